@@ -1,7 +1,7 @@
-//! Pictures and documents that come with a message: what they are, and whether they may come in.
+//! Validation of the images and documents attached to a message.
 //!
-//! A file is what its first bytes say, whatever its name: a provider that is sent a picture under another kind's name
-//! refuses the whole request.
+//! The media type is detected from the first bytes and not from the file name, because a provider rejects
+//! the whole request when an attachment is declared as the wrong type.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,13 +9,13 @@ use base64::engine::general_purpose::STANDARD;
 use crate::conversation::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, Attachment};
 use crate::failure::truncate_chars;
 
-/// Most bytes of all attachments of a message, before base64: what still fits a request of 32 MB.
+/// Maximum total size of a message's attachments in bytes, before base64. It fits into a request of 32 MB.
 pub const ATTACHMENTS_BYTES_MAX: usize = 20 * 1024 * 1024;
 
-/// Longest file name of an attachment: the longest that Linux takes.
+/// Maximum length of an attachment's file name, which is the Linux limit.
 pub const NAME_BYTES_MAX: usize = 255;
 
-/// The kinds there are.
+/// The supported media types.
 pub const MEDIA_TYPES: [&str; 6] = [
     "image/png",
     "image/jpeg",
@@ -25,44 +25,39 @@ pub const MEDIA_TYPES: [&str; 6] = [
     "text/plain",
 ];
 
-/// Longest part of a name that an error repeats.
+/// Maximum number of characters of a name that an error message quotes.
 const QUOTE_CHARS_MAX: usize = 80;
 
-/// Why something cannot be attached.
+/// Why an attachment is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadAttachment {
-    /// There are too many.
     #[error("there are more than {ATTACHMENTS_MAX} attachments")]
     TooMany,
-    /// All together are too large.
-    #[error("the attachments have more than {ATTACHMENTS_BYTES_MAX} bytes together")]
+    #[error("the attachments have more than {ATTACHMENTS_BYTES_MAX} bytes in total")]
     TooLargeTogether,
-    /// Its name is none of a file.
-    #[error("the attachment {0:?} has no plain file name")]
+    /// The name is empty, too long, or contains a slash or control characters.
+    #[error("the attachment {0:?} does not have a plain file name")]
     Name(String),
-    /// It is too large.
     #[error("the attachment {0:?} has more than {ATTACHMENT_BYTES_MAX} bytes")]
     TooLarge(String),
-    /// It is of no kind that models take.
-    #[error("the attachment {0:?} is no PNG, JPEG, GIF, WebP, PDF or plain UTF-8 text")]
+    /// The content has none of the supported media types.
+    #[error("the attachment {0:?} is not PNG, JPEG, GIF, WebP, PDF or plain UTF-8 text")]
     Kind(String),
-    /// It is said to be something else than it is.
+    /// The declared media type differs from the detected one.
     #[error("the attachment {name:?} is {is}, not {said:?}")]
     Misnamed {
-        /// Its name.
         name: String,
-        /// What it is.
+        /// The detected media type.
         is: &'static str,
-        /// What it is said to be.
+        /// The declared media type.
         said: String,
     },
-    /// Its data is no base64.
-    #[error("the data of the attachment {0:?} is no base64 with padding")]
+    #[error("the data of the attachment {0:?} is not base64 with padding")]
     Data(String),
 }
 
 impl Attachment {
-    /// A file under its name without folders.
+    /// Builds an attachment from a file's bytes; `name` is the file name without folders.
     pub fn of_bytes(name: &str, bytes: &[u8]) -> Result<Self, BadAttachment> {
         let media_type = look(name, bytes)?;
         Ok(Self {
@@ -72,13 +67,13 @@ impl Attachment {
         })
     }
 
-    /// Its bytes; none when its data is no base64.
+    /// Decodes the data; `None` if it is not valid base64.
     #[must_use]
     pub fn bytes(&self) -> Option<Vec<u8>> {
         from_base64(&self.data)
     }
 
-    /// Checks one that came from outside.
+    /// Checks an attachment from an untrusted sender.
     fn check(&self) -> Result<(), BadAttachment> {
         let quoted = || truncate_chars(&self.name, QUOTE_CHARS_MAX);
         if self.data.len() > ATTACHMENT_BYTES_MAX.div_ceil(3).saturating_mul(4) {
@@ -94,7 +89,7 @@ impl Attachment {
     }
 }
 
-/// What a file is, if it may come in.
+/// Returns the media type of a file if its name, size and content are acceptable.
 fn look(name: &str, bytes: &[u8]) -> Result<&'static str, BadAttachment> {
     let quoted = || truncate_chars(name, QUOTE_CHARS_MAX);
     let is_plain = !name.is_empty()
@@ -110,14 +105,14 @@ fn look(name: &str, bytes: &[u8]) -> Result<&'static str, BadAttachment> {
     media_type(bytes).ok_or_else(|| BadAttachment::Kind(quoted()))
 }
 
-/// Checks the attachments of one message that came from outside.
+/// Checks the attachments of a message from an untrusted sender.
 pub fn check(attachments: &[Attachment]) -> Result<(), BadAttachment> {
-    // Counted before anything is decoded.
+    // Check the count and total size before decoding anything.
     check_together(attachments)?;
     attachments.iter().try_for_each(Attachment::check)
 }
 
-/// Checks that a message may have so many attachments of this size, each of which is known to be good.
+/// Checks only the number and the total size of attachments that were each validated before.
 pub fn check_together(attachments: &[Attachment]) -> Result<(), BadAttachment> {
     if attachments.len() > ATTACHMENTS_MAX {
         return Err(BadAttachment::TooMany);
@@ -130,7 +125,7 @@ pub fn check_together(attachments: &[Attachment]) -> Result<(), BadAttachment> {
     Ok(())
 }
 
-/// What some bytes are, by how they begin. Text is what has no sign of anything else.
+/// Detects the media type from the first bytes. UTF-8 without any other signature is plain text.
 #[must_use]
 pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
@@ -146,18 +141,18 @@ pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Controls that no text file has: tabs, line and page ends and colours aside.
+/// Control characters that do not occur in text files: all except tab, line and page breaks, and the escape
+/// of colour codes.
 fn is_no_text(c: char) -> bool {
     c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{c}' | '\u{1b}')
 }
 
-/// Bytes in base64 with padding.
 #[must_use]
 pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Bytes from base64 with padding, in its one spelling; none from anything else.
+/// Decodes base64 with padding and accepts only the canonical encoding.
 #[must_use]
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
@@ -172,7 +167,7 @@ mod tests {
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n rest";
 
     #[test]
-    fn a_file_is_what_its_first_bytes_say() {
+    fn the_media_type_is_detected_from_the_first_bytes() {
         let cases: [(&[u8], Option<&str>); 11] = [
             (PNG, Some("image/png")),
             (b"\xff\xd8\xff\xe0", Some("image/jpeg")),
@@ -192,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_attached_is_named() {
+    fn each_rejected_attachment_names_its_reason() {
         let good = Attachment::of_bytes("a.png", PNG).expect("a picture");
         assert_eq!(check(std::slice::from_ref(&good)), Ok(()));
         assert_eq!(
@@ -228,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn attachments_have_a_bound_together() {
+    fn attachments_have_a_total_size_limit() {
         let one = Attachment {
             name: "a.txt".into(),
             media_type: "text/plain".into(),
@@ -240,12 +235,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn base64_gives_back_what_it_took(bytes in proptest::collection::vec(any::<u8>(), 0..50)) {
+        fn base64_round_trips(bytes in proptest::collection::vec(any::<u8>(), 0..50)) {
             prop_assert_eq!(from_base64(&base64(&bytes)), Some(bytes));
         }
 
         #[test]
-        fn base64_has_one_spelling(text in "[A-D+/=]{0,8}") {
+        fn only_canonical_base64_is_accepted(text in "[A-D+/=]{0,8}") {
             if let Some(bytes) = from_base64(&text) {
                 prop_assert_eq!(base64(&bytes), text);
             }

@@ -1,4 +1,4 @@
-//! What is kept of every attempt at a model round: who was asked, how it ended, how long it took, what it cost.
+//! The record of every attempt at a model round: the model, the outcome, the duration and the cost.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,102 +7,103 @@ use crate::conversation::Usage;
 use crate::failure::{DETAIL_CHARS_MAX, DETAIL_ENTRIES_MAX, truncate_chars};
 
 string_enum! {
-    /// How an attempt ended, seen from its round.
+    /// How an attempt ended.
     pub enum AttemptOutcome {
-        /// It failed, and another one follows.
+        /// It failed, and another attempt follows.
         Retrying = "retrying",
-        /// It failed, and was the last one with this model.
+        /// It failed and was the last attempt with this model.
         RetriesExhausted = "retries_exhausted",
-        /// It failed in a way in which it would fail again.
+        /// It failed with an error that a retry would repeat.
         FailFastAborted = "fail_fast_aborted",
-        /// It brought a reply.
+        /// The model returned a reply.
         Succeeded = "succeeded",
     }
 }
 
-/// One attempt.
+/// One attempt of a model round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AttemptRecord {
-    /// Who provides the model.
+    /// The provider of the model.
     pub provider: String,
-    /// The model that was asked.
+    /// The requested model.
     pub model_ref: String,
-    /// Which attempt with this model, from 1.
+    /// The number of this attempt with this model, starting at 1.
     pub attempt: u32,
-    /// How many it may have.
+    /// The maximum number of attempts with this model.
     pub max_attempts: u32,
-    /// How long it took, from the request to its reply or failure. Waiting before it does not count.
+    /// Duration from the request to its reply or failure. The backoff before the request is not included.
     pub duration_ms: u64,
-    /// What failed.
+    /// The kind of failure, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_kind: Option<String>,
-    /// What can be done about that: `retryable` or `fail_fast`.
+    /// Whether a retry is useful: `retryable` or `fail_fast`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disposition: Option<crate::failure::ModelFailureKind>,
-    /// How it ended.
+    /// Result of the attempt.
     pub outcome: AttemptOutcome,
-    /// Whether the next model of the route was asked because of it.
+    /// Whether this failure advanced the run to the next model of its route.
     #[serde(default)]
     pub advanced_to_fallback: bool,
-    /// How long was waited after it.
+    /// The backoff after this attempt, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff_ms: Option<u64>,
-    /// Tokens, as far as the provider counted them.
+    /// Token counts, as far as the provider reported them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_usage: Option<Usage>,
-    /// What it cost; none where it cost nothing.
+    /// The cost; `None` if the attempt was free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<MicroUsd>,
-    /// The rule by which the model might be asked.
+    /// The rule that allowed the request.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rule: String,
-    /// What happened on the way.
+    /// Details of the HTTP exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport_diagnostics: Option<TransportDiagnostics>,
 }
 
-/// What happened on the way to a provider and back.
+/// Details of one HTTP exchange with a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TransportDiagnostics {
-    /// How far it came: `connect`, `first_byte`, `body`, `decode`, or `gate` where nothing was sent.
+    /// The stage that was reached: `connect`, `first_byte`, `body`, `decode`, or `gate` if nothing was
+    /// sent.
     pub stage: String,
-    /// Where it was sent, without anything after the path.
+    /// The request URL without query and fragment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The HTTP status.
+    /// HTTP status code of the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// What the HTTP client says of it.
+    /// The error flags of the HTTP client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reqwest: Option<ClientFlags>,
-    /// What it was caused by, outermost first.
+    /// The chain of error causes, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub source_chain: Vec<String>,
 }
 
-/// What the HTTP client says of a failure.
+/// The error flags that the HTTP client reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "these are the client's own questions"
+    reason = "these are the flags of the HTTP client"
 )]
 pub struct ClientFlags {
-    /// It took too long.
+    /// The request timed out.
     pub is_timeout: bool,
-    /// No connection came about.
+    /// The connection failed.
     pub is_connect: bool,
     /// The request could not be sent.
     pub is_request: bool,
-    /// The body broke off.
+    /// The body ended early.
     pub is_body: bool,
-    /// The body could not be read.
+    /// The body could not be decoded.
     pub is_decode: bool,
-    /// There was a redirect.
+    /// A redirect was received.
     pub is_redirect: bool,
 }
 
 impl TransportDiagnostics {
-    /// Cuts everything that came from outside down to its bounds.
+    /// Truncates all external text to its limits.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         self.stage = truncate_chars(&self.stage, DETAIL_CHARS_MAX);
@@ -115,26 +116,26 @@ impl TransportDiagnostics {
     }
 }
 
-/// All attempts of a run, or of as much of it as is shown.
+/// The attempts of a run, or of the part of it that is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeline {
     /// In the order in which they were made.
     pub attempts: Vec<AttemptRecord>,
-    /// The model that was asked for.
+    /// The model that the run requested.
     pub requested_model_ref: String,
-    /// The model that was asked last.
+    /// The model of the last attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_model_ref: Option<String>,
-    /// The model that answered last.
+    /// The model that returned the last reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winning_model_ref: Option<String>,
-    /// The tokens of all of them; none where no provider counted any.
+    /// The sum of all token counts; `None` if no provider reported any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregated_token_usage: Option<Usage>,
 }
 
 impl Timeline {
-    /// Puts attempts together.
+    /// Builds the timeline of these attempts.
     #[must_use]
     pub fn of(requested_model_ref: &str, attempts: Vec<AttemptRecord>) -> Self {
         let won = |record: &&AttemptRecord| record.outcome == AttemptOutcome::Succeeded;

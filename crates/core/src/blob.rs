@@ -1,10 +1,10 @@
-//! Content, named by its hash. Journals and states hold the hash; the bytes are kept once.
+//! Content addressed by its hash. Run logs and states contain only the hash, and the bytes are stored once.
 
 use serde::{Deserialize, Serialize};
 
 use crate::key::Digest;
 
-/// Names some bytes by their SHA-256.
+/// The SHA-256 of a blob's content, which is its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct BlobHash(pub Digest);
@@ -15,7 +15,7 @@ impl std::fmt::Display for BlobHash {
     }
 }
 
-/// Bytes together with the name they must be kept under.
+/// Bytes together with their hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {
     hash: BlobHash,
@@ -23,7 +23,7 @@ pub struct Blob {
 }
 
 impl Blob {
-    /// Names the bytes. The only way to make one, so that a blob's name is always true.
+    /// Computes the hash. This is the only constructor, so a blob's hash always matches its bytes.
     #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {
         Self {
@@ -32,21 +32,19 @@ impl Blob {
         }
     }
 
-    /// The name.
     #[must_use]
     pub const fn hash(&self) -> BlobHash {
         self.hash
     }
 
-    /// The bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Everything in some bytes that could be the name of a blob: each 64 hex digits in a row. Whoever looks for what is
-/// still named rather keeps too much, so digits that only look like a name count as one.
+/// Finds everything that could be a blob hash: each sequence of 64 hex digits. Garbage collection must not
+/// remove a referenced blob, so digits that only look like a hash count as a reference.
 pub fn names_in(bytes: &[u8]) -> impl Iterator<Item = BlobHash> {
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     bytes
@@ -56,7 +54,7 @@ pub fn names_in(bytes: &[u8]) -> impl Iterator<Item = BlobHash> {
         .map(BlobHash)
 }
 
-/// Hex digits of a name.
+/// Number of hex digits in a hash.
 const NAME_DIGITS: usize = 64;
 
 #[cfg(test)]
@@ -64,14 +62,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_wherever_they_stand() {
+    fn hashes_are_found_at_any_position() {
         let (one, two) = (Blob::new(vec![1]).hash(), Blob::new(vec![2]).hash());
         let text = format!(
             r#"{{"content":"{one}","note":"see {two}."}} {}"#,
             &one.to_string()[1..]
         );
         assert_eq!(names_in(text.as_bytes()).collect::<Vec<_>>(), [one, two]);
-        // A digit before it may belong to something else.
+        // The preceding digit may belong to something else.
         let glued = format!("0{one}f");
         assert!(names_in(glued.as_bytes()).any(|name| name == one));
         assert_eq!(names_in(&[0xff; 100]).count(), 0);

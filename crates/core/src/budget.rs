@@ -1,29 +1,30 @@
-//! What a model costs, and whether there is money for it.
+//! Model prices and daily budget caps.
 //!
-//! Before every request its largest cost is reserved against the caps of the day, and afterwards settled to what it did
-//! cost. So a cap holds whatever happens in between: what nobody knows the end of counts at its reservation.
+//! Before every request, its maximum cost is reserved against the caps of the day; afterwards the
+//! reservation is settled to the actual cost. The cap therefore holds across crashes: a request with an
+//! unknown outcome counts at its reservation.
 
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Usage;
 use crate::time::Millis;
 
-/// The cap of a day, in all, until a person sets one.
+/// The daily cap for all agents together, unless the operator sets another.
 pub const DAILY_CAP_DEFAULT: MicroUsd = MicroUsd(5_000_000);
 
 /// The largest cap that can be set: a million dollars a day.
 pub const DAILY_CAP_MAX: MicroUsd = MicroUsd(1_000_000_000_000);
 
-/// The most that one request counts for. What servers count may be any number, and sums of it must stay in range.
+/// The maximum that one request counts for. Providers may report any token count, and sums of costs must
+/// not overflow.
 const REQUEST_MAX: MicroUsd = MicroUsd(1_000_000_000_000);
 
-/// Most tokens that one request and its reply can have. No model reads as many.
+/// Maximum number of tokens of one request and its reply. No model supports as many.
 const TOKENS_MAX: u64 = 100_000_000;
 
-/// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 
-/// An amount of money: a millionth of a dollar.
+/// An amount of money in millionths of a dollar.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -31,7 +32,7 @@ const DAY_MS: i64 = 86_400_000;
 pub struct MicroUsd(pub u64);
 
 impl MicroUsd {
-    /// Adds, without ever wrapping round.
+    /// Saturating addition.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
@@ -39,8 +40,8 @@ impl MicroUsd {
 }
 
 impl MicroUsd {
-    /// Reads an amount of dollars such as `5`, `0.25` or `1.000001`. Nothing for anything else, and for more decimals
-    /// than there are millionths.
+    /// Parses an amount of dollars such as `5`, `0.25` or `1.000001`. Returns `None` for anything else,
+    /// including more than six decimals.
     #[must_use]
     pub fn parse(dollars: &str) -> Option<Self> {
         let (whole, decimals) = dollars.split_once('.').unwrap_or((dollars, ""));
@@ -58,14 +59,14 @@ impl MicroUsd {
     }
 }
 
-/// Reads a cap that somebody wrote: an amount of dollars up to [`DAILY_CAP_MAX`].
+/// Parses a cap: an amount of dollars up to [`DAILY_CAP_MAX`].
 #[must_use]
 pub fn parse_cap(dollars: &str) -> Option<MicroUsd> {
     MicroUsd::parse(dollars).filter(|cap| *cap <= DAILY_CAP_MAX)
 }
 
 impl std::fmt::Display for MicroUsd {
-    /// In dollars, with as many decimals as are needed and at least two.
+    /// Formats dollars with at least two decimals and as many as needed.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let micro = format!("{:06}", self.0 % 1_000_000);
         let decimals = micro.trim_end_matches('0');
@@ -73,33 +74,33 @@ impl std::fmt::Display for MicroUsd {
     }
 }
 
-/// What a model costs, in millionths of a dollar per million tokens.
+/// The price of a model, in millionths of a dollar per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
-    /// Of the request.
+    /// Price of request tokens.
     pub input: MicroUsd,
-    /// Of the reply.
+    /// Price of reply tokens.
     pub output: MicroUsd,
-    /// Of what the provider read from its cache.
+    /// Price of tokens read from the provider's cache.
     pub cached_read: MicroUsd,
-    /// Of what the provider wrote to its cache.
+    /// Price of tokens written to the provider's cache.
     pub cached_write: MicroUsd,
 }
 
-/// How far a price is to be trusted.
+/// Where a price comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PriceBasis {
-    /// From the table that comes with the program.
+    /// The built-in price table.
     Listed,
-    /// A person wrote it down.
+    /// The configuration.
     Configured,
-    /// Nobody knows it; the dearest of the table stands in, so that the cap holds.
+    /// The price is unknown; the highest price of the table is used instead, so that the cap holds.
     Assumed,
 }
 
 impl Price {
-    /// Whether nothing costs anything.
+    /// Whether all prices are zero.
     #[must_use]
     pub const fn is_free(&self) -> bool {
         let Self {
@@ -111,7 +112,7 @@ impl Price {
         input.0 == 0 && output.0 == 0 && cached_read.0 == 0 && cached_write.0 == 0
     }
 
-    /// What a request cost, rounded up to a millionth of a dollar.
+    /// The cost of a request, rounded up to a millionth of a dollar.
     #[must_use]
     pub fn cost(&self, usage: Usage) -> MicroUsd {
         let cached = usage.cached_read_tokens.saturating_add(usage.cached_write_tokens);
@@ -128,15 +129,15 @@ impl Price {
         MicroUsd(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)).min(REQUEST_MAX)
     }
 
-    /// What a reply counts for. A provider that does not count both directions, or counts what cannot be, has not said
-    /// what it takes: then all that was put aside counts.
+    /// The cost that a reply is settled at. If the provider does not report both token counts, or reports
+    /// impossible ones, the full reservation counts.
     #[must_use]
     pub fn settled(&self, usage: Usage, reserved: MicroUsd) -> MicroUsd {
         let is_counted = usage.input_tokens > 0 && usage.output_tokens > 0 && usage.total() <= TOKENS_MAX;
         if is_counted { self.cost(usage) } else { reserved }
     }
 
-    /// The most that a request can cost that has at most so many tokens, and its reply so many.
+    /// The maximum cost of a request and its reply with at most these token counts.
     #[must_use]
     pub fn most(&self, input_tokens_max: u64, output_tokens_max: u64) -> MicroUsd {
         let input = self.input.max(self.cached_write).max(self.cached_read);
@@ -145,7 +146,7 @@ impl Price {
     }
 }
 
-/// A day by the calendar of UTC, counted from 1970.
+/// A day in UTC, counted from 1970-01-01.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -153,26 +154,25 @@ impl Price {
 pub struct UtcDay(pub i64);
 
 impl UtcDay {
-    /// The day of a moment.
+    /// The day that contains `at`.
     #[must_use]
     pub const fn of(at: Millis) -> Self {
         Self(at.0.div_euclid(DAY_MS))
     }
 
-    /// The day that spending counts for: that of the clock, but never one before the latest that anything was spent on.
-    /// A clock that is set back must open neither a fresh day nor an earlier one with money left.
+    /// The day that spending counts for: the clock's day, but never earlier than the latest day with
+    /// spending. Setting the clock back must not make any budget available again.
     #[must_use]
     pub fn not_before(self, latest: Option<Self>) -> Self {
         latest.map_or(self, |latest| self.max(latest))
     }
 
-    /// When it begins.
+    /// The first millisecond of the day.
     #[must_use]
     pub const fn begins(self) -> Millis {
         Millis(self.0.saturating_mul(DAY_MS))
     }
 
-    /// The day after it.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))
@@ -183,74 +183,74 @@ string_enum! {
     /// Whose spending a cap limits.
     #[schemars(rename = "CapScope")]
     pub enum CapScope {
-        /// One agent's.
+        /// One agent.
         Agent = "agent",
-        /// All agents' together.
+        /// All agents together.
         All = "all",
     }
 }
 
-/// What a day has seen so far.
+/// Spending of one day so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpendTotal {
-    /// What was spent.
+    /// The cost of completed requests.
     pub settled: MicroUsd,
-    /// What is put aside for requests that have not ended.
+    /// Reserved for requests in progress.
     pub reserved: MicroUsd,
 }
 
 impl SpendTotal {
-    /// Both together: what counts against a cap.
+    /// Settled and reserved spending, which counts against a cap.
     #[must_use]
     pub const fn total(self) -> MicroUsd {
         self.settled.plus(self.reserved)
     }
 }
 
-/// What a day has seen so far, and by whom.
+/// Spending of one day so far, by scope.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DaySpend {
-    /// By the agent that asks.
+    /// Spending of the requesting agent.
     pub agent: SpendTotal,
-    /// By all of them.
+    /// Spending of all agents.
     pub all: SpendTotal,
 }
 
-/// What a day may see.
+/// The caps of one day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
-    /// Of the agent that asks; none is no limit of its own.
+    /// The cap of the requesting agent; `None` means that it has no cap of its own.
     pub agent: Option<MicroUsd>,
-    /// Of all of them.
+    /// The cap of all agents together.
     pub all: MicroUsd,
 }
 
-/// Why there is no money for a request.
+/// A request that does not fit under a cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BudgetExceeded {
-    /// Whose cap it is.
+    /// The scope of the exceeded cap.
     pub scope: CapScope,
-    /// The cap.
+    /// The exceeded cap.
     pub cap: MicroUsd,
-    /// What the day has seen, settled and reserved.
+    /// The spending of the day, settled and reserved.
     pub spent: MicroUsd,
-    /// The part of it that is only put aside, and may come back soon.
+    /// The reserved part of `spent`, which may be released soon.
     #[serde(default)]
     pub reserved: MicroUsd,
-    /// What the request could cost at most.
+    /// The maximum cost of the request.
     pub needed: MicroUsd,
-    /// The day.
+    /// The day that the cap applies to.
     pub day: UtcDay,
 }
 
 impl BudgetExceeded {
-    /// The part of what the day has seen that was spent for good.
+    /// The settled part of `spent`.
     #[must_use]
     pub const fn settled(&self) -> MicroUsd {
         MicroUsd(self.spent.0.saturating_sub(self.reserved.0))
     }
 
-    /// How the day stands against its cap, in words.
+    /// Describes the spending and the cap for people.
     #[must_use]
     pub fn words(&self) -> String {
         format!(
@@ -262,7 +262,7 @@ impl BudgetExceeded {
     }
 }
 
-/// The most that a request may cost that [`decide`] lets pass.
+/// The maximum cost that [`decide`] still allows.
 #[must_use]
 pub fn room(caps: Caps, spent: DaySpend) -> MicroUsd {
     let left = |cap: MicroUsd, sum: SpendTotal| MicroUsd(cap.0.saturating_sub(sum.total().0));
@@ -270,7 +270,7 @@ pub fn room(caps: Caps, spent: DaySpend) -> MicroUsd {
     caps.agent.map_or(all, |cap| left(cap, spent.agent).min(all))
 }
 
-/// Whether a request that may cost so much fits under the caps of its day.
+/// Decides whether a request with this maximum cost fits under the caps of the day.
 pub fn decide(day: UtcDay, caps: Caps, spent: DaySpend, needed: MicroUsd) -> Result<(), BudgetExceeded> {
     let limits = [
         (CapScope::Agent, caps.agent, spent.agent),
@@ -278,7 +278,7 @@ pub fn decide(day: UtcDay, caps: Caps, spent: DaySpend, needed: MicroUsd) -> Res
     ];
     for (scope, cap, spent) in limits {
         let Some(cap) = cap else { continue };
-        // What costs nothing needs no room, also where a cap was lowered below what is spent.
+        // Free requests always pass, even if a cap was lowered below the current spending.
         if needed > MicroUsd(0) && spent.total().plus(needed) > cap {
             return Err(BudgetExceeded {
                 scope,

@@ -1,5 +1,5 @@
-//! What a message came from, how urgent it is and how many agents' acts precede it: decided at admission, kept with the
-//! message, and never taken from outside.
+//! The cause of a message: its origin, priority and causal depth. Admission determines it and stores it
+//! with the message; senders cannot set it.
 
 mod describe;
 
@@ -13,40 +13,42 @@ use crate::time::Millis;
 
 pub use self::describe::spelled;
 
-/// Most causes made by agents that may precede a message. Beyond it two agents that wake one another would go on for ever.
+/// Maximum causal depth of a message. It stops agents that wake each other endlessly.
 pub const DEPTH_MAX: u32 = 8;
 
-/// Most messages that one run takes up beside its own: as many as are told in words. What is left becomes the next run.
+/// Maximum number of messages that one run absorbs in addition to its own, which is also the number that
+/// the model is shown. The rest start the next run.
 pub const ABSORBED_MAX: usize = 32;
 
-/// Most of what a person says into a run that one round takes up. What is left joins the next round.
+/// Maximum number of interjections that join one round. The rest join the next round.
 pub const INTERJECTED_MAX: usize = 8;
 
-/// Most tokens of a notice that its message keeps. The rest is in the journal's outbox.
+/// Maximum number of a notice's tokens that are stored with its message. The journal's outbox holds all of
+/// them.
 pub const CAUSE_TOKENS_MAX: usize = 64;
 
-/// Most characters that are kept of what a sender calls the kind of its contents.
+/// Maximum number of characters stored of the sender's content type.
 pub const CONTENT_TYPE_CHARS_MAX: usize = 100;
 
 string_enum! {
-    /// How soon a message wants its turn. A hint on order, never on trust.
+    /// The order of a message in its queue. It never affects trust.
     #[derive(Default, PartialOrd, Ord)]
     pub enum Priority {
-        /// Before all others.
+        /// Before all other messages.
         Interject = "interject",
-        /// Before what is ordinary.
+        /// Before normal messages.
         Next = "next",
-        /// In its turn.
+        /// In order of arrival.
         #[default]
         Normal = "normal",
-        /// When there is nothing better to do.
+        /// After other messages.
         Background = "background",
     }
 }
 
 impl Priority {
-    /// How many later messages may pass one of this priority. It is counted in places and not in time, so that the order
-    /// does not hang on a clock, and nobody waits for ever.
+    /// The number of later messages that may overtake a message of this priority. Counting messages instead
+    /// of time keeps the order independent of the clock and prevents starvation.
     const fn handicap(self) -> i64 {
         match self {
             Self::Interject => -(1 << 40),
@@ -56,8 +58,8 @@ impl Priority {
         }
     }
 
-    /// Where a message stands in line: the least is next. Equal priorities keep the order in which they came, and what
-    /// waits is passed by at most as many as its handicap.
+    /// The queue position of a message; the smallest comes next. Equal priorities keep their order of
+    /// arrival, and a waiting message is overtaken by at most as many messages as its handicap.
     #[must_use]
     pub fn rank(self, seq: u64) -> i64 {
         i64::try_from(seq)
@@ -67,10 +69,10 @@ impl Priority {
 }
 
 string_enum! {
-    /// What kind of thing a message comes from.
+    /// The kind of a message's origin.
     #[derive(Default)]
     pub enum OriginKind {
-        /// A person.
+        /// The operator.
         #[default]
         Operator = "operator",
         /// A subscription.
@@ -84,57 +86,52 @@ string_enum! {
     }
 }
 
-/// Where a message comes from.
+/// The origin of a message, with its details.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum MessageOrigin {
-    /// A person said it.
+    /// A person sent it.
     #[default]
     Operator,
     /// A change matched a subscription.
     Subscription {
-        /// Which one.
         subscription: RuleId,
-        /// The transaction that it matched.
+        /// The matched transaction.
         change: LogicalChangeKey,
-        /// Its place in the journal's outbox.
+        /// The position of the transaction in the journal's outbox.
         seq: u64,
-        /// What the notice said, at most [`CAUSE_TOKENS_MAX`] of it.
+        /// The tokens of the notice, at most [`CAUSE_TOKENS_MAX`].
         tokens: Vec<String>,
-        /// Who wrote: `person`, or `agent:` and its name.
+        /// The author of the change: `person`, or `agent:` and the agent's id.
         author: String,
     },
-    /// A moment came.
+    /// A schedule fired.
     Schedule {
-        /// Which schedule.
         schedule: RuleId,
-        /// The moment that was meant, which may be earlier than when it was seen to.
+        /// The nominal time of the firing, which may be earlier than the time of delivery.
         scheduled_at: Millis,
-        /// Whether it was missed and is made up for.
+        /// Whether it is a catch-up of a missed firing.
         is_catch_up: bool,
-        /// What happened that it waits for; none where its moment came, or a person let it fire.
+        /// The event that fired the schedule; `None` if it was due or a person fired it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         event: Option<EventName>,
     },
-    /// A system outside called the agent's trigger.
+    /// An external system called the agent's trigger.
     Trigger {
-        /// Which trigger.
         trigger: RuleId,
-        /// The delivery.
+        /// The delivery id.
         delivery: String,
-        /// What kind of contents the sender says it is, at most [`CONTENT_TYPE_CHARS_MAX`] characters.
+        /// The content type declared by the sender, at most [`CONTENT_TYPE_CHARS_MAX`] characters.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content_type: Option<String>,
     },
-    /// A run of another agent asks for something.
-    Run {
-        /// Which run.
-        run: RunKey,
-    },
+    /// A run of another agent sent it.
+    Run { run: RunKey },
 }
 
 impl MessageOrigin {
-    /// Whether one run may take up several of these. What a person or another run says always gets a run of its own.
+    /// Whether one run may absorb several of these messages. A message of a person or of another run always
+    /// gets its own run.
     #[must_use]
     pub const fn is_absorbed(&self) -> bool {
         match self {
@@ -143,8 +140,8 @@ impl MessageOrigin {
         }
     }
 
-    /// Whether neither the operator nor an operator's schedule is behind it. What a run asks for is as its chain is, see
-    /// [`Cause::follows_outside`].
+    /// Whether the origin is neither the operator nor an operator's schedule. A message of a run is as
+    /// external as its chain, see [`Cause::follows_outside`].
     #[must_use]
     pub fn is_external(&self) -> bool {
         match self {
@@ -154,7 +151,7 @@ impl MessageOrigin {
         }
     }
 
-    /// What refusals are counted by, and how a person is told of it.
+    /// The source under which refusals are counted and shown to people.
     #[must_use]
     pub fn source(&self) -> SourceName {
         SourceName::new(match self {
@@ -167,44 +164,43 @@ impl MessageOrigin {
     }
 }
 
-/// What a message came from.
+/// The cause of a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
-    /// Where it comes from.
     #[serde(default)]
     pub origin: MessageOrigin,
-    /// How many causes made by agents precede it.
+    /// The number of agents' acts that precede the message.
     #[serde(default)]
     pub depth: u32,
-    /// How soon it wants its turn.
     #[serde(default)]
     pub priority: Priority,
-    /// What it belongs together with: the key with which its chain of causes began, or the name that a sender gave. None
-    /// where the chain begins with this very message.
+    /// The name of the whole chain of causes: the key of its first message, or a name given by the sender.
+    /// `None` if the chain starts with this message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation: Option<TraceId>,
-    /// What it was caused by: a run, a change, or the name that a sender gave. None where nothing precedes it.
+    /// The direct predecessor: a run, a change, or a name given by the sender. `None` if nothing precedes
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation: Option<TraceId>,
-    /// Whether a run with an outside cause precedes it.
+    /// Whether a run with an external cause precedes it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows_outside: bool,
 }
 
 impl Cause {
-    /// Whether something other than the operator or an operator's schedule is in its chain.
+    /// Whether its chain contains anything other than the operator or an operator's schedule.
     #[must_use]
     pub fn is_external(&self) -> bool {
         self.follows_outside || self.origin.is_external()
     }
 
-    /// What a message with this cause belongs together with, by one name for the whole chain.
+    /// The correlation of a message with this cause; `own` is the key of the message itself.
     #[must_use]
     pub fn correlation_of(&self, own: &RunKey) -> TraceId {
         self.correlation.clone().unwrap_or_else(|| TraceId::of(&own.0))
     }
 
-    /// The same, caused by something, in the chain that began with this name.
+    /// Returns the same cause with this predecessor and correlation.
     #[must_use]
     pub fn following(self, causation: TraceId, correlation: TraceId) -> Self {
         Self {
@@ -214,8 +210,9 @@ impl Cause {
         }
     }
 
-    /// What is left of it when the contents of a message are erased: where it came from, and none of the words that a sender
-    /// outside chose. Of the names of its chain, which may be a sender's, the keys of ours stay.
+    /// The part of the cause that remains after the contents of a message are erased: its origin, without
+    /// any text chosen by an external sender. Trace ids that a sender may have chosen are dropped; derived
+    /// keys stay.
     #[must_use]
     pub fn erased(&self) -> Self {
         let is_ours = |name: &TraceId| Digest::from_hex(name.as_str()).is_some();
@@ -249,7 +246,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_kept_of_an_older_message_is_a_persons_word() {
+    fn a_message_without_a_stored_cause_comes_from_the_operator() {
         let cause: Cause = serde_json::from_str("{}").expect("cause");
         assert_eq!(cause, Cause::default());
         assert!(!cause.origin.is_absorbed());
@@ -257,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_an_erased_cause_has_no_word_of_a_sender() {
+    fn an_erased_cause_contains_no_text_of_the_sender() {
         let name = |text: &str| TraceId::parse(text).expect("a name");
         let own = TraceId::of(&Digest::of(b"run"));
         let trigger = RuleId::parse("ci").expect("a name");
@@ -285,7 +282,7 @@ mod tests {
             ..said.clone()
         };
         assert_eq!((&left, left.erased()), (&kept, kept.clone()));
-        // What followed it inherited the name.
+        // A following message inherited the correlation.
         let run = RunKey(Digest::of(b"run"));
         let followed = Cause {
             origin: MessageOrigin::Run { run },
@@ -297,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_operator_and_an_operators_schedule_are_inside() {
+    fn only_the_operator_and_an_operators_schedule_are_internal() {
         let rule = || RuleId::parse("r").expect("a name");
         let change = |author: &str| MessageOrigin::Subscription {
             subscription: rule(),
@@ -356,7 +353,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn within_a_priority_the_first_to_come_is_the_first_to_go(
+        fn equal_priorities_keep_their_order_of_arrival(
             priority in priority(), seqs in prop::collection::btree_set(1_u64..1 << 40, 2..50),
         ) {
             let ranks: Vec<i64> = seqs.iter().map(|seq| priority.rank(*seq)).collect();
@@ -364,7 +361,7 @@ mod tests {
         }
 
         #[test]
-        fn nobody_is_passed_by_more_than_a_named_number_of_later_ones(
+        fn a_bounded_number_of_later_messages_overtakes_a_message(
             mine in prop::sample::select(vec![Priority::Next, Priority::Normal, Priority::Background]),
             other in prop::sample::select(vec![Priority::Next, Priority::Normal, Priority::Background]),
             seq in 1_u64..1 << 40,
@@ -375,7 +372,7 @@ mod tests {
         }
 
         #[test]
-        fn an_interjection_is_before_everything_else(seq in 1_u64..1 << 39, other in 1_u64..1 << 39, priority in priority()) {
+        fn an_interjection_precedes_everything_else(seq in 1_u64..1 << 39, other in 1_u64..1 << 39, priority in priority()) {
             prop_assume!(priority != Priority::Interject);
             prop_assert!(Priority::Interject.rank(seq) < priority.rank(other));
         }

@@ -1,8 +1,10 @@
-//! What a committed write is called on every device, and what it says to the outside.
+//! Names of committed changes, which are equal on every device, and the notices that describe them to
+//! subscribers.
 //!
-//! A *change unit* is one record that one transaction of one host wrote. Its key is derived from provenance alone, so
-//! that the author and every receiver give it the same name. Whether it was made here or arrived is carried beside the
-//! key: inside it, the author would hash `local` and everybody else `sync`, and no two devices would ever agree.
+//! A *change unit* is one record that one transaction of one host wrote. Its key is derived only from its
+//! provenance, so the author and every receiver compute the same key. Whether the change is local or
+//! received is stored beside the key: inside it, the author would hash `local` and every receiver `sync`,
+//! and no two devices would agree.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +16,7 @@ use crate::key::{Digest, escape_into};
 use crate::watch::EntryKind;
 
 string_union! {
-    /// What a change unit is about.
+    /// The type of a changed record.
     #[schemars(rename = "JournalChangeKind")]
     pub enum ChangeKind {
         /// A record of the journal.
@@ -27,28 +29,26 @@ string_union! {
 /// One record that one transaction wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeUnit {
-    /// Who wrote it: the host with its incarnation.
+    /// The host that wrote it, with its incarnation.
     pub host: Incarnation,
-    /// Which transaction of that host. It only ever grows.
+    /// The number of the transaction on that host. It only increases.
     pub counter: u64,
-    /// What kind of record.
     pub payload_type: ChangeKind,
-    /// Which record.
     pub payload_id: String,
 }
 
-/// The name of a change unit, the same on every device.
+/// The key of a change unit, equal on every device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ChangeUnitKey(pub Digest);
 
-/// The name of one transaction, whoever saw it and in whatever order.
+/// The key of one transaction, independent of the device and the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LogicalChangeKey(pub Digest);
 
 impl ChangeUnit {
-    /// The unit's name: the hash of `v2|host|counter|payload type|payload id`.
+    /// Computes the key: the hash of `v2|host|counter|payload type|payload id`.
     #[must_use]
     pub fn key(&self) -> ChangeUnitKey {
         let payload_type = self.payload_type.as_str();
@@ -57,7 +57,7 @@ impl ChangeUnit {
 }
 
 impl ChangeUnitKey {
-    /// The name of a unit of any payload type, also one that the journal does not store.
+    /// Computes the key of a unit of any payload type, including types that the journal does not store.
     #[must_use]
     pub fn of(host: &Incarnation, counter: u64, payload_type: &str, payload_id: &str) -> Self {
         let counter = counter.to_string();
@@ -72,13 +72,13 @@ impl ChangeUnitKey {
 }
 
 impl LogicalChangeKey {
-    /// The name of the transaction that these units are all of: the hash of `v1|` and their sorted keys.
+    /// Computes the key of the transaction that wrote these units: the hash of `v1|` and their sorted keys.
     #[must_use]
     pub fn of<'a>(units: impl IntoIterator<Item = &'a ChangeUnit>) -> Self {
         Self::of_keys(&units.into_iter().map(ChangeUnit::key).collect())
     }
 
-    /// The same for units of which only the keys are known.
+    /// Computes the same key from the keys of the units.
     #[must_use]
     pub fn of_keys(keys: &BTreeSet<ChangeUnitKey>) -> Self {
         let keys: Vec<String> = keys.iter().map(|key| key.0.to_string()).collect();
@@ -86,20 +86,21 @@ impl LogicalChangeKey {
     }
 }
 
-/// Whether a transaction was committed here or arrived. It stands beside the keys and never inside them.
+/// Whether a transaction was committed here or received. It is stored beside the keys and never hashed into
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeOrigin {
-    /// This device wrote it.
+    /// Committed on this device.
     Local,
-    /// Another device wrote it.
+    /// Received from another device.
     Sync,
 }
 
-/// What one committed transaction tells the outside.
+/// The description of one committed transaction for subscribers.
 ///
-/// It is never built from a window of time: windows differ between devices, and two devices that cut the same units
-/// into different batches would name different changes and run twice.
+/// A notice never covers a time window: windows differ between devices, so two devices that batched the
+/// same units differently would compute different keys and run twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     key: LogicalChangeKey,
@@ -108,19 +109,19 @@ pub struct Notice {
     origin: ChangeOrigin,
 }
 
-/// Units that are not those of one transaction.
+/// Why units do not belong to one transaction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadChangeUnits {
-    /// There is no unit.
-    #[error("a notice needs a change unit; a transaction that wrote nothing tells nothing")]
+    /// There are no units.
+    #[error("a notice needs a change unit; a transaction that wrote nothing has no notice")]
     Nothing,
-    /// They were written by two transactions.
-    #[error("the change units are of several transactions; each makes a notice of its own")]
+    /// Several transactions wrote them.
+    #[error("the change units belong to several transactions; create one notice for each")]
     Several,
 }
 
 impl Notice {
-    /// The notice of the one transaction that wrote these units.
+    /// Creates the notice of the transaction that wrote these units.
     pub fn of<'a>(
         units: impl IntoIterator<Item = &'a ChangeUnit>,
         tokens: impl IntoIterator<Item = Token>,
@@ -146,52 +147,45 @@ impl Notice {
         })
     }
 
-    /// The transaction's name, the same on every device.
+    /// The key of the transaction, equal on every device.
     #[must_use]
     pub const fn key(&self) -> LogicalChangeKey {
         self.key
     }
 
-    /// The names of its units, sorted.
+    /// The sorted keys of its units.
     #[must_use]
     pub const fn units(&self) -> &BTreeSet<ChangeUnitKey> {
         &self.units
     }
 
-    /// What it says.
     #[must_use]
     pub const fn tokens(&self) -> &BTreeSet<Token> {
         &self.tokens
     }
 
-    /// Where the transaction was committed.
     #[must_use]
     pub const fn origin(&self) -> ChangeOrigin {
         self.origin
     }
 }
 
-/// A typed word of a notice. Only a subtype has a namespace, and every subtype has one.
+/// A typed word of a notice. Every subtype has a namespace, and no other token has one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Token {
-    /// A kind of thing changed, such as `TASK`.
+    /// A kind of record changed, such as `TASK`.
     SemanticKey(String),
-    /// Within a namespace something of this value changed.
-    Subtype {
-        /// What the value is a value of.
-        namespace: String,
-        /// The value.
-        value: String,
-    },
-    /// This very record changed.
+    /// A value within a namespace changed.
+    Subtype { namespace: String, value: String },
+    /// One particular record changed.
     EntityId(String),
 }
 
 string_enum! {
-    /// The three classes of tokens, the one that tells least first.
+    /// The three classes of tokens, the least specific first.
     #[derive(PartialOrd, Ord)]
     pub enum TokenClass {
-        /// A kind of thing.
+        /// A kind of record.
         SemanticKey = "semanticKey",
         /// A value within a namespace.
         Subtype = "subtypeToken",
@@ -200,22 +194,21 @@ string_enum! {
     }
 }
 
-/// Why something is no token.
+/// Why a token is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadToken {
-    /// It says nothing.
     #[error("the value of a token must not be empty")]
     EmptyValue,
-    /// A subtype without its namespace.
+    /// A subtype has no namespace.
     #[error("a token of class subtypeToken needs a namespace")]
     NamespaceMissing,
-    /// A namespace where there is none.
+    /// A token of another class has a namespace.
     #[error("only a token of class subtypeToken has a namespace")]
     NamespaceMisplaced,
 }
 
 impl Token {
-    /// A token of its parts, if they make one.
+    /// Builds a token from its parts.
     pub fn new(class: TokenClass, namespace: Option<&str>, value: &str) -> Result<Self, BadToken> {
         if value.is_empty() {
             return Err(BadToken::EmptyValue);
@@ -233,7 +226,6 @@ impl Token {
         }
     }
 
-    /// Its class.
     #[must_use]
     pub const fn class(&self) -> TokenClass {
         match self {
@@ -243,7 +235,7 @@ impl Token {
         }
     }
 
-    /// The record it names, if it names one.
+    /// The record id, if it is a token of a single record.
     #[must_use]
     pub fn entity_id(&self) -> Option<&str> {
         match self {
@@ -269,7 +261,7 @@ impl Token {
         key
     }
 
-    /// Reads a token's key.
+    /// Parses a token's key.
     #[must_use]
     pub fn parse_key(key: &str) -> Option<Self> {
         let mut parts = key.split('|');
@@ -285,7 +277,7 @@ impl Token {
         Self::new(class, namespace.as_deref(), &unescape(value)).ok()
     }
 
-    /// Reads the word by which a person names a token: `TASK`, `task.status=done`, or `id:` and a record.
+    /// Parses a token as people write it: `TASK`, `task.status=done`, or `id:` and a record id.
     pub fn parse_word(word: &str) -> Result<Self, BadToken> {
         if let Some(id) = word.strip_prefix("id:") {
             return Self::new(TokenClass::EntityId, None, id);
@@ -297,7 +289,7 @@ impl Token {
         }
     }
 
-    /// The word by which a person names it.
+    /// Formats the token as people write it.
     #[must_use]
     pub fn to_word(&self) -> String {
         match self {
@@ -308,7 +300,7 @@ impl Token {
     }
 }
 
-/// What [`escape_into`] made of a field, as it was.
+/// Reverses [`escape_into`].
 fn unescape(field: &str) -> String {
     field.replace("%7C", "|").replace("%25", "%")
 }

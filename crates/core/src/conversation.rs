@@ -1,85 +1,84 @@
-//! The block model: what a model is asked and what it answers, whatever the provider.
+//! The block model of conversations: model requests and replies in a form independent of the provider.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Most tool calls taken from one reply. Above it the rest is refused: no one reads a plan of hundreds, and
-/// the machine's state must stay small.
+/// Maximum number of tool calls performed per reply; further calls are refused. People cannot review a plan
+/// of hundreds, and the machine's state must stay small.
 pub const CALLS_PER_ROUND_MAX: usize = 32;
 
-/// Most tool calls a reply may contain at all. A reply with more is no plan but a broken response.
+/// Maximum number of tool calls in a reply. A reply with more is treated as a broken response.
 pub const CALLS_PER_REPLY_MAX: usize = 64;
 
-/// Largest reply in bytes of canonical JSON. Far above what providers emit, far below what memory holds.
+/// Maximum size of a reply in bytes of canonical JSON: far more than providers emit, far less than memory
+/// holds.
 pub const REPLY_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// One piece of a conversation.
+/// One block of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
-    /// Words.
     Text {
-        /// The words.
         text: String,
     },
-    /// The model asks for a tool.
+    /// The model requests a tool call.
     ToolUse(ToolCall),
-    /// What the model thought before it spoke. It is nobody's to read or change: providers sign it, and some refuse a
-    /// conversation in which it is missing.
+    /// Reasoning output of the model. It must not be changed: providers sign it, and some reject a
+    /// conversation without it.
     Thinking {
-        /// The provider that can read it; to any other it is not sent.
+        /// The provider that produced it; it is not sent to any other.
         provider: String,
-        /// A readable summary, where the provider gives one.
+        /// A readable summary, if the provider returns one.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         text: String,
-        /// The provider's own record of it, to be sent back exactly as it came.
+        /// The provider's own representation, sent back unchanged.
         opaque: Value,
     },
-    /// A picture or a document that a person gave.
+    /// An image or document from a person.
     Attachment(Attachment),
-    /// What became of a tool call.
+    /// The result of a tool call.
     ToolResult {
-        /// The call it answers.
+        /// The call that this result belongs to.
         call_id: String,
-        /// True when the tool did not do what was asked.
+        /// Whether the tool call failed.
         is_error: bool,
-        /// What the model reads: JSON as text.
+        /// The result as the model reads it: JSON text.
         content: String,
     },
 }
 
-/// A picture or a document.
+/// An image or document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// Its file name, without folders.
+    /// The file name without folders.
     pub name: String,
-    /// What it is, such as `image/png` or `application/pdf`.
+    /// The media type, such as `image/png` or `application/pdf`.
     pub media_type: String,
-    /// Its bytes in base64.
+    /// The content in base64.
     pub data: String,
 }
 
-/// Largest attachment in bytes, before base64. What the providers take for a picture.
+/// Maximum size of an attachment in bytes, before base64. Providers accept images up to this size.
 pub const ATTACHMENT_BYTES_MAX: usize = 5 * 1024 * 1024;
 
-/// Most attachments of one message.
+/// Maximum number of attachments of one message.
 pub const ATTACHMENTS_MAX: usize = 8;
 
-/// One tool call as the model spelled it.
+/// One tool call as the model wrote it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The provider's id of the call; pairs call and result.
+    /// The provider's id of the call, which links call and result.
     pub call_id: String,
-    /// The tool's name as the model wrote it. It may be invented.
+    /// The tool's name as the model wrote it. The tool may not exist.
     pub name: String,
-    /// The arguments as the model wrote them. They may be of any shape.
+    /// The arguments as the model wrote them. They may have any shape.
     pub input: Value,
 }
 
 string_enum! {
-    /// Who speaks in an entry of a transcript.
+    /// The role of a transcript entry.
     pub enum Role {
-        /// A person, or whatever caused the run.
+        /// A person, or another cause of the run.
         User = "user",
         /// The model.
         Assistant = "assistant",
@@ -91,37 +90,35 @@ string_enum! {
 /// One entry of a transcript with its contents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TranscriptEntry {
-    /// Who speaks.
     pub role: Role,
-    /// What is said.
     pub blocks: Vec<Block>,
 }
 
-/// Tokens as the provider counted them. Zero where it did not say.
+/// Token counts reported by the provider. Zero if it did not report one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Usage {
-    /// Tokens of the request, wherever the provider read them from.
+    /// Tokens of the request, including cached ones.
     pub input_tokens: u64,
-    /// Tokens of the reply, thoughts included.
+    /// Tokens of the reply, including reasoning.
     pub output_tokens: u64,
-    /// Those of the request that came from the provider's cache.
+    /// Request tokens read from the provider's cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cached_read_tokens: u64,
-    /// Those of the request that were written to the provider's cache.
+    /// Request tokens written to the provider's cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cached_write_tokens: u64,
-    /// Those of the reply that were thoughts.
+    /// Reply tokens spent on reasoning.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reasoning_tokens: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
 const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
 impl Usage {
-    /// A count of both directions, without a word on caches and thoughts.
+    /// Counts of both directions, without caching and reasoning.
     #[must_use]
     pub const fn of(input_tokens: u64, output_tokens: u64) -> Self {
         Self {
@@ -133,20 +130,20 @@ impl Usage {
         }
     }
 
-    /// The sum of both directions.
+    /// The sum of request and reply tokens.
     #[must_use]
     pub const fn total(self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// The same count, at most what canonical JSON holds exactly. No provider bills nine quadrillion tokens.
+    /// Limits each count to the largest integer that canonical JSON represents exactly.
     #[must_use]
     pub fn countable(self) -> Self {
         const EXACT_MAX: u64 = (1 << 53) - 1;
         self.with(self, |count, _| count.min(EXACT_MAX))
     }
 
-    /// Adds another count, without ever wrapping round.
+    /// Saturating addition.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         self.with(other, u64::saturating_add)
@@ -163,10 +160,9 @@ impl Usage {
     }
 }
 
-/// A tool as the model is told of it.
+/// A tool as described to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// The registered name.
     pub name: String,
     /// What it does and when to use it.
     pub description: String,
@@ -174,7 +170,7 @@ pub struct ToolSpec {
     pub input_schema: Value,
 }
 
-/// All the words of some blocks, in order.
+/// The text of all text blocks, in order.
 #[must_use]
 pub fn text_of(blocks: &[Block]) -> String {
     let words = blocks.iter().filter_map(|block| match block {
@@ -184,7 +180,7 @@ pub fn text_of(blocks: &[Block]) -> String {
     words.collect::<Vec<_>>().join("\n")
 }
 
-/// All the tool calls of some blocks, in order.
+/// All tool calls of the blocks, in order.
 #[must_use]
 pub fn calls_of(blocks: &[Block]) -> Vec<&ToolCall> {
     let calls = blocks.iter().filter_map(|block| match block {

@@ -1,8 +1,8 @@
-//! A question that a person answers, and what may become of it.
+//! Decisions: questions that a person answers.
 //!
-//! One record serves every kind of question. It is asked once, answered at most once by whoever may, and closed by its
-//! deadline if nobody does: first it grows more severe and is announced again, then it is called off. Nothing that acts
-//! is ever permitted by silence.
+//! One record type serves every kind of question. A decision is asked once and answered at most once,
+//! through a permitted channel. If its deadline passes, it first escalates and people are notified again;
+//! at the highest severity it is cancelled. An unanswered decision never permits an action.
 
 mod display;
 mod policy;
@@ -25,175 +25,162 @@ use crate::step::EffectClass;
 use crate::time::Millis;
 use crate::wake::Wait;
 
-/// An hour.
 pub const HOUR_MS: u64 = 60 * 60 * 1000;
 
-/// How many hours a question stands before it grows more severe, unless somebody set another time: a week.
+/// Hours until an unanswered decision escalates, unless configured: a week.
 pub const DEADLINE_HOURS_DEFAULT: u32 = 7 * 24;
 
-/// The same in milliseconds.
 pub const DEADLINE_MS_DEFAULT: u64 = DEADLINE_HOURS_DEFAULT as u64 * HOUR_MS;
 
-/// The longest that may be set: a year.
+/// The longest deadline that can be configured: a year.
 pub const DEADLINE_HOURS_MAX: u32 = 366 * 24;
 
-/// How long a permission stands that nobody has used: a day. Who permits something means now, not next month.
+/// How long an unused approval stays valid: a day. A person approves an action for now, not for next month.
 pub const APPROVAL_MS_MAX: u64 = 24 * HOUR_MS;
 
-/// Longest title, and longest words of who answers.
+/// Maximum length of a title in characters.
 pub const TITLE_CHARS_MAX: usize = 200;
 
-/// Longest note that goes with an answer.
+/// Maximum length of an answer's note in characters.
 pub const NOTE_CHARS_MAX: usize = 2_000;
 
-/// An answer that was given.
+/// A stored answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Which option.
+    /// The id of the chosen option.
     pub option: String,
-    /// By which way it came.
+    /// The channel through which it arrived.
     pub channel: Channel,
-    /// What the person said beside it.
+    /// The person's remark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// When.
     pub at: Millis,
 }
 
-/// What is asked, before anybody knows when: the part that a machine decides on.
+/// The part of a decision that the run machine computes, without times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
-    /// Its name, derived from the action and how often it was asked about.
+    /// Derived from the action and the number of times it was asked about.
     pub decision_id: DecisionId,
-    /// The action that waits.
+    /// The waiting action.
     pub operation_id: OperationId,
-    /// What is asked.
     pub kind: DecisionKind,
-    /// In one line.
+    /// The question in one line.
     pub title: String,
-    /// The tool that would be used.
+    /// The tool that the action uses.
     pub tool: String,
-    /// Its arguments, as far as one line shows them; empty once they were erased. All of them are in the reply that
-    /// asked for the action.
+    /// The arguments, truncated to one line; empty once they are erased. The full arguments are in the
+    /// model reply that requested the action.
     pub input: String,
-    /// What may be answered.
+    /// The possible answers.
     pub options: Vec<DecisionOption>,
-    /// What would be safe to answer; none where nothing speaks for either.
+    /// The safe answer; `None` if neither is clearly safer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recommended_option_id: Option<String>,
-    /// How much depends on it.
+    /// How urgent the answer is.
     pub severity: Severity,
-    /// How far it reaches.
+    /// How far the consequences reach.
     pub blast_radius: BlastRadius,
-    /// The rule that made it a question.
+    /// The policy rule that requires approval.
     pub rule: String,
-    /// The action that this one would do again.
+    /// The earlier action that this one would repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<OperationId>,
 }
 
-/// A question with its place and its fate.
+/// A decision with its run, its status and its deadlines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// What is asked.
+    /// The question.
     #[serde(flatten)]
     pub inquiry: ApprovalRequest,
-    /// Whose run asks.
+    /// The agent whose run asks.
     pub agent_id: AgentId,
-    /// The run that waits.
+    /// The waiting run.
     pub run_key: RunKey,
-    /// Where it stands.
     pub status: DecisionStatus,
-    /// Grows with every change: an answer names the version it was given to.
+    /// Increases with every change; an answer names the version that it refers to.
     pub version: u32,
-    /// Why it stands out.
+    /// Reasons to highlight it in a list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub badges: Vec<Badge>,
-    /// When it was asked.
     pub asked_at: Millis,
-    /// How long it stands before it grows more severe; none for ever.
+    /// Time until it escalates; `None` means never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience_ms: Option<u64>,
-    /// When that is.
+    /// The time at which it escalates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_at: Option<Millis>,
-    /// By which ways an answer is taken. One that was asked before there was a choice takes all.
+    /// The channels through which answers are accepted. A decision stored without them accepts all.
     #[serde(default = "Channel::all", skip_serializing_if = "is_all")]
     pub may_answer: BTreeSet<Channel>,
-    /// When it was closed, by whatever.
+    /// When it was closed, for any reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Millis>,
-    /// The answer, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
 }
 
-/// The word that permits an action.
+/// The option id that permits an action.
 pub const APPROVE: &str = "approve";
 
-/// The word that does not.
+/// The option id that refuses an action.
 pub const DENY: &str = "deny";
 
-/// An answer as it comes in.
+/// An answer as it arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerInput {
-    /// Which option.
+    /// The id of the chosen option.
     pub option: String,
-    /// The version of the question that was read; none for whichever stands.
+    /// The version of the decision that the person read; `None` accepts the current one.
     pub version: Option<u32>,
-    /// By which way it came.
+    /// The channel through which it arrived.
     pub channel: Channel,
-    /// What is said beside it.
+    /// The person's remark.
     pub note: Option<String>,
 }
 
-/// Why an answer is not taken.
+/// Why an answer is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// It is closed.
-    #[error("the decision is {} already{}", status.as_str(), first(answer.as_ref()))]
+    /// The decision is already closed.
+    #[error("the decision is already {}{}", status.as_str(), first(answer.as_ref()))]
     Closed {
-        /// Where it stands.
         status: DecisionStatus,
-        /// What was answered, if anything.
+        /// The stored answer, if there is one.
         answer: Option<Answer>,
     },
-    /// It takes no answer by this way.
-    #[error("the decision takes no answer by {}; by {}", channel.as_str(), listed(may_answer))]
+    /// The channel is not permitted.
+    #[error("the decision does not accept answers by {}; accepted: {}", channel.as_str(), listed(may_answer))]
     NotAllowed {
-        /// By which way the answer came.
+        /// The channel of the answer.
         channel: Channel,
-        /// By which ways it may.
+        /// The permitted channels.
         may_answer: BTreeSet<Channel>,
     },
-    /// It changed since it was read.
+    /// The decision changed since it was read.
     #[error("the decision has version {found}, the answer was given to version {given}")]
     Changed {
-        /// Where it stands.
+        /// The current version.
         found: u32,
-        /// What the answer was given to.
+        /// The version that the answer refers to.
         given: u32,
     },
-    /// It came after the deadline: the question is another one by now, or closed.
+    /// The deadline has passed: the decision has escalated or is cancelled.
     #[error("the deadline of the decision passed at {}", deadline.rfc3339())]
-    Late {
-        /// When that was.
-        deadline: Millis,
-    },
-    /// There is no such option.
+    Late { deadline: Millis },
     #[error("there is no option {option:?}; options: {known}")]
     NoOption {
-        /// What was answered.
+        /// The given option id.
         option: String,
-        /// What may be.
+        /// The possible option ids.
         known: String,
     },
-    /// The note is too long.
     #[error("the note has more than {NOTE_CHARS_MAX} characters")]
     NoteTooLong,
 }
 
-/// What was said first, for whoever comes second.
+/// Describes the first answer for an error message to the second one.
 fn first(answer: Option<&Answer>) -> String {
     answer.map_or_else(String::new, |answer| {
         format!(
@@ -205,42 +192,41 @@ fn first(answer: Option<&Answer>) -> String {
     })
 }
 
-/// What an answer means to the action that waits.
+/// The consequence of a closed decision for its action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ruling", rename_all = "snake_case")]
 pub enum ApprovalOutcome {
-    /// It may be taken.
+    /// The action may be performed.
     Approved {
-        /// Until when the permission stands.
+        /// When the approval expires.
         until: Millis,
     },
-    /// It may not.
+    /// The action must not be performed.
     Denied {
-        /// What the person said.
+        /// The person's remark.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
-    /// Nobody answered in time.
+    /// The decision was not answered in time.
     TimedOut,
-    /// The permission was not used in time, and has to be given again.
+    /// The approval was not used in time and must be requested again.
     Expired,
 }
 
 /// An action that needs approval.
 #[derive(Debug, Clone, Copy)]
 pub struct ProposedAction<'a> {
-    /// The action.
     pub operation_id: OperationId,
-    /// The tool it uses.
     pub tool: &'a str,
-    /// Its arguments, possibly cut.
+    /// The arguments, possibly truncated.
     pub input: &'a str,
-    /// What may happen to it after a crash.
+    /// The effect class, which determines the risk.
     pub class: EffectClass,
 }
 
 impl ApprovalRequest {
-    /// Asks for the first time whether an action may be taken; `again` names the equal action whose outcome is unknown.
+    /// Builds the first approval request for an action; `again` names the equal action whose outcome is
+    /// unknown.
     #[must_use]
     pub fn new(action: ProposedAction<'_>, rule: &str, again: Option<OperationId>) -> Self {
         let ProposedAction {
@@ -254,7 +240,7 @@ impl ApprovalRequest {
         let title = match kind {
             DecisionKind::ToolApproval => format!("May {tool} be used?"),
             DecisionKind::OutcomeUnknown => {
-                format!("May {tool} be used again, although it may have happened?")
+                format!("May {tool} be used again, although it may already have taken effect?")
             }
         };
         Self {
@@ -273,7 +259,7 @@ impl ApprovalRequest {
         }
     }
 
-    /// The decision of a run that asks this now.
+    /// Creates the decision of a run that asks this at the given time.
     #[must_use]
     pub fn asked_by(
         self,
@@ -302,7 +288,7 @@ impl ApprovalRequest {
         }
     }
 
-    /// Whether [`Self::input`] is only the beginning of the arguments. They are JSON, which never ends like this.
+    /// Whether [`Self::input`] is truncated. Complete JSON never ends with the truncation mark.
     #[must_use]
     pub fn is_input_cut(&self) -> bool {
         self.input.ends_with(CUT)
@@ -314,18 +300,21 @@ fn options(kind: DecisionKind) -> Vec<DecisionOption> {
         DecisionKind::ToolApproval => (
             (
                 "Approve",
-                "The action is taken once, with exactly these arguments.",
+                "The action is performed once, with exactly these arguments.",
             ),
-            ("Deny", "The action is not taken; the run is told and goes on."),
+            (
+                "Deny",
+                "The action is not performed; the run is informed and continues.",
+            ),
         ),
         DecisionKind::OutcomeUnknown => (
             (
                 "Do it again",
-                "The action is taken again. If it did happen, it happens twice.",
+                "The action is performed again. If it already took effect, it takes effect twice.",
             ),
             (
-                "Leave it",
-                "The action is not repeated; the run is told and goes on.",
+                "Do not repeat it",
+                "The action is not repeated; the run is informed and continues.",
             ),
         ),
     };
@@ -338,7 +327,7 @@ fn options(kind: DecisionKind) -> Vec<DecisionOption> {
     vec![option(APPROVE, yes), option(DENY, no)]
 }
 
-/// What nobody classified is taken for the worst.
+/// The risk of an action; unclassified actions get the highest.
 const fn risk(class: EffectClass, kind: DecisionKind) -> (Severity, BlastRadius) {
     match (class, kind) {
         (EffectClass::Internal, DecisionKind::ToolApproval) => (Severity::Low, BlastRadius::Small),
@@ -352,7 +341,7 @@ const fn risk(class: EffectClass, kind: DecisionKind) -> (Severity, BlastRadius)
 }
 
 impl Decision {
-    /// Takes an answer, if it may be given.
+    /// Applies an answer if it is valid.
     pub fn answer(&self, reply: AnswerInput, at: Millis) -> Result<Self, AnswerError> {
         if self.status != DecisionStatus::Pending {
             return Err(AnswerError::Closed {
@@ -407,8 +396,8 @@ impl Decision {
         })
     }
 
-    /// What becomes of it when its deadline has passed; none before that, or where it is closed. It grows more severe
-    /// and gets as much time again; where it cannot grow, it is called off.
+    /// Applies an expired deadline; `None` if it has not passed or the decision is closed. The decision
+    /// escalates to the next severity with a new deadline; at the highest severity it is cancelled.
     #[must_use]
     pub fn escalate_if_overdue(&self, now: Millis) -> Option<Self> {
         let deadline = self.deadline_at.filter(|deadline| *deadline <= now)?;
@@ -424,7 +413,8 @@ impl Decision {
         if !next.badges.contains(&Badge::TimedOut) {
             next.badges.push(Badge::TimedOut);
         }
-        // From now and not from the old deadline: whoever comes back after a month still gets the time.
+        // Count from now and not from the old deadline, so that a person who returns after a month still
+        // has time to answer.
         next.deadline_at = Some(later(
             now.max(deadline),
             self.patience_ms.unwrap_or(DEADLINE_MS_DEFAULT),
@@ -432,8 +422,9 @@ impl Decision {
         Some(next)
     }
 
-    /// What a run that asked it waits for; none where it is closed. The deadline is checked when it comes, but never later
-    /// than after the patience from now on, because the clock may have been set back since it was asked.
+    /// The wait of the run that asked; `None` if the decision is closed. The run re-checks at the deadline,
+    /// but at the latest one full period from now, because the clock may have been set back since the
+    /// question was asked.
     #[must_use]
     pub fn wait(&self, now: Millis) -> Option<Wait> {
         let patience = later(now, self.patience_ms.unwrap_or(DEADLINE_MS_DEFAULT));
@@ -441,13 +432,13 @@ impl Decision {
         (self.status == DecisionStatus::Pending).then_some(Wait::Decision { until })
     }
 
-    /// The same question, which nobody has to answer any more.
+    /// Returns the decision as withdrawn: it needs no answer any more.
     #[must_use]
     pub fn withdrawn(&self, at: Millis) -> Self {
         self.closed(DecisionStatus::Withdrawn, at)
     }
 
-    /// What it means to the action that waits; none while nobody knows.
+    /// The consequence for the waiting action; `None` while the decision is pending.
     #[must_use]
     pub fn outcome(&self, now: Millis) -> Option<ApprovalOutcome> {
         match (self.status, &self.answer) {
@@ -464,7 +455,7 @@ impl Decision {
                 note: answer.as_ref().and_then(|answer| answer.note.clone()),
             }),
             (DecisionStatus::Cancelled, _) => Some(ApprovalOutcome::TimedOut),
-            // Nobody had to answer while the run stood aside; now somebody has to again.
+            // The decision was withdrawn while the run was quarantined; the resumed run must ask again.
             (DecisionStatus::Withdrawn, _) => Some(ApprovalOutcome::Expired),
         }
     }
@@ -479,7 +470,7 @@ impl Decision {
     }
 }
 
-/// The order in which people should see them: what is overdue first, then what weighs most, then the oldest.
+/// Sorts decisions for display: overdue first, then by severity, then by age.
 #[must_use]
 pub fn sort_by_urgency(mut decisions: Vec<Decision>) -> Vec<Decision> {
     decisions.sort_by_key(|one| {

@@ -1,40 +1,41 @@
-//! Who is driven next, when more agents have work than there are places. Everybody gets a turn before anybody gets a
-//! second one, and an agent that could not work rests, so that it takes no place from those who can.
+//! Fair dispatch of agents with work when there are more of them than slots. Every agent gets a turn before
+//! any agent gets a second one, and an agent that could not work backs off, so that it does not block
+//! others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::id::AgentId;
 
-/// How long an agent that could not work rests before it is tried again without a reason.
+/// Backoff of an agent that could not work, unless something happens to it earlier.
 pub const BACKOFF_MS: u64 = 30_000;
 
-/// How often in a row an agent may have work and yet find nothing to do, within [`BREATH_MS`]. Somebody may have been quicker,
-/// but not for ever.
+/// Maximum number of consecutive idle turns of an agent within [`BREATH_MS`]. Another process may
+/// occasionally have done the work first.
 pub const IDLE_TURNS_MAX: u32 = 20;
 
-/// The time in which idle turns are counted, and how long an agent rests that had too many of them.
+/// The window in which idle turns are counted, and the backoff after too many of them.
 pub const BREATH_MS: u64 = 1_000;
 
-/// The line of agents.
+/// Selects the agents that are driven next.
 #[derive(Debug, Default)]
 pub struct Dispatcher {
     busy: BTreeSet<AgentId>,
-    /// To whom something happened while it was driven: its turn may have looked too early.
+    /// Agents with an event during their turn, which the turn may have missed.
     again: BTreeSet<AgentId>,
-    /// Who rests, and until when.
+    /// Agents in backoff, and when it ends.
     resting: BTreeMap<AgentId, u64>,
-    /// Whose last turns were idle: since when, and how many.
+    /// Agents with idle turns: the start of the counting window and the number of turns.
     idle: BTreeMap<AgentId, (u64, u32)>,
-    /// Who was served last; whoever comes after it in the alphabet is next.
+    /// The agent chosen last; the next one in id order follows.
     last: Option<AgentId>,
-    /// Whether somebody had work and found no place.
+    /// Whether an agent with work found no free slot.
     left_out: bool,
 }
 
 /// How a turn of an agent ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DispatchResult {
-    /// It did something, and there may be more.
+    /// It did something, and there may be more work.
     Worked,
     /// There was nothing to do.
     Idle,
@@ -43,11 +44,11 @@ pub enum DispatchResult {
 }
 
 impl Dispatcher {
-    /// Chooses among those that have work, and takes note that they are driven from now on. `places` is how many may
-    /// be driven at once.
+    /// Chooses agents among those with work and marks them as busy. `places` is the maximum number of busy
+    /// agents.
     pub fn choose(&mut self, ready: &[AgentId], now_ms: u64, places: usize) -> Vec<AgentId> {
         let has_work: BTreeSet<&AgentId> = ready.iter().collect();
-        // Somebody without work has nothing to rest from; and a rest that is over is over, place or no place.
+        // Drop the backoff of agents without work, and every expired backoff, even when no slot is free.
         self.resting
             .retain(|agent, until| has_work.contains(agent) && *until > now_ms);
         self.idle
@@ -64,7 +65,7 @@ impl Dispatcher {
         chosen
     }
 
-    /// A turn ended. True when it is worth looking again at once.
+    /// Records the end of a turn. Returns true if `choose` should be called again at once.
     pub fn record_result(&mut self, agent: &AgentId, how: DispatchResult, now_ms: u64) -> bool {
         self.busy.remove(agent);
         let rest = match how {
@@ -84,8 +85,8 @@ impl Dispatcher {
         how == DispatchResult::Worked || self.left_out || again
     }
 
-    /// Counts an idle turn; true when there were too many. So no mistake in what has work, and none in what a turn goes on
-    /// with, makes a turn follow a turn for ever.
+    /// Counts an idle turn and returns true if there were too many. This stops an endless loop when an
+    /// agent is wrongly reported as having work.
     fn is_breathless(&mut self, agent: &AgentId, now_ms: u64) -> bool {
         let (since, turns) = self.idle.entry(agent.clone()).or_insert((now_ms, 0));
         if now_ms >= since.saturating_add(BREATH_MS) {
@@ -95,13 +96,12 @@ impl Dispatcher {
         *turns >= IDLE_TURNS_MAX
     }
 
-    /// Whether an agent rests.
     #[must_use]
     pub fn is_backing_off(&self, agent: &AgentId) -> bool {
         self.resting.contains_key(agent)
     }
 
-    /// Something happened to an agent, so there is a reason to try again.
+    /// Ends the backoff of an agent because something happened to it.
     pub fn reset_backoff(&mut self, agent: &AgentId) {
         self.resting.remove(agent);
         self.idle.remove(agent);
@@ -110,7 +110,7 @@ impl Dispatcher {
         }
     }
 
-    /// When the next one has rested enough; none while none rests.
+    /// When the next backoff ends; `None` if no agent is backing off.
     #[must_use]
     pub fn next_due_ms(&self) -> Option<u64> {
         self.resting.values().min().copied()
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_served_goes_to_the_end_of_the_line() {
+    fn agents_are_served_in_rotation() {
         let (mut line, all) = (Dispatcher::default(), agents(&["a", "b", "c"]));
         let mut served = Vec::new();
         for _ in 0..6 {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_stuck_rests_and_takes_no_place_until_it_is_roused_or_has_rested() {
+    fn a_stuck_agent_backs_off_until_an_event_or_the_timeout() {
         let (mut line, all) = (Dispatcher::default(), agents(&["a", "b"]));
         assert_eq!(line.choose(&all, 0, 1), agents(&["a"]));
         assert!(
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(line.choose(&all, 6, 1), agents(&["b"]));
         assert!(
             !line.record_result(&all[1], DispatchResult::Idle, 6),
-            "nobody is left out by somebody who rests"
+            "an agent in backoff does not count as left out"
         );
         assert_eq!(line.next_due_ms(), Some(5 + BACKOFF_MS));
         assert_eq!(line.choose(&agents(&["a"]), 6, 9), []);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_to_an_agent_during_its_turn_is_looked_at_after_it() {
+    fn an_event_during_a_turn_is_handled_after_it() {
         let (mut line, all) = (Dispatcher::default(), agents(&["a"]));
         line.choose(&all, 0, 1);
         line.reset_backoff(&all[0]);
@@ -182,32 +182,33 @@ mod tests {
         line.choose(&all, 0, 1);
         assert!(
             !line.record_result(&all[0], DispatchResult::Idle, 0),
-            "it is told once"
+            "the event is reported once"
         );
     }
 
     #[test]
-    fn a_rest_that_is_over_is_no_reason_to_look_again_and_again() {
+    fn an_expired_backoff_does_not_cause_a_busy_loop() {
         let (mut line, all) = (Dispatcher::default(), agents(&["a", "b"]));
         line.choose(&all[..1], 0, 1);
         line.record_result(&all[0], DispatchResult::Stuck, 0);
         assert_eq!(line.choose(&all[1..], 1, 1), agents(&["b"]));
         line.record_result(&all[0], DispatchResult::Stuck, 1);
-        // It has rested, and the one place is taken: the end of whoever has it looks again, and no clock.
+        // The backoff has ended and the only slot is taken: the end of the running turn triggers the next
+        // choice, not a timer.
         assert_eq!(line.choose(&all, 1 + BACKOFF_MS, 1), []);
         assert_eq!(line.next_due_ms(), None);
         assert!(line.record_result(&all[1], DispatchResult::Idle, 1 + BACKOFF_MS));
-        // And now it is driven, perhaps for hours.
+        // Now it is driven, perhaps for hours.
         assert_eq!(line.choose(&all[..1], 1 + BACKOFF_MS, 1), agents(&["a"]));
         assert_eq!(line.next_due_ms(), None);
     }
 
     #[test]
-    fn who_has_work_and_finds_none_again_and_again_takes_a_breath() {
+    fn repeated_idle_turns_cause_a_backoff() {
         let (mut line, all) = (Dispatcher::default(), agents(&["a"]));
         let mut turns = 0;
         for now_ms in 0..10 * BREATH_MS {
-            // As a service does that is told at once that there is work.
+            // A service that is notified of work at once behaves like this.
             while !line.choose(&all, now_ms, 1).is_empty() {
                 turns += 1;
                 assert!(turns <= 10 * IDLE_TURNS_MAX, "it has no end");
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_did_something_or_is_roused_in_between_needs_no_breath() {
+    fn work_or_an_event_resets_the_count_of_idle_turns() {
         let (mut line, all) = (Dispatcher::default(), agents(&["a"]));
         for turn in 0..5 * IDLE_TURNS_MAX {
             assert_eq!(line.choose(&all, 0, 1), all);
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_work_any_more_rests_no_more() {
+    fn an_agent_without_work_leaves_backoff() {
         let (mut line, all) = (Dispatcher::default(), agents(&["a"]));
         line.choose(&all, 0, 1);
         line.record_result(&all[0], DispatchResult::Stuck, 0);
@@ -247,9 +248,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever always has work is served again before anybody is served twice in between.
+        /// An agent that always has work is served again before any other agent is served twice.
         #[test]
-        fn nobody_is_served_twice_while_another_who_can_work_waits(
+        fn no_agent_is_served_twice_while_another_waits(
             count in 1_usize..12, places in 1_usize..5, stuck in proptest::collection::btree_set(0_usize..12, 0..4),
         ) {
             let names: Vec<String> = (0..count).map(|n| format!("a{n:02}")).collect();

@@ -1,40 +1,35 @@
-//! Texts as directions: what may be asked of an embedder, and how near two answers are.
+//! Embeddings of texts: limits of a call, and the similarity of two embeddings.
 
-/// Most texts of one call.
+/// Maximum number of texts per call.
 pub const TEXTS_MAX: usize = 128;
 
-/// Longest text in bytes: about the 8,192 tokens that common embedders read.
+/// Maximum length of a text in bytes: about the 8,192 tokens that common embedders accept.
 pub const TEXT_BYTES_MAX: usize = 32 * 1024;
 
-/// Most numbers of one embedding. A full call of the longest stays within what a provider's response may have.
+/// Maximum number of dimensions. A full call with this many stays within the size limit of a provider's
+/// response.
 pub const DIMENSIONS_MAX: usize = 8_192;
 
-/// Texts that no embedder is asked about.
+/// Why the texts of a call are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadTexts {
-    /// None, or too many.
-    #[error("a call has 1 to {TEXTS_MAX} texts, not {given}; send the rest in another")]
-    Count {
-        /// How many there are.
-        given: usize,
-    },
-    /// Nothing to read.
+    /// There are no texts, or too many.
+    #[error("a call has 1 to {TEXTS_MAX} texts, not {given}; send the rest in another call")]
+    Count { given: usize },
     #[error("text {index} is empty; leave it out")]
     Empty {
-        /// Which, from 0.
+        /// The index of the text, from 0.
         index: usize,
     },
-    /// Too much to read.
     #[error("text {index} has {bytes} bytes and may have {TEXT_BYTES_MAX}; split it")]
     Long {
-        /// Which, from 0.
+        /// The index of the text, from 0.
         index: usize,
-        /// How long it is.
         bytes: usize,
     },
 }
 
-/// Checks the texts of one call. Every embedder does so first, so that all refuse the same.
+/// Checks the texts of one call. Every embedder calls this first, so that all have the same limits.
 pub fn check_texts(texts: &[String]) -> Result<(), BadTexts> {
     if !(1..=TEXTS_MAX).contains(&texts.len()) {
         return Err(BadTexts::Count { given: texts.len() });
@@ -49,31 +44,28 @@ pub fn check_texts(texts: &[String]) -> Result<(), BadTexts> {
     Ok(())
 }
 
-/// A text as a direction: numbers whose squares add up to one. Only embeddings of one embedder can be compared.
+/// A normalized embedding of a text. Only embeddings of the same embedder can be compared.
 ///
-/// A text about which the embedder knows nothing has no direction; all its numbers are zero, and it is near to nothing.
+/// If the embedder returns a zero vector, the embedding stays zero and is similar to nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedding(Vec<f32>);
 
-/// Numbers that are no embedding.
+/// Why numbers are not a valid embedding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadEmbedding {
-    /// None, or too many.
+    /// There are no numbers, or too many.
     #[error("an embedding has 1 to {DIMENSIONS_MAX} numbers, not {given}")]
-    Dimensions {
-        /// How many there are.
-        given: usize,
-    },
-    /// One that is no number, or without bound.
+    Dimensions { given: usize },
+    /// A number is NaN or infinite.
     #[error("number {index} of the embedding is not finite")]
     NotFinite {
-        /// Which, from 0.
+        /// The index of the number, from 0.
         index: usize,
     },
 }
 
 impl Embedding {
-    /// Takes numbers of any length over as a direction.
+    /// Normalizes the numbers to length one.
     pub fn new(mut numbers: Vec<f32>) -> Result<Self, BadEmbedding> {
         if !(1..=DIMENSIONS_MAX).contains(&numbers.len()) {
             return Err(BadEmbedding::Dimensions { given: numbers.len() });
@@ -81,7 +73,7 @@ impl Embedding {
         if let Some(index) = numbers.iter().position(|number| !number.is_finite()) {
             return Err(BadEmbedding::NotFinite { index });
         }
-        // In doubles neither the largest nor the smallest number leaves the range when squared.
+        // Squares of `f32` values neither overflow nor underflow in `f64`.
         let length = dot(&numbers, &numbers).sqrt();
         if length > 0.0 {
             numbers
@@ -91,14 +83,13 @@ impl Embedding {
         Ok(Self(numbers))
     }
 
-    /// The numbers.
     #[must_use]
     pub fn numbers(&self) -> &[f32] {
         &self.0
     }
 
-    /// How near two directions are: 1 the same, 0 nothing in common, -1 opposite. None when they do not have equally
-    /// many numbers, and therefore are not from the same embedder.
+    /// Cosine similarity: 1 for the same direction, 0 for unrelated, -1 for opposite. `None` if the
+    /// dimensions differ, because the embeddings are then not from the same embedder.
     #[must_use]
     pub fn cosine(&self, other: &Self) -> Option<f32> {
         let comparable = self.0.len() == other.0.len();
@@ -113,7 +104,7 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
 
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "the nearest single is meant, and what comes here is between -1 and 1"
+    reason = "rounding to the nearest f32 is intended, and the value is between -1 and 1"
 )]
 const fn narrow(number: f64) -> f32 {
     number as f32
@@ -132,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_refused_at_their_bounds_and_not_before() {
+    fn texts_are_rejected_exactly_beyond_their_limits() {
         let texts = |count: usize, bytes: usize| vec!["x".repeat(bytes); count];
         assert_eq!(check_texts(&texts(TEXTS_MAX, TEXT_BYTES_MAX)), Ok(()));
         assert_eq!(check_texts(&[]), Err(BadTexts::Count { given: 0 }));
@@ -147,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_no_embedding() {
+    fn non_finite_numbers_are_rejected() {
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let refused = Embedding::new(vec![1.0, bad]);
             assert_eq!(refused, Err(BadEmbedding::NotFinite { index: 1 }));
@@ -159,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_direction_nothing_is_near() {
+    fn a_zero_embedding_is_similar_to_nothing() {
         let nothing = embedding(&[0.0, 0.0]);
         assert_eq!(nothing.cosine(&embedding(&[3.0, 4.0])), Some(0.0));
         assert_eq!(nothing.cosine(&nothing), Some(0.0));
@@ -183,7 +174,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nearness_is_bounded_and_the_same_from_both_sides((a, b) in pair()) {
+        fn similarity_is_bounded_and_symmetric((a, b) in pair()) {
             let (a, b) = (embedding(&a), embedding(&b));
             let near = a.cosine(&b).expect("as many numbers");
             prop_assert!((-1.0..=1.0).contains(&near));
@@ -191,7 +182,7 @@ mod tests {
         }
 
         #[test]
-        fn an_embedding_has_length_one_and_is_nearest_to_itself((a, _) in pair()) {
+        fn an_embedding_has_length_one_and_is_most_similar_to_itself((a, _) in pair()) {
             prop_assume!(a.iter().any(|n| *n != 0.0));
             let one = embedding(&a);
             prop_assert!((one.cosine(&one).expect("as many numbers") - 1.0).abs() < NEAR);
@@ -200,7 +191,7 @@ mod tests {
         }
 
         #[test]
-        fn how_long_the_numbers_were_does_not_matter(
+        fn the_original_length_does_not_matter(
             pairs in proptest::collection::vec((-0.2_f32..0.2, -0.2_f32..0.2), 1..40), scale in 1e-3_f32..1e3,
         ) {
             let (a, b): (Vec<f32>, Vec<f32>) = pairs.into_iter().unzip();

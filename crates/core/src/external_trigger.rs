@@ -1,18 +1,18 @@
-//! How systems outside wake an agent by an address of its own.
+//! External triggers: secret URLs through which external systems wake an agent.
 
 string_enum! {
     /// Whether an external trigger accepts deliveries.
     #[schemars(rename = "ExternalTriggerStatus")]
     pub enum TriggerStatus {
-        /// It does.
+        /// Deliveries are accepted.
         Active = "active",
-        /// It does not, until it gets another address.
+        /// Deliveries are rejected until the trigger gets a new URL.
         Revoked = "revoked",
     }
 }
 
 string_enum! {
-    /// What a delivery does.
+    /// The effect of a delivery.
     pub enum DeliveryMode {
         /// It wakes the agent; its content is untrusted data, not instructions.
         WakeHint = "wake_hint",

@@ -1,4 +1,4 @@
-//! Failures as records: what a person and a program read after a run did not succeed.
+//! Failure records, which people and programs read after a run did not succeed.
 
 use std::collections::BTreeMap;
 
@@ -6,68 +6,68 @@ use serde::{Deserialize, Serialize};
 
 use crate::attempt::TransportDiagnostics;
 
-/// Longest summary in characters. A failure is read on one screen; the rest belongs in logs.
+/// Maximum length of a summary in characters. A failure fits on one screen; further details belong in logs.
 pub const SUMMARY_CHARS_MAX: usize = 500;
 
-/// Most entries of metadata and most causes. Enough to say where and why, never a dump.
+/// Maximum number of metadata entries and of causes.
 pub const DETAIL_ENTRIES_MAX: usize = 16;
 
-/// Longest cause and longest metadata value in characters. All of a failure is part of a run's last state,
-/// which has a bound of its own.
+/// Maximum length of a cause and of a metadata value in characters. A failure is part of a run's last
+/// state, whose size is limited too.
 pub const DETAIL_CHARS_MAX: usize = 160;
 
-/// Longest word in characters: kinds, names of providers, keys of metadata.
+/// Maximum length of kinds, provider names and metadata keys in characters.
 pub const WORD_CHARS_MAX: usize = 64;
 
-/// The word for a conversation that is longer than the model can read. Asking again, or asking another, does not make
-/// it shorter.
+/// The kind of a failure in which the conversation exceeds the model's context window. A retry or another
+/// model does not help.
 pub const CONTEXT_LENGTH_EXCEEDED: &str = "context_length_exceeded";
 
 string_enum! {
     /// The stage at which something failed.
     #[schemars(rename = "FailureCategory")]
     pub enum FailureCategory {
-        /// On the way to or from a provider.
+        /// Communication with a provider.
         Transport = "transport",
-        /// A contract or a response was not as agreed.
+        /// A request or response violated its contract.
         Protocol = "protocol",
-        /// In the run itself.
+        /// The run itself.
         Runtime = "runtime",
-        /// In a command or its frame.
+        /// A command or its environment.
         Task = "task",
-        /// None of these.
+        /// Any other stage.
         Unknown = "unknown",
     }
 }
 
-/// What is kept of a failure: bounded, without raw logs or secrets.
+/// The stored description of a failure: bounded in size, without raw logs or secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FailureArtifact {
-    /// Where it failed.
+    /// The stage at which it failed.
     pub category: FailureCategory,
-    /// A stable word for what failed, such as `script_exhausted`.
+    /// A stable identifier of the failure, such as `script_exhausted`.
     pub kind: String,
     /// One sentence for a person.
     pub summary: String,
     /// The provider, when one was involved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The model as it was asked for.
+    /// The requested model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_ref: Option<String>,
     /// The HTTP status, when there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// What it was caused by, outermost first.
+    /// The chain of error causes, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub source_chain: Vec<String>,
-    /// Small facts beside it.
+    /// Additional details.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
 }
 
 impl FailureArtifact {
-    /// A failure with its sentence cut to size.
+    /// Creates a failure and truncates its summary.
     #[must_use]
     pub fn new(category: FailureCategory, kind: &str, summary: &str) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl FailureArtifact {
         }
     }
 
-    /// Cuts everything that came from outside down to its bounds.
+    /// Truncates all external text to its limits.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         self.summary = truncate_chars(&self.summary, SUMMARY_CHARS_MAX);
@@ -110,10 +110,10 @@ impl FailureArtifact {
     }
 }
 
-/// What stands at the end of a text that was cut.
+/// Marks the end of a truncated text.
 pub const CUT: char = '…';
 
-/// Cuts a text to a number of characters and says so with an ellipsis.
+/// Truncates a text to a number of characters and marks the cut with an ellipsis.
 #[must_use]
 pub fn truncate_chars(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
@@ -129,17 +129,17 @@ pub fn truncate_chars(text: &str, chars_max: usize) -> String {
 /// Why one attempt at a model round failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFailure {
-    /// What a caller can do about it.
+    /// Whether a retry is useful.
     pub kind: ModelFailureKind,
-    /// What is kept of it.
+    /// The stored description.
     pub artifact: FailureArtifact,
-    /// How long the provider asked us to wait.
+    /// The delay that the provider requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// What happened on the way.
+    /// Details of the HTTP exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<Box<TransportDiagnostics>>,
-    /// Whether the provider may ask money for it: a reply had begun, or nobody knows.
+    /// Whether the provider may charge for it: a reply had started, or its state is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_be_billed: bool,
 }
@@ -148,14 +148,14 @@ pub struct ModelFailure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelFailureKind {
-    /// A time-out, a lost connection, 429 or 5xx: worth another attempt.
+    /// A timeout, a lost connection, 429 or 5xx: a retry may succeed.
     Retryable,
-    /// Authentication, another 4xx, an invalid response: the same request would fail again.
+    /// Authentication, another 4xx, an invalid response: a retry would fail again.
     FailFast,
 }
 
 impl ModelFailure {
-    /// The model did not answer within the time it had. Another attempt may be luckier.
+    /// The model did not answer within its timeout. A retry may succeed.
     #[must_use]
     pub fn timed_out() -> Self {
         let artifact = FailureArtifact::new(
@@ -169,7 +169,7 @@ impl ModelFailure {
         }
     }
 
-    /// A failure that nobody asks money for.
+    /// A failure that is not billed.
     #[must_use]
     pub const fn new(kind: ModelFailureKind, artifact: FailureArtifact) -> Self {
         Self {
@@ -181,7 +181,7 @@ impl ModelFailure {
         }
     }
 
-    /// Cuts everything that came from outside down to its bounds.
+    /// Truncates all external text to its limits.
     #[must_use]
     pub fn bounded(self) -> Self {
         Self {
@@ -193,7 +193,7 @@ impl ModelFailure {
         }
     }
 
-    /// Classifies an HTTP status: 429 and 5xx may pass, everything else would fail again.
+    /// Classifies an HTTP status: 429 and 5xx are retryable, everything else fails fast.
     #[must_use]
     pub const fn kind_of_status(status: u16) -> ModelFailureKind {
         match status {
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_oversized_failure_is_cut_to_its_bounds() {
+    fn an_oversized_failure_is_truncated() {
         let mut failure = FailureArtifact::new(FailureCategory::Transport, "x", &"é".repeat(2_000));
         failure.source_chain = vec!["cause ".repeat(500); 40];
         failure.metadata = (0..40)
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn only_429_and_5xx_are_worth_another_attempt() {
+    fn only_429_and_5xx_are_retryable() {
         for status in [429, 500, 502, 503, 529, 599] {
             assert_eq!(
                 ModelFailure::kind_of_status(status),

@@ -1,17 +1,17 @@
-//! Identifiers. Each is a type of its own, so that a thread can never be passed where an agent is meant.
+//! Identifiers. Each kind is its own type, so that a thread id cannot be passed as an agent id.
 //!
-//! Derived identifiers (hashes) are in [`crate::key`]; the ones here are names that people or the machine
-//! chose. Random ones are made outside and arrive as text.
+//! Derived identifiers (hashes) are in [`crate::key`]; people or the program choose the ones here. Random
+//! ones are generated outside this crate and arrive as text.
 
 use serde::{Deserialize, Serialize};
 
-/// Longest name an agent may have. Long enough for words, short enough for a folder name and a table column.
+/// Maximum length of an agent id. It must fit a folder name and a table column.
 pub const AGENT_ID_CHARS_MAX: usize = 64;
 
-/// Names the log of the home beside those of agents. The first character is one that no agent's name has.
+/// The id of the home's log beside those of agents. No agent id starts with its first character.
 const HOME_LOG: &str = "~home";
 
-/// Longest idempotency key or turn id. Room for a UUID with a generous prefix.
+/// Maximum length of an idempotency key or turn id. A UUID with a long prefix fits.
 pub const TURN_ID_CHARS_MAX: usize = 200;
 
 macro_rules! text_id {
@@ -22,7 +22,6 @@ macro_rules! text_id {
         pub struct $name(String);
 
         impl $name {
-            /// The text itself.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -37,11 +36,11 @@ macro_rules! text_id {
     };
 }
 
-/// Ids whose text is made by the program itself and therefore needs no check.
+/// Ids whose text the program creates and therefore does not validate.
 macro_rules! made_id {
     ($($name:ident),*) => {$(
         impl $name {
-            /// Takes over a text that this program made or stored before.
+            /// Wraps a text that this program created or stored before.
             #[must_use]
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
@@ -51,7 +50,7 @@ macro_rules! made_id {
 }
 
 text_id! {
-    /// An agent, chosen by a person (or made up for a temporary agent). Checked once, on the way in.
+    /// An agent's id, chosen by a person or generated for a temporary agent. Validated once, on input.
     AgentId
 }
 text_id! {
@@ -59,15 +58,16 @@ text_id! {
     SessionId
 }
 text_id! {
-    /// One thing a person said in a session. Fresh per call, or the caller's idempotency key.
+    /// One prompt of a person in a session: new for each call, or the caller's idempotency key.
     TurnId
 }
 text_id! {
-    /// A line of conversation: `agent:session:<session>` or `agent:run:<run key>`.
+    /// A conversation thread: `agent:session:<session>` or `agent:run:<run key>`.
     ThreadId
 }
 text_id! {
-    /// A host and its life: changes when a device is restored or cloned, so that old and new never share a name.
+    /// A host and its incarnation, which changes when a device is restored or cloned, so that names are
+    /// never reused.
     Incarnation
 }
 text_id! {
@@ -79,27 +79,28 @@ text_id! {
     RunnerId
 }
 text_id! {
-    /// Names the set of rules by which a verdict was reached.
+    /// The version of the policy under which a verdict was reached.
     PolicyVersion
 }
 text_id! {
-    /// A standing order that wakes an agent: a subscription, a schedule or a trigger.
+    /// A rule that wakes an agent: a subscription, a schedule or an external trigger.
     RuleId
 }
 text_id! {
-    /// Something that may happen and that schedules wait for, such as `backup.done`.
+    /// An event that schedules wait for, such as `backup.done`.
     EventName
 }
 text_id! {
-    /// Something outside that is watched for changes: a folder, a Git repository.
+    /// A watched folder or Git repository.
     SourceId
 }
 text_id! {
-    /// Where causes come from, as refusals are counted and people are told: `operator`, `subscription:` and an id, …
+    /// The source of causes, under which refusals are counted and shown: `operator`, `subscription:` and an
+    /// id, …
     SourceName
 }
 text_id! {
-    /// What belongs together, or what something was caused by: a key of ours, or the name that a sender gave.
+    /// A correlation or causation: a derived key, or a name given by the sender.
     TraceId
 }
 made_id!(
@@ -112,29 +113,29 @@ made_id!(
     SubscriptionId
 );
 
-/// Why a name was refused. The message says what would be accepted.
+/// Why an id is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadId {
-    /// The agent id has a character or a length we do not take.
+    /// The agent id has an invalid character or length.
     #[error("agent id {0:?} must be 1 to 64 of a-z, 0-9, '-' and '_', and begin with a letter or digit")]
     Agent(String),
     /// The turn id or idempotency key is empty, too long or has control characters.
     #[error("idempotency key must be 1 to 200 characters without control characters")]
     Turn,
-    /// The name by which a sender says what belongs together is empty, too long or has control characters.
+    /// The sender's correlation or causation is empty, too long or has control characters.
     #[error("correlation and causation must be 1 to 200 characters without control characters")]
     Trace,
-    /// The name of a standing order has a character or a length we do not take.
+    /// The rule id has an invalid character or length.
     #[error("name {0:?} must be 1 to 64 of a-z, 0-9, '-' and '_', and begin with a letter or digit")]
     Rule(String),
-    /// The name of an event has a character or a length we do not take.
+    /// The event name has an invalid character or length.
     #[error("event {0:?} must be 1 to 64 of a-z, 0-9, '.', '-' and '_', and begin with a letter or digit")]
     Event(String),
 }
 
 impl AgentId {
-    /// Checks a name given by a person. Lower case only, because it becomes a folder name on file systems
-    /// that do not tell cases apart.
+    /// Validates an id given by a person. Only lower case is allowed, because the id becomes a folder name
+    /// and some file systems ignore case.
     pub fn parse(text: &str) -> Result<Self, BadId> {
         if is_name(text) {
             Ok(Self(text.to_owned()))
@@ -145,13 +146,14 @@ impl AgentId {
 }
 
 impl AgentId {
-    /// The log of the home itself: changes of rows that govern are bound there. No agent can have this name.
+    /// The log of the home itself, which contains the bindings of governing rows. No agent can have this
+    /// id.
     #[must_use]
     pub fn home_log() -> Self {
         Self(HOME_LOG.to_owned())
     }
 
-    /// Whether it names the log of the home, and no agent.
+    /// Whether it is the log of the home and not an agent's.
     #[must_use]
     pub fn is_home_log(&self) -> bool {
         self.0 == HOME_LOG
@@ -159,14 +161,14 @@ impl AgentId {
 }
 
 impl RuleId {
-    /// A name made up from random digits.
+    /// Builds an id from random digits.
     #[must_use]
     pub fn random(kind: &str, digits: &crate::key::Digest) -> Self {
         let digits: String = digits.to_string().chars().take(12).collect();
         Self(format!("{kind}-{digits}"))
     }
 
-    /// Checks a name that a person gave or that the program made: the same letters as an agent's.
+    /// Validates an id given by a person or created by the program, with the rules of agent ids.
     pub fn parse(text: &str) -> Result<Self, BadId> {
         if is_name(text) {
             Ok(Self(text.to_owned()))
@@ -177,14 +179,14 @@ impl RuleId {
 }
 
 impl SourceId {
-    /// A name made up from random digits.
+    /// Builds an id from random digits.
     #[must_use]
     pub fn random(digits: &crate::key::Digest) -> Self {
         let digits: String = digits.to_string().chars().take(12).collect();
         Self(format!("src-{digits}"))
     }
 
-    /// Checks a name that a person gave or that the program made: the same letters as an agent's.
+    /// Validates an id given by a person or created by the program, with the rules of agent ids.
     pub fn parse(text: &str) -> Result<Self, BadId> {
         if is_name(text) {
             Ok(Self(text.to_owned()))
@@ -195,7 +197,7 @@ impl SourceId {
 }
 
 impl EventName {
-    /// Checks the name of an event: the same letters as an agent's, and dots between words.
+    /// Validates an event name, with the rules of agent ids and dots between words.
     pub fn parse(text: &str) -> Result<Self, BadId> {
         if is_name(&text.replace('.', "-")) {
             Ok(Self(text.to_owned()))
@@ -215,7 +217,7 @@ fn is_name(text: &str) -> bool {
 }
 
 impl TurnId {
-    /// Checks an idempotency key given by a caller, or takes a fresh one.
+    /// Validates an idempotency key of a caller, or a generated one.
     pub fn parse(text: &str) -> Result<Self, BadId> {
         let length = text.chars().count();
         if length == 0 || length > TURN_ID_CHARS_MAX || text.chars().any(char::is_control) {
@@ -226,14 +228,14 @@ impl TurnId {
 }
 
 impl TraceId {
-    /// Checks a name that a sender gave.
+    /// Validates a name given by a sender.
     pub fn parse(text: &str) -> Result<Self, BadId> {
         TurnId::parse(text)
             .map(|turn| Self(turn.0))
             .map_err(|_| BadId::Trace)
     }
 
-    /// A key of ours, as a name.
+    /// Converts a derived key.
     #[must_use]
     pub fn of(key: &crate::key::Digest) -> Self {
         Self(key.to_string())
@@ -247,7 +249,7 @@ impl ThreadId {
         Self(format!("{agent}:session:{session}"))
     }
 
-    /// The thread of a run that no person began: each has its own.
+    /// The thread of a run that no person started: each has its own.
     #[must_use]
     pub fn of_run(agent: &AgentId, run: &crate::key::RunKey) -> Self {
         Self(format!("{agent}:run:{run}"))
@@ -259,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_id_is_lower_case_words_of_bounded_length() {
+    fn an_agent_id_is_lower_case_and_bounded() {
         for good in ["main", "a", "0x", "gym-coach_2", &"a".repeat(64)] {
             assert_eq!(AgentId::parse(good).map(|id| id.to_string()), Ok(good.to_owned()));
         }
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_an_event_may_have_dots_between_its_words() {
+    fn an_event_name_may_contain_dots() {
         for good in ["backup.done", "a", "0.1-rc_2", &"a".repeat(64)] {
             assert_eq!(
                 EventName::parse(good).map(|name| name.to_string()),

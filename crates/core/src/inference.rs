@@ -1,7 +1,7 @@
-//! Whether a model may be asked, and what it may be shown.
+//! Permission checks before a model request: which model an agent may use, and which data it may send.
 //!
-//! Five gates stand before every request, in this order; the first that does not open names the code. Whatever is
-//! missing or uncertain keeps its gate shut.
+//! Five gates precede every request, in this order; the first that denies determines the code. Missing or
+//! uncertain information denies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,11 @@ use crate::decision::Channel;
 use crate::prompt::{BlockSource, ModelRequest};
 
 string_enum! {
-    /// What a model is asked for. An agent may be limited to some of them, each with models of its own.
+    /// The purpose of a model request. An agent may be limited to some purposes, each with its own models.
     #[derive(PartialOrd, Ord)]
     #[schemars(rename = "InferenceCategory")]
     pub enum InferenceCategory {
-        /// The rounds of an agent's own runs.
+        /// Rounds of an agent's runs.
         Conversation = "conversation",
         /// Vectors of texts, for search.
         Embedding = "embedding",
@@ -25,7 +25,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// How a person confirmed a provider without saying so.
+    /// How a person confirmed a provider implicitly.
     pub enum ImpliedChannel {
         /// By requesting a run that needs it.
         OperatorRun = "operator_run",
@@ -35,53 +35,50 @@ string_enum! {
 string_union! {
     /// How a person confirmed a provider.
     pub enum ReceiptChannel {
-        /// By a command or a request.
+        /// By a command or an API request.
         Explicit(Channel),
-        /// Without saying so.
+        /// Implicitly.
         Implied(ImpliedChannel),
     }
 }
 
-/// Where a request goes.
+/// The farthest place that a request is sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DataBoundary {
-    /// Nowhere: this program answers itself.
+    /// This process: the program answers itself.
     Process,
-    /// To another program on this machine.
+    /// Another process on this machine.
     Machine,
-    /// To somebody else's machine.
+    /// Another machine.
     Outside,
 }
 
-/// Whether the key of a provider can be had.
+/// Whether the API key of a provider is available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretStatus {
-    /// It wants none.
+    /// The provider requires no key.
     NotNeeded,
-    /// It is there.
     Available,
-    /// It is not; this says where it was looked for, and never what was found.
+    /// The key was not found; contains where it was looked for, and never any secret.
     Unavailable(String),
 }
 
-/// What is known of a model before it is asked.
+/// The known properties of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelProfile {
-    /// Who provides it.
     pub provider: String,
-    /// Where a request to it goes.
+    /// Where requests are sent.
     pub boundary: DataBoundary,
-    /// What it costs; none when it costs nothing.
+    /// The price; `None` if it is free.
     pub price: Option<(Price, PriceBasis)>,
-    /// Longest reply in tokens that is asked for.
+    /// Maximum number of reply tokens that are requested.
     pub output_tokens_max: u64,
-    /// Its key.
     pub secret: SecretStatus,
 }
 
 impl ModelProfile {
-    /// Of a model that this program is itself: it costs nothing and wants no key.
+    /// The profile of a model inside this process: free and without a key.
     #[must_use]
     pub fn here(provider: &str) -> Self {
         Self {
@@ -95,34 +92,34 @@ impl ModelProfile {
 }
 
 string_enum! {
-    /// One kind of thing that a request shows.
+    /// A kind of data in a request.
     #[derive(PartialOrd, Ord)]
     #[schemars(rename = "InferenceField")]
     pub enum RequestField {
         /// The execution contract and the kind of turn.
         Contract = "contract",
-        /// Who the agent is and where it works.
+        /// The agent's id and workspace.
         Identity = "identity",
         /// The agent's own guidance.
         AgentGuidance = "agent_guidance",
         /// The workspace's guidance.
         WorkspaceGuidance = "workspace_guidance",
-        /// What people and the model said.
+        /// Messages of people and of the model.
         Text = "text",
-        /// What the model thought, sent back to the provider that can read it.
+        /// Reasoning output, sent back to the provider that produced it.
         Thinking = "thinking",
-        /// Pictures and documents.
+        /// Images and documents.
         Attachments = "attachments",
-        /// What the model asked tools for.
+        /// The model's tool calls.
         ToolCalls = "tool_calls",
-        /// What tools answered.
+        /// The results of tool calls.
         ToolResults = "tool_results",
-        /// The tools on offer.
+        /// The tool definitions.
         Tools = "tools",
     }
 }
 
-/// Everything that a request shows.
+/// All kinds of data in a request.
 #[must_use]
 pub fn fields(request: &ModelRequest) -> BTreeSet<RequestField> {
     let system = request.system.iter().map(|block| match block.source {
@@ -143,15 +140,15 @@ pub fn fields(request: &ModelRequest) -> BTreeSet<RequestField> {
     system.chain(said).chain(tools).collect()
 }
 
-/// What an agent may ask of whom, and show to them. The default is what a person without any settings expects: every
-/// model that they name, and everything that the agent works with.
+/// The models that an agent may use and the data it may send. By default every configured model and all
+/// data are allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InferencePermissions {
-    /// What it may ask models for.
+    /// The allowed purposes.
     pub categories: BTreeSet<InferenceCategory>,
-    /// Patterns of the models it may ask, by category. A category without patterns may ask every model.
+    /// Patterns of allowed models by purpose. A purpose without patterns allows every model.
     pub models: BTreeMap<InferenceCategory, Vec<String>>,
-    /// What it may show to somebody else's machine.
+    /// The data that may be sent to another machine.
     pub shown: BTreeSet<RequestField>,
 }
 
@@ -165,59 +162,55 @@ impl Default for InferencePermissions {
     }
 }
 
-/// Whether a person confirmed that a provider is shown anything, under the rules that hold now.
+/// Whether a person confirmed that the provider may receive data, under the current rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiptStatus {
-    /// They did.
+    /// Confirmed under the current rules.
     Confirmed,
-    /// They did not, or under other rules.
+    /// Not confirmed, or only under other rules.
     Missing,
 }
 
-/// One question at the gates.
+/// A request as the gates see it.
 #[derive(Debug, Clone, Copy)]
 pub struct InferenceQuery<'a> {
-    /// What the model is asked for.
     pub category: InferenceCategory,
-    /// Which model.
     pub model_ref: &'a str,
-    /// What is known of it.
+    /// The properties of the model.
     pub terms: &'a ModelProfile,
-    /// Whether a person confirmed it.
     pub receipt: ReceiptStatus,
-    /// What it would be shown.
+    /// The data that the request contains.
     pub fields: &'a BTreeSet<RequestField>,
 }
 
-/// Why a model may not be asked.
+/// Why a model request is denied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InferenceDenial {
     /// The stable code of the gate.
     pub code: &'static str,
-    /// What is wrong.
     pub message: String,
-    /// The way out.
+    /// What the operator can do about it.
     pub hint: String,
 }
 
-/// What the model is asked for is not the agent's business.
+/// The agent may not use models for this purpose.
 pub const OUT_OF_SCOPE: &str = "out_of_scope";
-/// The model is not one of those that the agent may ask.
+/// The agent may not use this model.
 pub const DISALLOWED: &str = "disallowed_provider_model";
-/// Nobody confirmed that this provider may be shown anything.
+/// The provider is not confirmed to receive data.
 pub const UNCONFIRMED: &str = "privacy_confirmation_required";
-/// The key cannot be had.
+/// The API key is not available.
 pub const NO_SECRET: &str = "secret_unavailable";
-/// The request shows something that this provider may not see.
+/// The request contains data that must not be sent to this provider.
 pub const OVERSHARED: &str = "overshared_payload_blocked";
 
-/// The codes of all gates, in their order.
+/// The codes of all gates, in order.
 pub const CODES: [&str; 5] = [OUT_OF_SCOPE, DISALLOWED, UNCONFIRMED, NO_SECRET, OVERSHARED];
 
-/// The rule that lets a request through.
+/// The rule recorded for an allowed request.
 pub const ALL_GATES: &str = "inference_gates";
 
-/// Walks the gates. The first that stays shut answers.
+/// Checks the gates in order and returns the first denial.
 pub fn decide(permissions: &InferencePermissions, asked: &InferenceQuery<'_>) -> Result<(), InferenceDenial> {
     let deny = |code, message: String, hint: &str| {
         Err(InferenceDenial {
@@ -228,21 +221,21 @@ pub fn decide(permissions: &InferencePermissions, asked: &InferenceQuery<'_>) ->
     };
     let (category, model_ref) = (asked.category.as_str(), asked.model_ref);
     if !permissions.categories.contains(&asked.category) {
-        let message = format!("this agent may not ask models for {category}");
+        let message = format!("this agent may not use models for {category}");
         return deny(OUT_OF_SCOPE, message, "add it to the agent's `categories`");
     }
     let patterns = permissions.models.get(&asked.category);
     if patterns.is_some_and(|patterns| !patterns.iter().any(|pattern| matches(pattern, model_ref))) {
-        let message = format!("this agent may not ask {model_ref} for {category}");
+        let message = format!("this agent may not use {model_ref} for {category}");
         return deny(
             DISALLOWED,
             message,
-            "add it to the agent's `models`, or name another model",
+            "add it to the agent's `models`, or use another model",
         );
     }
     if asked.terms.boundary == DataBoundary::Outside && asked.receipt == ReceiptStatus::Missing {
         let message = format!(
-            "nobody has confirmed, under the rules that hold now, that {} may be shown this agent's work",
+            "{} is not confirmed, under the current rules, to receive this agent's work",
             asked.terms.provider
         );
         let hint = format!("`wakeful models confirm {}`", asked.terms.provider);
@@ -258,18 +251,18 @@ pub fn decide(permissions: &InferencePermissions, asked: &InferenceQuery<'_>) ->
     let overshared = asked.fields.difference(&permissions.shown).next();
     match (asked.terms.boundary, overshared) {
         (DataBoundary::Outside, Some(field)) => {
-            let message = format!("{} may not be shown {}", asked.terms.provider, field.as_str());
+            let message = format!("{} may not receive {}", asked.terms.provider, field.as_str());
             deny(
                 OVERSHARED,
                 message,
-                "add it to the agent's `shown`, or ask a model on this machine",
+                "add it to the agent's `shown`, or use a model on this machine",
             )
         }
         (DataBoundary::Outside, None) | (DataBoundary::Process | DataBoundary::Machine, _) => Ok(()),
     }
 }
 
-/// Whether a reference fits a pattern: the same text, or the same beginning before a final `*`.
+/// Whether a model reference matches a pattern: the same text, or the same prefix before a final `*`.
 #[must_use]
 pub fn matches(pattern: &str, model_ref: &str) -> bool {
     match pattern.strip_suffix('*') {
@@ -311,9 +304,9 @@ mod tests {
         decide(permissions, &asked).map_or_else(|denial| denial.code, |()| "allowed")
     }
 
-    /// Every gate alone, and of two shut gates the earlier one.
+    /// Each gate alone, and the earlier of two denying gates.
     #[test]
-    fn each_gate_has_its_code_and_the_first_shut_one_answers() {
+    fn each_gate_has_its_code_and_the_first_denial_counts() {
         let open = InferencePermissions::default();
         let (all, confirmed) = (&RequestField::ALL[..], ReceiptStatus::Confirmed);
         assert_eq!(code(&open, &terms(), confirmed, all), "allowed");
@@ -345,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_on_this_machine_needs_no_confirmation_and_hides_nothing() {
+    fn local_models_need_no_confirmation_and_receive_all_data() {
         let mut narrow = InferencePermissions::default();
         narrow.shown.clear();
         for boundary in [DataBoundary::Process, DataBoundary::Machine] {
@@ -358,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_a_whole_name_or_a_beginning() {
+    fn a_pattern_is_a_full_name_or_a_prefix() {
         assert!(matches("anthropic/*", "anthropic/claude") && matches("*", "x/y") && matches("a/b", "a/b"));
         assert!(
             !matches("anthropic/*", "openai/anthropic/") && !matches("a/b", "a/bc") && !matches("", "a/b")
@@ -366,9 +359,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a request holds, nothing leaves that is not on the list.
+        /// A request never contains data that is not on the list, for any request.
         #[test]
-        fn nothing_leaves_that_is_not_on_the_list(
+        fn only_listed_data_is_sent(
             shown in proptest::collection::btree_set(0_usize..10, 0..10),
             held in proptest::collection::btree_set(0_usize..10, 0..10),
         ) {

@@ -1,4 +1,4 @@
-//! Canonical JSON (RFC 8785) and its hash: one meaning, one spelling, one hash, on every machine.
+//! Canonical JSON (RFC 8785) and its hash, equal on every machine.
 
 mod canonical;
 pub mod strict;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::key::Digest;
 
-/// A value that has no canonical form, such as a map with keys that are no strings.
+/// A value without a canonical form, such as a map with keys that are not strings.
 #[derive(Debug, thiserror::Error)]
 #[error("the value has no canonical JSON form")]
 pub struct NotCanonical(#[source] serde_json::Error);
@@ -17,7 +17,7 @@ pub fn canonical<T: Serialize>(value: &T) -> Result<Vec<u8>, NotCanonical> {
     canonical::spell(value).map_err(NotCanonical)
 }
 
-/// The same as text.
+/// The canonical form as text.
 pub fn canonical_text<T: Serialize>(value: &T) -> Result<String, NotCanonical> {
     let no_text = |error| NotCanonical(serde::ser::Error::custom(error));
     String::from_utf8(canonical(value)?).map_err(no_text)
@@ -28,7 +28,7 @@ pub fn digest<T: Serialize>(value: &T) -> Result<Digest, NotCanonical> {
     canonical(value).map(|bytes| Digest::of(&bytes))
 }
 
-/// How many bytes a value has as plain JSON, without making them.
+/// The size of a value as plain JSON in bytes, without building it.
 pub(crate) fn bytes_of<T: Serialize>(value: &T) -> usize {
     struct Count(usize);
     impl std::io::Write for Count {
@@ -41,7 +41,7 @@ pub(crate) fn bytes_of<T: Serialize>(value: &T) -> usize {
         }
     }
     let mut count = Count(0);
-    // What cannot be written counts as far as it was.
+    // A value that cannot be serialized counts up to the error.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
 }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_counted_as_they_are_written() {
+    fn the_counted_size_matches_the_serialized_size() {
         for value in [
             json!(null),
             json!({"a": [1, -2.5, "é\n\u{1}"], "b": {}}),

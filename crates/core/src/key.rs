@@ -1,8 +1,8 @@
-//! Derived names. A key is computed from what it names and never drawn at random, because two devices, or
-//! the same device before and after a crash, must give the same thing the same name.
+//! Derived keys. A key is computed from what it identifies and is never random, because two devices, or one
+//! device before and after a crash, must compute the same key.
 //!
-//! `H(label, f1, f2, …)` is the SHA-256 of `v1|label|f1|f2|…`, where `%` and `|` inside a field are escaped,
-//! so that no two different lists of fields can spell the same string.
+//! `H(label, f1, f2, …)` is the SHA-256 of `v1|label|f1|f2|…`, where `%` and `|` inside a field are
+//! escaped, so that different lists of fields never give the same string.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
@@ -11,33 +11,31 @@ use crate::change::LogicalChangeKey;
 use crate::id::{AgentId, SessionId, TurnId};
 use crate::time::Millis;
 
-/// Thirty-two bytes of SHA-256, written as 64 lower-case hex digits.
+/// A SHA-256 hash, formatted as 64 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// Before the first event of an agent stands this hash of nothing.
+    /// The predecessor hash of an agent's first event.
     pub const ZERO: Self = Self([0; 32]);
 
-    /// Hashes bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Takes over 32 stored bytes.
+    /// Wraps 32 stored bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The raw bytes, as they are stored.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Reads exactly 64 lower-case hex digits.
+    /// Parses exactly 64 lower-case hex digits.
     #[must_use]
     pub fn from_hex(text: &str) -> Option<Self> {
         let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
@@ -60,7 +58,7 @@ const fn hex_value(digit: u8) -> Option<u8> {
 
 impl std::fmt::Display for Digest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Every key, event and row is spelled like this many times over, so it is spelled in one go.
+        // Hashes are formatted very often, so the text is built in one pass.
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0');
         let mut text = [b'0'; 64];
@@ -100,14 +98,14 @@ impl schemars::JsonSchema for Digest {
     }
 }
 
-/// Whether a text may be the label of a hash: `[a-z0-9._]+`.
+/// Whether a text is a valid hash label: `[a-z0-9._]+`.
 #[must_use]
 pub fn is_label(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'_');
     !text.is_empty() && text.bytes().all(fits)
 }
 
-/// `H` of the design: a labelled hash over escaped fields. Labels match `[a-z0-9._]+`.
+/// `H` of the module documentation: a labelled hash over escaped fields. Labels match `[a-z0-9._]+`.
 #[must_use]
 pub fn derived_hash(label: &str, fields: &[&str]) -> Digest {
     let mut text = String::with_capacity(label.len() + 3 + fields.iter().map(|f| f.len() + 1).sum::<usize>());
@@ -148,20 +146,21 @@ macro_rules! derived_key {
 }
 
 derived_key! {
-    /// One wake of one agent. Derived, because two replicas that see the same cause must name the same run,
-    /// or the work is done twice.
+    /// One wake of one agent. It is derived, because two replicas that receive the same cause must compute
+    /// the same key, or the work is done twice.
     RunKey
 }
 derived_key! {
-    /// What an action *is*: tool, arguments, scope and targets, without its place in the run.
+    /// The identity of an action within its run: tool, arguments, scope and targets, without its
+    /// occurrence.
     ActionBase
 }
 derived_key! {
-    /// One action of one run. Everything outside that can refuse a second use gets this id.
+    /// One action of one run. External systems that can reject a repeated request receive this id.
     OperationId
 }
 derived_key! {
-    /// One question about one action. Derived, so that a question that is written again is the same question.
+    /// One question about one action. It is derived, so that a repeated write creates the same question.
     DecisionId
 }
 
@@ -170,62 +169,59 @@ derived_key! {
     SummaryId
 }
 
-/// Why an agent is woken, with all that tells this wake from every other one of the agent.
+/// The cause of a wake, with everything that distinguishes it from the agent's other wakes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunKeySource<'a> {
     /// A notice matched a subscription.
     Subscription {
-        /// Which subscription.
         subscription: &'a str,
-        /// What the notice told of.
+        /// The transaction of the notice.
         change: LogicalChangeKey,
     },
-    /// A timer fired.
+    /// A schedule fired.
     Timer {
-        /// Which timer. Another pattern or zone makes it another one.
+        /// The id of the schedule. Another pattern or time zone makes it another one.
         timer: &'a str,
-        /// Its nominal occurrence, also when it is late.
+        /// The nominal time of the firing, even if it is late.
         scheduled_at: Millis,
     },
-    /// A person said something.
+    /// A person sent a prompt.
     User {
-        /// In which conversation.
         session: &'a str,
-        /// What was said, by its id.
+        /// The turn id of the prompt.
         turn: &'a str,
     },
-    /// Something else happened.
+    /// Another cause.
     Source {
-        /// What kind of thing.
         kind: RunKeySourceKind,
-        /// Names the occurrence, not its origin.
+        /// Identifies the occurrence, not its origin.
         source: &'a str,
     },
 }
 
 string_enum! {
-    /// The causes that are named by a source alone.
+    /// The causes that are identified by a source alone.
     #[derive(PartialOrd, Ord)]
     pub enum RunKeySourceKind {
-        /// A delivery from outside.
+        /// A delivery of an external trigger.
         Trigger = "trigger",
-        /// A result of a background task.
+        /// The result of a background task.
         Task = "task",
-        /// A tick.
+        /// A tick of the clock.
         Tick = "tick",
-        /// A work item at a revision.
+        /// A revision of a work item.
         Work = "work",
-        /// What a parent said to a child that it spawned.
+        /// A message from a parent run to its sub-run.
         Spawn = "spawn",
-        /// Somebody asked for it by hand.
+        /// A manual request.
         Manual = "manual",
-        /// Recovery after a crash, when there is no other source.
+        /// Recovery after a crash without any other source.
         Catchup = "catchup",
     }
 }
 
 impl RunKey {
-    /// The run of an agent for one cause.
+    /// The key of an agent's run for one cause.
     #[must_use]
     pub fn of(agent: &str, cause: &RunKeySource<'_>) -> Self {
         Self(match *cause {
@@ -242,36 +238,35 @@ impl RunKey {
         })
     }
 
-    /// The run that answers one turn of a person.
+    /// The key of the run for one prompt of a person.
     #[must_use]
     pub fn of_user(agent: &AgentId, session: &SessionId, turn: &TurnId) -> Self {
         let (session, turn) = (session.as_str(), turn.as_str());
         Self::of(agent.as_str(), &RunKeySource::User { session, turn })
     }
 
-    /// The run that another run started. Its message is named by the operation that started it, so that a start which
-    /// is repeated after a crash starts nothing new.
+    /// The key of a sub-run. It is derived from the operation that starts it, so that a start repeated
+    /// after a crash starts nothing new.
     #[must_use]
     pub fn of_spawn(agent: &AgentId, source: &OperationId) -> Self {
         Self(derived_hash("run.spawn", &[agent.as_str(), &source.to_string()]))
     }
 }
 
-/// The part of a thread that a summary stands for.
+/// The part of a thread that a summary covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadSpan<'a> {
-    /// Whose thread.
     pub agent: &'a str,
-    /// Which thread.
     pub thread: &'a str,
-    /// The first message of it.
+    /// The first message.
     pub start: &'a str,
-    /// The last one.
+    /// The last message.
     pub end: &'a str,
 }
 
 impl SummaryId {
-    /// Named before it is written, so that two devices which summarise the same span write one summary.
+    /// Computes the id before the summary is written, so that two devices that summarize the same span
+    /// write one summary.
     #[must_use]
     pub fn new(span: &ThreadSpan<'_>, contract_version: &str) -> Self {
         let span = derived_hash("span", &[span.agent, span.thread, span.start, span.end]);
@@ -279,10 +274,10 @@ impl SummaryId {
     }
 }
 
-/// What makes two actions the same: everything but how often it came before in this run.
+/// The parts by which two actions are equal: everything except the occurrence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionParts {
-    /// The tool's registered name, or the name the model invented.
+    /// The registered name of the tool, or the unknown name that the model used.
     pub tool: String,
     /// Hash of the arguments' canonical JSON.
     pub arguments: Digest,
@@ -293,7 +288,7 @@ pub struct ActionParts {
 }
 
 impl ActionParts {
-    /// Names the action apart from its occurrence, to count equal ones by.
+    /// The hash without the occurrence, by which equal actions are counted.
     #[must_use]
     pub fn base(&self) -> ActionBase {
         let fields = [
@@ -305,8 +300,8 @@ impl ActionParts {
         ActionBase(derived_hash("action.base", &fields.map(String::as_str)))
     }
 
-    /// The stable id of the `occurrence`-th equal action of a run, counted from 0, so that two actions which
-    /// are meant to be equal stay two.
+    /// The stable id of the `occurrence`-th equal action of a run, counted from 0, so that intentionally
+    /// repeated actions stay distinct.
     #[must_use]
     pub fn stable_id(&self, occurrence: u64) -> Digest {
         let fields = [
@@ -321,7 +316,7 @@ impl ActionParts {
 }
 
 impl OperationId {
-    /// Computed once, when the plan commits; stored and never computed again.
+    /// Computed once, when the plan is committed, and stored.
     #[must_use]
     pub fn new(run: &RunKey, action_stable_id: &Digest) -> Self {
         Self(derived_hash(
@@ -332,7 +327,7 @@ impl OperationId {
 }
 
 impl DecisionId {
-    /// The question about an action that was asked about so many times before.
+    /// The id of the next question about an action that was asked about `asked_before` times.
     #[must_use]
     pub fn new(operation: &OperationId, asked_before: u32) -> Self {
         Self(derived_hash(
@@ -367,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cause_has_a_key_of_its_own() {
+    fn every_cause_has_its_own_key() {
         let (source, change) = ("x", LogicalChangeKey(Digest::ZERO));
         let mut causes = vec![
             RunKeySource::Subscription {
@@ -400,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_is_named_by_its_span_and_contract() {
+    fn a_summary_id_depends_on_span_and_contract() {
         let span = ThreadSpan {
             agent: "a",
             thread: "t",
@@ -424,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_started_run_is_named_by_its_agent_and_the_operation_that_started_it() {
+    fn a_sub_run_key_depends_on_agent_and_starting_operation() {
         let (b, c) = (AgentId::parse("b").expect("id"), AgentId::parse("c").expect("id"));
         let operation = OperationId(Digest::of(b"operation"));
         let text = format!("v1|run.spawn|b|{operation}");
@@ -433,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_actions_of_one_run_have_different_operations_by_occurrence() {
+    fn equal_actions_have_different_operation_ids_by_occurrence() {
         let zero = Digest::ZERO;
         let parts = ActionParts {
             tool: "ExecCommand".into(),
@@ -452,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn hex_is_read_only_in_its_one_spelling() {
+    fn only_canonical_hex_is_parsed() {
         let digest = Digest::of(b"x");
         assert_eq!(Digest::from_hex(&digest.to_string()), Some(digest));
         assert_eq!(Digest::from_hex(&digest.to_string().to_uppercase()), None);

@@ -1,46 +1,47 @@
 //! The decisions of Wakeful, as pure functions.
 //!
-//! Nothing here reads a clock, draws a random number, touches a file or awaits: time, ids and contents
-//! arrive inside inputs, so the same state and input give the same answer on every machine, for ever.
-//! That is what makes replay, recovery and convergence safe.
+//! No function reads a clock, generates random numbers, performs I/O or awaits: time, ids and contents
+//! arrive in inputs, so the same state and input give the same result on every machine. Replay, recovery
+//! and convergence depend on this.
 //!
-//! The flow, in the order of the modules that carry it:
+//! The modules, in the order of the flow:
 //!
 //! | module | decides |
 //! |---|---|
 //! | [`message`] | what enters an agent's queue, and with whose authority |
-//! | [`cause`] | what a message came from, and where it stands in line |
+//! | [`cause`] | the origin of a message, and its position in the queue |
 //! | [`wake`] | whether a cause becomes a message and a message a run, and why |
-//! | [`mod@line`] | who is driven next, when more have work than there are places |
-//! | [`run`] | the turn machine: one input in, new state and effects out |
-//! | [`step`] | what one action is called, how it may be repeated, how it ended |
-//! | [`stop`] | which brakes and cancellations hold before the database has them, and how they are kept |
-//! | [`subrun`] | whether a run may start another, and what it is told of its end |
-//! | [`decision`] | what a person is asked, and what may become of the question |
-//! | [`policy`] | whether an action may be taken, and by which rule |
-//! | [`inference`] | whether a model may be asked, and what it may be shown |
-//! | [`budget`] | what a model costs, and whether there is money for it |
-//! | [`attempt`] | what is kept of every attempt at a model round |
-//! | [`embedding`] | what may be asked of an embedder, and how near two texts are |
-//! | [`prompt`] | what a model request contains, within named bounds |
-//! | [`retry`] | how often something is tried again, and when |
-//! | [`report`] | the events everybody sees, chained by hash |
-//! | [`proof`] | whether a log, a run or a bundle is what it says it is |
-//! | [`retention`] | how long data is kept, and what has to go |
-//! | [`journal`] | what people wrote: records, what may be written, and how a write is undone |
-//! | [`causal`] | what an agent durably is on several devices at once, and how they come to agree |
-//! | [`schedule`] | when something is due, in a zone and across changes of its clocks |
-//! | [`timer`] | schedules as records, and what a tick makes of them |
-//! | [`change`] | what a committed write is called, and what it says to the outside |
-//! | [`outside`] | what changed in watched folders and repositories, and what that says |
-//! | [`external_trigger`] | whether systems outside may wake an agent by its address |
-//! | [`notice`] | what a notice says to an agent, in words |
-//! | [`subscription`] | what an agent wants to be woken for, and whom a notice concerns |
+//! | [`dispatcher`] | which agent is driven next if there are more than slots |
+//! | [`run`] | the run machine: one input in, new state and effects out |
+//! | [`step`] | the identity of an action, whether it may be retried, and its result |
+//! | [`stop`] | which brakes and cancellations apply before the database has them, and how they are stored |
+//! | [`sub_run`] | whether a run may start another, and what it receives at the end |
+//! | [`decision`] | the questions to people and their outcomes |
+//! | [`policy`] | whether an action may be performed, and by which rule |
+//! | [`inference`] | whether a model may be used, and which data it may receive |
+//! | [`budget`] | the cost of a model request, and whether it fits the budget |
+//! | [`attempt`] | the record of every attempt at a model round |
+//! | [`embedding`] | the limits of embedding calls, and the similarity of texts |
+//! | [`prompt`] | the contents of a model request, within named bounds |
+//! | [`retry`] | how often something is retried, and when |
+//! | [`report`] | the events that people see, chained by hash |
+//! | [`proof`] | whether a log, a run or a bundle is authentic |
+//! | [`retention`] | how long data is kept, and what is pruned |
+//! | [`journal`] | the person's records: types, valid writes and undo |
+//! | [`causal`] | the durable state of an agent on several devices, and how they converge |
+//! | [`recurrence`] | when something is due, in a time zone and across clock changes |
+//! | [`schedule`] | schedules as records, and the result of a tick |
+//! | [`change`] | the keys of a committed write, and its notice |
+//! | [`watch`] | the changes in watched folders and repositories, and their notices |
+//! | [`external_trigger`] | whether external systems may wake an agent through its URL |
+//! | [`notice`] | the text of a notice for an agent |
+//! | [`subscription`] | what wakes an agent, and which subscriptions match a notice |
 //! | [`kernel`] | all of this as a service: a line of JSON in, a line of JSON out |
-//! | [`saga`] | where a write stands that touches both databases |
+//! | [`saga`] | the progress of a write that touches both databases |
 //!
-//! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
-//! model), [`schema`] (how a tool's arguments are described), [`attachment`], [`failure`] and [`problem`].
+//! Shared by all of them: [`key`] (derived keys), [`id`], [`time`], [`json`], [`blob`], [`conversation`]
+//! (the block model), [`schema`] (descriptions of tool arguments), [`attachment`], [`failure`] and
+//! [`problem`].
 #![forbid(unsafe_code)]
 
 #[macro_use]

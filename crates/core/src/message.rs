@@ -1,4 +1,4 @@
-//! What enters an agent's queue. Every cause of a run is a message, and every message has a key: a second
+//! Messages in an agent's queue. Every cause of a run is a message, and every message has a key: a second
 //! message with the same key is the same message.
 
 use std::collections::BTreeSet;
@@ -11,93 +11,92 @@ use crate::id::{AgentId, SessionId, ThreadId, TraceId, TurnId};
 use crate::key::{OperationId, RunKey};
 use crate::time::Millis;
 
-/// Largest prompt in bytes. A longer text belongs in a file of the workspace, which the agent can read in parts.
+/// Maximum length of a prompt in bytes. A longer text belongs in a file of the workspace, which the agent
+/// can read in parts.
 pub const PROMPT_BYTES_MAX: usize = 256 * 1024;
 
-/// Most messages that wait for one agent. At a run a minute it is two months of work; whoever sends more needs an
-/// answer now and not a place in that line.
+/// Maximum number of queued messages of one agent: two months of work at one run per minute. A sender
+/// beyond it needs an error at once and not a place in the queue.
 pub const QUEUE_MAX: u64 = 100_000;
 
 string_enum! {
-    /// What kind of cause a message is.
+    /// The kind of cause.
     #[schemars(rename = "MessageKind")]
     pub enum MessageKind {
-        /// A person said something.
+        /// A person sent a prompt.
         OperatorPrompt = "operator_prompt",
         /// A change matched a subscription.
         Notice = "notice",
-        /// A moment came that a schedule names.
+        /// A schedule fired.
         TimerTick = "timer_tick",
-        /// A system outside says that there may be something to do.
+        /// An external system called a trigger.
         Hint = "hint",
-        /// A run of another agent asks for something.
+        /// A run of another agent sent a request.
         InternalFollowup = "internal_followup",
     }
 }
 
 string_enum! {
-    /// Whose word it is. Derived at admission, never accepted from outside.
+    /// The authority of a message. It is derived at admission and never accepted from a sender.
     pub enum Authority {
-        /// The owner's own instruction.
+        /// An instruction of the operator.
         OperatorInstruction = "operator_instruction",
-        /// What the owner settled beforehand, such as a schedule or a subscription.
+        /// An instruction that the operator set up in advance, such as a schedule or a subscription.
         RuntimeInstruction = "runtime_instruction",
-        /// The word of a system that was let in: something to look at, not to obey.
+        /// A signal of an authorized integration: data to consider, not an instruction.
         IntegrationSignal = "integration_signal",
-        /// The word of anybody: evidence only.
+        /// Data from any other sender, not an instruction.
         ExternalEvidence = "external_evidence",
     }
 }
 
 string_enum! {
-    /// The door by which it came in.
+    /// The interface through which a message arrived.
     pub enum DeliverySurface {
         /// `wakeful run`.
         RunOnce = "run_once",
-        /// `wakeful message`, in a process of its own beside no daemon.
+        /// `wakeful message` in its own process, without a daemon.
         CliPrompt = "cli_prompt",
-        /// The daemon's API, used by a person or a program that holds the token.
+        /// The daemon's API, called by a person or program with the token.
         HttpControlPrompt = "http_control_prompt",
-        /// A trigger's address, called by a system outside.
+        /// The URL of an external trigger, called by an external system.
         HttpCallbackWake = "http_callback_wake",
-        /// The clock of the daemon.
+        /// The daemon's scheduler.
         TimerScheduler = "timer_scheduler",
-        /// The daemon itself, which saw a change.
+        /// The daemon itself, after it detected a change.
         RuntimeSystem = "runtime_system",
     }
 }
 
 string_enum! {
-    /// How the door knows who came through it.
+    /// How the sender was authenticated.
     pub enum AdmissionContext {
         /// A process of the same user on this machine.
         LocalProcess = "local_process",
-        /// Whoever came showed the daemon's token.
+        /// The sender presented the daemon's token.
         ControlAuthenticated = "control_authenticated",
-        /// Whoever came showed the secret of a trigger.
+        /// The sender presented the secret of an external trigger.
         ExternalTriggerCapability = "external_trigger_capability",
-        /// Nobody came: it was made here.
+        /// The program itself created the message.
         RuntimeOwned = "runtime_owned",
     }
 }
 
-/// What a message says about how its run is to be carried out. What it leaves open, the configuration answers when
-/// the run begins.
+/// What a message requests for its run. Absent options are resolved from the configuration when the run
+/// starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunOptions {
-    /// Who answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_ref: Option<String>,
-    /// Most rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rounds: Option<u32>,
-    /// The folder its commands run in.
+    /// The folder in which its commands run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// Tools it may not use.
+    /// Tools that the run must not use.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub deny_tools: BTreeSet<String>,
-    /// Tools that it may use only after a person said so.
+    /// Tools that require a person's approval.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub ask_tools: BTreeSet<String>,
 }
@@ -105,62 +104,52 @@ pub struct RunOptions {
 /// A message after admission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// The run this message asks for, and the message's own key.
+    /// The key of the message and of the run it requests.
     pub run_key: RunKey,
-    /// Whose queue it is in.
+    /// The agent whose queue contains it.
     pub agent_id: AgentId,
-    /// The line of conversation it belongs to.
+    /// The conversation that it belongs to.
     pub thread_id: ThreadId,
-    /// What kind of cause it is.
     pub kind: MessageKind,
-    /// Whose word it is.
     pub authority: Authority,
-    /// The door by which it came.
     pub surface: DeliverySurface,
-    /// How that door knows the sender.
     pub context: AdmissionContext,
-    /// The contents, as a transcript entry.
+    /// The hash of the contents, a transcript entry.
     pub body: BlobHash,
-    /// How its run is to be carried out.
     #[serde(default)]
     pub options: RunOptions,
-    /// What it came from.
     #[serde(default)]
     pub cause: Cause,
-    /// The run that sent it, where no person did.
+    /// The run that sent it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentRun>,
-    /// When it was admitted.
     pub admitted_at: Millis,
 }
 
-/// The run that sent a message, and that waits for the end of the run it asks for.
+/// The run that sent a message and waits for the end of the requested run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParentRun {
-    /// The run.
     pub run_key: RunKey,
-    /// Whose run it is.
     pub agent_id: AgentId,
-    /// The action by which it was sent.
+    /// The action that sent it.
     pub operation_id: OperationId,
-    /// How many runs stand above the one it asks for.
+    /// The number of ancestors of the requested run.
     pub depth: u32,
 }
 
-/// What every message has when it is admitted.
+/// The fields common to all new messages.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
-    /// Whose queue it goes into.
+    /// The agent whose queue receives it.
     pub agent_id: AgentId,
-    /// The contents, as a transcript entry.
+    /// The hash of the contents, a transcript entry.
     pub body: BlobHash,
-    /// When it is admitted.
     pub admitted_at: Millis,
 }
 
 impl Message {
-    /// Admits what a person typed at this machine. The key comes from agent, session and turn alone, so the
-    /// same turn submitted twice, also across a restart, asks for one run.
+    /// Admits a prompt of a person at this machine. The key is derived only from agent, session and turn,
+    /// so a turn submitted twice, even across a restart, requests one run.
     #[must_use]
     pub fn from_operator(new: NewMessage, session: &SessionId, turn: &TurnId) -> Self {
         Self {
@@ -179,14 +168,14 @@ impl Message {
         }
     }
 
-    /// Whether whoever said it waits, or waited, for its run in a process of their own.
+    /// Whether `wakeful run` sent it, which waits for the run in its own process.
     #[must_use]
     pub fn is_from_run_command(&self) -> bool {
         self.cause.origin == MessageOrigin::Operator && self.surface == DeliverySurface::RunOnce
     }
 
-    /// What the program says to an agent by itself: a change, a moment or a call from outside came to pass. Whose word it
-    /// is follows from where it comes from. Each has a thread of its own, named by its run.
+    /// Admits a message that the program creates itself: for a change, a firing or a trigger. Its authority
+    /// follows from its origin. Each has its own thread, named by its run.
     #[must_use]
     pub fn from_cause(new: NewMessage, run_key: RunKey, cause: Cause) -> Self {
         let (kind, authority, surface, context) = match &cause.origin {
@@ -237,8 +226,9 @@ impl Message {
         }
     }
 
-    /// What one run asks of another agent, in the chain of causes that it belongs to. Its key comes from the agent and the
-    /// operation alone. The run gets a thread of its own: nobody's conversation is continued by somebody else.
+    /// Admits a message from a run to another agent, in the same chain of causes. The key is derived only
+    /// from the agent and the operation. The requested run has its own thread, because it must not continue
+    /// another conversation.
     #[must_use]
     pub fn from_run(new: NewMessage, parent: ParentRun, correlation: TraceId) -> Self {
         let run_key = RunKey::of_spawn(&new.agent_id, &parent.operation_id);
@@ -263,7 +253,7 @@ impl Message {
         }
     }
 
-    /// The same message, come in through the daemon's API.
+    /// Marks the message as received through the daemon's API.
     #[must_use]
     pub fn through_api(self, wishes: RunOptions) -> Self {
         Self {
@@ -274,7 +264,7 @@ impl Message {
         }
     }
 
-    /// The same message, put in line by a process of its own on this machine.
+    /// Marks the message as queued by a separate process on this machine.
     #[must_use]
     pub fn through_cli(self, wishes: RunOptions) -> Self {
         Self {
@@ -285,24 +275,22 @@ impl Message {
         }
     }
 
-    /// The same message, of a run whose cause was outside or not.
+    /// Sets whether a run with an external cause precedes the message.
     #[must_use]
     pub fn with_external_cause(mut self, is_outside: bool) -> Self {
         self.cause.follows_outside = is_outside;
         self
     }
 
-    /// The same message, which wants its turn this soon.
     #[must_use]
     pub fn with_priority(mut self, priority: Priority) -> Self {
         self.cause.priority = priority;
         self
     }
 
-    /// Whether it may join a run of a thread that is under way, between what tools did and the next request. Only a person
-    /// interrupts, and only their own conversation: what somebody says in one is no word on what goes on in another. What
-    /// others call urgent is only first in line. Who wishes for another model or fewer tools gets a run of its own: the one
-    /// under way has its own.
+    /// Whether the message may join a run in progress of this thread, before its next model request. Only a
+    /// person's interjection in the same conversation may; urgent messages of others are only first in the
+    /// queue. A message with run options gets its own run, because the run in progress keeps its options.
     #[must_use]
     pub fn may_join(&self, thread: &ThreadId) -> bool {
         self.thread_id == *thread
@@ -312,9 +300,9 @@ impl Message {
             && self.options == RunOptions::default()
     }
 
-    /// Whether two messages with one key are one message: whose they are and what they say must agree, or a key
-    /// would name two things. The door and the time may differ; but through the same door the same wishes come. A command
-    /// that waits for the answer tells which of its wishes the run does not follow instead.
+    /// Whether two messages with one key are the same message: the agent and the contents must agree, or a
+    /// key would identify two things. The surface and the time may differ; for the same surface the options
+    /// must agree as well. `wakeful run` is exempt: it reports the options that the run does not follow.
     #[must_use]
     pub fn is_same_as(&self, other: &Self) -> bool {
         let same_door = self.surface == other.surface && self.surface != DeliverySurface::RunOnce;

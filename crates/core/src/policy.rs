@@ -1,9 +1,8 @@
-//! Whether an action may be taken. Nothing acts without a verdict that is recorded first; what no rule
-//! permits is denied.
+//! The policy for actions. Every action has a verdict that is recorded before it starts; an action that no
+//! rule permits is denied.
 //!
-//! This is the whole rule until permission policies move in behind the same port: registered tools are
-//! permitted, tools on the deny list and tools nobody registered are not. A run that something other than the operator
-//! caused asks before plain actions.
+//! Registered tools are permitted; unregistered tools and those on the deny list are denied. A run with an
+//! external cause requires approval for plain actions.
 
 use std::collections::BTreeSet;
 
@@ -14,28 +13,29 @@ use crate::key::derived_hash;
 use crate::step::EffectClass;
 use crate::sub_run::START_RUN;
 
-/// The rule that keeps a run from starting one of an agent that it may not start.
+/// The rule that denies starting a sub-run of an agent that is not on the run's list.
 pub const DENIED_AGENT: &str = "denied_agent";
 
-/// The rule by which a run with an outside cause asks before a plain action, or may not take it.
+/// The rule for plain actions of a run with an external cause: they require approval or are denied.
 pub const OUTSIDE_CAUSE: &str = "external_cause";
 
 string_enum! {
-    /// What runs with an outside cause may do with plain actions, such as commands. An outside cause is anything but the
-    /// operator's own word or schedule: a webhook, a watched folder, an agent's change, or a run that one of these led to.
+    /// How plain actions, such as commands, of runs with an external cause are handled. An external cause
+    /// is anything but the operator's own message or schedule: a trigger, a watched folder, an agent's
+    /// change, or a run that one of these led to.
     #[derive(Default)]
     pub enum ExternalCausePolicy {
-        /// A person is asked before each.
+        /// Each requires approval.
         #[default]
         Ask = "ask",
-        /// They are judged like those of any other run.
+        /// They are decided as in any other run.
         Allow = "allow",
         /// They are denied.
         Deny = "deny",
     }
 }
 
-/// What a rule means, for people who are asked; none where its name says it.
+/// An explanation of a rule for people; `None` if its name is clear.
 #[must_use]
 pub fn rule_words(rule: &str) -> Option<&'static str> {
     match rule {
@@ -47,85 +47,83 @@ pub fn rule_words(rule: &str) -> Option<&'static str> {
     }
 }
 
-/// One question to the policy.
+/// The facts about one action that the policy decides on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyQuery<'a> {
     /// The tool as the model named it.
     pub tool: &'a str,
-    /// Tools that this run may not use, whatever else is permitted.
+    /// Tools that this run must not use, even if permitted otherwise.
     pub denied: &'a BTreeSet<String>,
-    /// Tools that this run may use only after a person said so.
+    /// Tools that require approval in this run.
     pub asked: &'a BTreeSet<String>,
-    /// The agents of which this run may start runs.
+    /// The agents of which this run may start sub-runs.
     pub may_start: &'a BTreeSet<String>,
-    /// The agent of which it wants to start one.
+    /// The agent of which the action would start a sub-run.
     pub starts: Option<&'a str>,
-    /// What kind of effect the tool has.
+    /// The effect class of the tool.
     pub class: EffectClass,
-    /// What holds for this run's plain actions because of its outside cause; none for a run of the operator.
+    /// How plain actions are handled because of the run's external cause; `None` for a run without one.
     pub outside: Option<ExternalCausePolicy>,
 }
 
 impl PolicyQuery<'_> {
-    /// Whether it is about the start of a run that this one may not start.
+    /// Whether the action would start a sub-run that is not allowed.
     fn starts_too_much(&self) -> bool {
         self.tool == START_RUN && !self.starts.is_some_and(|agent| self.may_start.contains(agent))
     }
 
-    /// Whether it is about a plain action of a run with an outside cause, under this setting.
+    /// Whether it is a plain action of a run with an external cause, under this setting.
     fn is_outside_and(&self, setting: ExternalCausePolicy) -> bool {
         self.class == EffectClass::Plain && self.outside == Some(setting)
     }
 }
 
-/// The answer, with the rule that gave it.
+/// The verdict with the rule that decided it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyVerdict {
-    /// Whether the action may be taken.
     pub effect: PolicyEffect,
     /// The rule that decided.
     pub rule: String,
-    /// Under which set of rules.
     pub policy_version: PolicyVersion,
 }
 
 string_enum! {
-    /// Permit or deny. There is no third answer yet: asking a person comes with decisions.
+    /// Whether an action may be performed.
     #[schemars(rename = "PolicyEffect")]
     pub enum PolicyEffect {
-        /// It may be done.
+        /// It may be performed.
         Permit = "permit",
-        /// It may be taken if a person says so.
+        /// It may be performed after approval.
         Ask = "ask",
-        /// It may not be done.
+        /// It must not be performed.
         Deny = "deny",
     }
 }
 
-/// A register of tools: what is in it and not denied is permitted.
+/// The registered tools: those that are not denied are permitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolRules {
     registered: BTreeSet<String>,
 }
 
-/// A deny list that names a tool nobody has: most likely a slip of the pen, and a slip must not open a door.
+/// A deny list contains an unknown tool. It is probably a typing error, which must not leave the intended
+/// tool permitted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no tool {tool:?}; known tools: {known}")]
 pub struct UnknownTool {
-    /// The name as given.
+    /// The unknown name.
     pub tool: String,
-    /// The names that exist.
+    /// The known names.
     pub known: String,
 }
 
 impl ToolRules {
-    /// Rules over these tools.
     #[must_use]
     pub const fn new(registered: BTreeSet<String>) -> Self {
         Self { registered }
     }
 
-    /// Checks a deny list on its way in.
+    /// Checks a deny list for unknown tools.
     pub fn check_denied(&self, denied: &BTreeSet<String>) -> Result<(), UnknownTool> {
         let Some(tool) = denied.difference(&self.registered).next() else {
             return Ok(());
@@ -137,7 +135,7 @@ impl ToolRules {
         })
     }
 
-    /// Answers one question.
+    /// Decides one action.
     #[must_use]
     pub fn decide(&self, question: &PolicyQuery<'_>) -> PolicyVerdict {
         let (effect, rule) = if !self.registered.contains(question.tool) {
@@ -162,7 +160,7 @@ impl ToolRules {
         }
     }
 
-    /// Names this set of rules by its content, so that equal rules have equal versions.
+    /// Derives the version from the rules, so that equal rules have equal versions.
     fn version(&self, question: &PolicyQuery<'_>) -> PolicyVersion {
         let (denied, asked, may_start) = (question.denied, question.asked, question.may_start);
         let registered = self.registered.iter().map(String::as_str);
@@ -199,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn denying_a_tool_that_does_not_exist_is_an_error_that_names_the_known_ones() {
+    fn denying_an_unknown_tool_is_an_error_with_the_known_ones() {
         let rules = ToolRules::new(names(&["ExecCommand"]));
         let error = rules
             .check_denied(&names(&["ExecComand"]))
@@ -209,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_follows_the_rules_and_nothing_else() {
+    fn the_version_depends_only_on_the_rules() {
         let rules = ToolRules::new(names(&["A", "B"]));
         let version = |denied: &[&str], tool| {
             rules
@@ -230,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_an_agent_is_started_only_where_that_agent_is_named() {
+    fn a_sub_run_is_started_only_for_listed_agents() {
         let rules = ToolRules::new(names(&[START_RUN]));
         let decide = |may_start: &[&str], starts, asked: &[&str]| {
             let verdict = rules.decide(&PolicyQuery {
@@ -252,7 +250,7 @@ mod tests {
         assert_eq!(
             decide(&["c"], Some("b"), &[START_RUN]).0,
             PolicyEffect::Deny,
-            "nobody is asked in vain"
+            "a denied action causes no question"
         );
         assert_ne!(
             decide(&["b"], Some("b"), &[]).2,
@@ -261,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_runs_ask_before_plain_actions_unless_settings_say_otherwise() {
+    fn runs_with_an_external_cause_ask_before_plain_actions_by_default() {
         let rules = ToolRules::new(names(&["Exec", "Write"]));
         let decide = |tool, class, asked: &[&str], outside| {
             let verdict = rules.decide(&PolicyQuery {
@@ -297,7 +295,7 @@ mod tests {
             "its own list still holds"
         );
         let denied = plain(&["Exec"], Some(ExternalCausePolicy::Deny)).0;
-        assert_eq!(denied, PolicyEffect::Deny, "nobody is asked in vain");
+        assert_eq!(denied, PolicyEffect::Deny, "a denied action causes no question");
         for class in [EffectClass::Internal, EffectClass::Idempotent, EffectClass::Saga] {
             let repeatable = decide("Write", class, &[], Some(ExternalCausePolicy::Deny)).0;
             assert_eq!(repeatable, PolicyEffect::Permit, "{class:?}");
@@ -312,9 +310,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a model calls, only a registered tool that is not denied is permitted.
+        /// For any tool call, only a registered tool that is not denied is permitted.
         #[test]
-        fn nothing_unregistered_denied_or_to_be_asked_about_is_ever_permitted(
+        fn only_registered_tools_without_restrictions_are_permitted(
             tool in "[A-C]{0,2}", deny_a: bool, ask_a: bool, ask_b: bool,
         ) {
             let set = |name: &'static str, is_in: bool| if is_in { names(&[name]) } else { names(&[]) };

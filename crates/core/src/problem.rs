@@ -1,5 +1,5 @@
-//! A failure in words. Runtime, API, client and command line use this one value, so that a code looked up once means the
-//! same everywhere.
+//! An error for people and programs. Runtime, API, client and command line share this type, so that a code
+//! has one meaning everywhere.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,16 @@ use serde::{Deserialize, Serialize};
 /// What is wrong, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
-    /// A stable word for programs.
+    /// A stable code for programs.
     #[schemars(regex(pattern = "^[a-z][a-z0-9_]*$"))]
     pub code: Cow<'static, str>,
     /// One sentence for a person.
     pub message: String,
-    /// The way out.
+    /// What to do about it.
     pub hint: String,
 }
 
 impl Problem {
-    /// A failure in words.
     pub fn new(
         code: impl Into<Cow<'static, str>>,
         message: impl Into<String>,
@@ -33,7 +32,7 @@ impl Problem {
     }
 }
 
-/// An error with everything that caused it, outermost first.
+/// Formats an error with all its causes, outermost first.
 #[must_use]
 pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();

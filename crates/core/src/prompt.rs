@@ -1,7 +1,7 @@
-//! What a model request contains. Assembly is deterministic and every block has a bound.
+//! The contents of a model request. Assembly is deterministic, and every block has a maximum size.
 //!
-//! Stable blocks come first, then what belongs to the agent, then what belongs to the turn, so that a
-//! provider's cache can keep the front. Nothing turn-scoped stands inside a stable block.
+//! Stable blocks come first, then those of the agent, then those of the turn, so that a provider can cache
+//! the beginning. A stable block contains nothing specific to a turn.
 
 mod contract;
 mod frame;
@@ -20,36 +20,36 @@ pub use guidance::{GUIDANCE_BYTES_MAX, Guidance, GuidanceFile, GuidanceKind};
 pub use size::{BYTES_PER_TOKEN, DOCUMENT_BYTES_PER_TOKEN, ENTRY_TOKENS, IMAGE_TOKENS, tokens_of};
 pub use window::{WINDOW_BYTES_MAX, WINDOW_ENTRIES_MAX, window_start};
 
-/// How long a block stays the same.
+/// How long a block stays unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stability {
-    /// The same for every agent and turn.
+    /// Equal for every agent and turn.
     Stable,
-    /// The same for every turn of an agent.
+    /// Equal for every turn of an agent.
     AgentScoped,
-    /// Different every turn.
+    /// Specific to a turn.
     TurnScoped,
 }
 
-/// What a block of the prompt is made from. Also the field by which the need to know is checked.
+/// The source of a prompt block. The inference gates check it as a kind of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockSource {
     /// The execution contract.
     Contract,
-    /// Who the agent is and where it works.
+    /// The agent's id and workspace.
     Identity,
     /// The agent's own `AGENTS.md`.
     AgentGuidance,
     /// The workspace's `AGENTS.md` or `CLAUDE.md`.
     WorkspaceGuidance,
-    /// What kind of turn this is.
+    /// The kind of turn.
     TurnMode,
 }
 
 impl BlockSource {
-    /// Most bytes of a block that is made from this.
+    /// Maximum size of a block from this source, in bytes.
     #[must_use]
     pub const fn bytes_max(self) -> usize {
         match self {
@@ -60,7 +60,7 @@ impl BlockSource {
         }
     }
 
-    /// How long a block that is made from this stays the same.
+    /// How long a block from this source stays unchanged.
     #[must_use]
     pub const fn stability(self) -> Stability {
         match self {
@@ -74,33 +74,29 @@ impl BlockSource {
 /// One block of the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptBlock {
-    /// The words.
     pub text: String,
-    /// How long they stay the same.
     pub stability: Stability,
-    /// What they are made from.
     pub source: BlockSource,
-    /// Whether a provider's cache may end behind this block.
+    /// Whether a provider's cached prefix may end after this block.
     pub cache_breakpoint: bool,
 }
 
-/// What providers cache a prompt by. Nothing here depends on the turn, but for the fingerprint.
+/// Cache keys of a prompt. Only the fingerprint depends on the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptCache {
-    /// Whose prompt it is.
     pub agent_id: AgentId,
-    /// The same as long as system blocks and tools are the same.
+    /// Unchanged as long as system blocks and tools are unchanged.
     pub prompt_cache_key: String,
-    /// Of everything that is sent; differs from turn to turn.
+    /// The hash of everything that is sent; it differs in each turn.
     pub context_fingerprint: String,
-    /// Grows with durable memory. There is none yet.
+    /// Increases when durable memory changes. Currently always 0.
     pub working_memory_revision: u64,
-    /// Grows when the conversation is compacted. It is not yet.
+    /// Increases when the conversation is compacted. Currently always 0.
     pub compression_epoch: u64,
 }
 
 impl PromptCache {
-    /// Of a request that nobody need cache.
+    /// The keys of a request that needs no caching.
     #[must_use]
     pub const fn none(agent_id: AgentId) -> Self {
         Self {
@@ -113,19 +109,18 @@ impl PromptCache {
     }
 }
 
-/// A whole request, before a transport gives it its provider's shape.
+/// A complete request, before a transport converts it to the provider's format.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelRequest {
-    /// The model as it was asked for.
+    /// The requested model.
     pub model_ref: String,
-    /// How many requests of this run have a recorded result. Chooses a script's next entry.
+    /// The number of this run's requests with a recorded result. It selects the next entry of a script.
     pub request: u32,
     /// System blocks, most stable first.
     pub system: Vec<PromptBlock>,
     /// The conversation, oldest first.
     pub entries: Vec<TranscriptEntry>,
-    /// The tools on offer.
+    /// The tool definitions.
     pub tools: Vec<ToolSpec>,
-    /// What the provider may cache it by.
     pub cache: PromptCache,
 }

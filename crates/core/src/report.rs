@@ -1,7 +1,7 @@
-//! Events: what everybody sees, chained by hash so that the log can prove itself.
+//! The events of an agent's log, chained by hash so that the log is tamper-evident.
 //!
-//! An event's header holds only the salted hash of its payload. Erasing a payload and its salt therefore
-//! leaves the chain valid and the text unguessable. How an event is shown is in [`present`].
+//! An event's header contains only the salted hash of its payload. Erasing the payload and its salt
+//! therefore leaves the chain valid and the text unguessable. Module [`present`] formats events for people.
 
 pub mod payload;
 pub mod present;
@@ -13,20 +13,21 @@ use crate::json::NotCanonical;
 use crate::key::{Digest, RunKey, derived_hash};
 use crate::time::Millis;
 
-/// Longest text in an event's payload. Events are read in lists; the whole text is in the transcript.
+/// Maximum length of a text in an event's payload, in characters. Events are read in lists; the transcript
+/// has the full text.
 pub const PREVIEW_CHARS_MAX: usize = 200;
 
-/// An event before it has a place in the chain.
+/// An event before it has a position in the chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventDraft {
-    /// What is stored of it.
+    /// The stored content.
     pub body: EventBody,
-    /// Under which rules, where a verdict was involved.
+    /// The policy version, if a verdict was involved.
     pub policy_version: Option<PolicyVersion>,
 }
 
 impl EventDraft {
-    /// An event that no policy had a part in. Its kind is that of what it says.
+    /// Creates an event without a policy version. Its kind follows from the payload.
     #[must_use]
     pub fn new(payload: impl Into<Payload>) -> Self {
         Self {
@@ -39,34 +40,31 @@ impl EventDraft {
         }
     }
 
-    /// What happened.
     #[must_use]
     pub const fn kind(&self) -> EventKind {
         self.body.payload.kind()
     }
 }
 
-/// An event with everything but its place: made before the transaction, so that the writer only chains.
+/// An event with everything except its position. It is built before the transaction, so that the writer
+/// only chains it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SealedEvent {
-    /// What happened.
     pub kind: EventKind,
-    /// When.
     pub at: Millis,
     /// The run it belongs to.
     pub run_key: Option<RunKey>,
-    /// The payload's canonical JSON.
+    /// The payload as canonical JSON.
     pub payload: Vec<u8>,
-    /// Thirty-two random bytes that make the payload unguessable from its hash.
+    /// Random bytes that make the payload unguessable from its hash.
     pub salt: [u8; 32],
-    /// What the chain holds of the payload.
+    /// The salted hash of the payload, as in the chain.
     pub payload_hash: Digest,
-    /// Under which rules.
     pub policy_version: Option<PolicyVersion>,
 }
 
 impl SealedEvent {
-    /// Fixes time, salt and payload of a draft.
+    /// Adds the time and the salt to a draft.
     pub fn new(
         draft: EventDraft,
         at: Millis,
@@ -94,28 +92,25 @@ pub fn payload_hash(salt: &[u8; 32], canonical_payload: &[u8]) -> Digest {
     derived_hash("payload", &[&salt, &Digest::of(canonical_payload).to_string()])
 }
 
-/// What an event's hash is made of.
+/// The fields that an event's hash covers.
 #[derive(Debug, Clone, Copy)]
 pub struct EventHeader<'a> {
-    /// The hash of the event before it; [`Digest::ZERO`] before the first.
+    /// The hash of the preceding event; [`Digest::ZERO`] before the first.
     pub previous: &'a Digest,
-    /// Whose event it is.
     pub agent: &'a AgentId,
-    /// The host and its life that appended it.
+    /// The host and incarnation that appended it.
     pub incarnation: &'a Incarnation,
-    /// Its number.
     pub seq: u64,
-    /// What happened, as it is stored: a newer version may have written a kind that this one does not know.
+    /// The stored kind as text: a newer version may have written a kind that this one does not know.
     pub kind: &'a str,
-    /// When.
     pub at: Millis,
-    /// What the chain holds of the payload.
+    /// The salted hash of the payload, as in the chain.
     pub payload_hash: &'a Digest,
-    /// Under which rules; empty for none.
+    /// The policy version; empty if there is none.
     pub policy_version: &'a str,
 }
 
-/// The hash of an event.
+/// Computes the hash of an event.
 #[must_use]
 pub fn event_hash(header: &EventHeader<'_>) -> Digest {
     let fields: [&str; 8] = [
@@ -131,30 +126,28 @@ pub fn event_hash(header: &EventHeader<'_>) -> Digest {
     derived_hash("event", &fields)
 }
 
-/// Where the next event of an agent goes: its number, and the hash it follows.
+/// The end of an agent's log, where the next event is appended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogHead {
-    /// The number of the next event, counted from 1 and going on across incarnations.
+    /// The number of the next event, counted from 1 and continued across incarnations.
     pub next_seq: u64,
-    /// The hash of the event before it.
+    /// The hash of the last event.
     pub chain_hash: Digest,
-    /// The host and its life that appends.
+    /// The host and incarnation that appends.
     pub incarnation: Incarnation,
 }
 
-/// An event in its place.
+/// An event with its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Its number.
     pub seq: u64,
-    /// Its hash, over everything before it.
+    /// The hash of this event, which depends on all preceding ones.
     pub hash: Digest,
-    /// The event itself.
     pub sealed: SealedEvent,
 }
 
 impl LogHead {
-    /// Gives an event its place and moves the head on.
+    /// Appends an event and advances the head.
     #[must_use]
     pub fn chain(&mut self, agent: &AgentId, sealed: SealedEvent) -> Event {
         let seq = self.next_seq;

@@ -1,64 +1,62 @@
-//! How long data is kept, and what has to go. A rule over times and sizes; taking it away is done elsewhere.
+//! Retention rules: how long data is kept and which items are due for deletion. The rules are pure; the
+//! store deletes.
 //!
-//! Ages are measured by a clock of their own, which follows the world's in small steps: a clock that jumps ten years
-//! ahead would otherwise make everything old at once, and what was taken away does not come back when it is set right.
+//! Ages are measured by a separate age clock that follows the system clock in small steps. A system clock
+//! that jumps ten years ahead would otherwise make everything old at once, and deleted data does not come
+//! back when the clock is corrected.
 
 use crate::time::Millis;
 
-/// A day in milliseconds.
 pub const DAY_MS: i64 = 86_400_000;
 
-/// Days that can be asked for: a century. None at all, 0, means for ever.
+/// Largest configurable number of days: a century. 0 means no age limit.
 pub const DAYS_MAX: u32 = 36_500;
 
-/// Mebibytes that can be asked for: a petabyte. None at all, 0, means without a cap.
+/// Largest configurable size in mebibytes: a petabyte. 0 means no size limit.
 pub const MIB_MAX: u32 = 1 << 30;
 
-/// Events of an agent whose payloads stay whatever their age: what a page shows of it.
+/// The newest events of an agent keep their payloads at any age, because the page shows them.
 pub const EVENTS_KEPT_MIN: u32 = 1_000;
 
-/// Runs of an agent of which everything stays whatever their age: the conversation that it is in.
+/// The newest runs of an agent are kept completely at any age, because they are its current conversation.
 pub const RUNS_KEPT_MIN: u32 = 50;
 
-/// How far the clock of ages moves on at most in one go.
+/// Largest step of the age clock in one update.
 pub const CLOCK_STEP_MS: i64 = 7 * DAY_MS;
 
-/// Between two rounds of retention that nobody asked for.
+/// Interval between two automatic retention rounds.
 pub const ROUND_EVERY_MS: i64 = 20 * 3_600_000;
 
-/// Between two generations of blobs. Far longer than a transaction may take.
+/// Interval between two blob generations. It is much longer than any transaction.
 pub const GENERATION_EVERY_MS: i64 = 3_600_000;
 
 string_enum! {
-    /// What is kept under rules of its own.
+    /// Classes of data with separate retention limits.
     #[derive(PartialOrd, Ord)]
     pub enum DataClass {
-        /// The payloads of events. Their headers, and so the chain, stay for ever.
+        /// Payloads of events. The headers, and therefore the chain, are kept forever.
         Events = "events",
-        /// Journals and diagnostics of runs that have ended: what is needed to replay them.
+        /// Run logs and diagnostics of ended runs, which replay needs.
         Traces = "traces",
-        /// Contents: what was said, and what commands gave out.
+        /// Contents: message texts and command output.
         Blobs = "blobs",
     }
 }
 
-/// How long and how much of one class is kept.
+/// Age and size limits of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionLimit {
-    /// Days; 0 for ever.
+    /// 0 means forever.
     pub days: u32,
-    /// Mebibytes; 0 without a cap.
+    /// 0 means no size limit.
     pub mib: u32,
 }
 
-/// How long and how much is kept.
+/// Limits of every class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// Of events.
     pub events: RetentionLimit,
-    /// Of traces.
     pub traces: RetentionLimit,
-    /// Of contents.
     pub blobs: RetentionLimit,
 }
 
@@ -79,7 +77,7 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// The bounds of one class.
+    /// Returns the limits of one class.
     #[must_use]
     pub const fn of(&self, class: DataClass) -> RetentionLimit {
         match class {
@@ -91,14 +89,14 @@ impl Retention {
 }
 
 impl RetentionLimit {
-    /// What happened before this moment is too old. None where nothing ever is.
+    /// Items older than this time are due. None if the class has no age limit.
     #[must_use]
     pub fn cutoff(self, clock: Millis) -> Option<Millis> {
         let age = i64::from(self.days).saturating_mul(DAY_MS);
         (self.days > 0).then(|| Millis(clock.0.saturating_sub(age)))
     }
 
-    /// How many bytes there are too many.
+    /// Returns by how many bytes the size limit is exceeded.
     #[must_use]
     pub fn excess(self, held_bytes: u64) -> u64 {
         match self.mib {
@@ -107,8 +105,8 @@ impl RetentionLimit {
         }
     }
 
-    /// How many of these, given oldest first with their bytes, have to go: all that are too old, and more until the
-    /// excess is gone.
+    /// Returns how many items, given oldest first with their sizes, are due: all that are too old, then
+    /// more until the excess is removed.
     #[must_use]
     pub fn due(self, clock: Millis, excess: u64, oldest: &[(Millis, u64)]) -> usize {
         let cutoff = self.cutoff(clock);
@@ -125,8 +123,8 @@ impl RetentionLimit {
     }
 }
 
-/// The clock of ages after a look at the world's: never ahead of the world, and never far ahead of where it stood. The
-/// first look takes the world's word.
+/// Advances the age clock: it never passes the system clock and moves at most [`CLOCK_STEP_MS`] per update.
+/// The first update adopts the system clock.
 #[must_use]
 pub fn age_clock(stood: Option<Millis>, now: Millis) -> Millis {
     stood.map_or(now, |stood| {
@@ -134,8 +132,9 @@ pub fn age_clock(stood: Option<Millis>, now: Millis) -> Millis {
     })
 }
 
-/// Whether enough time has passed since a moment. A clock that was set back says no until it has caught up by a step,
-/// and a moment that lies in the future by more than that was noted by a clock that was wrong.
+/// Returns whether `wait_ms` have passed since a recorded time. A recorded time more than [`CLOCK_STEP_MS`]
+/// in the future comes from a wrong clock and counts as passed; a smaller lead waits until the clock has
+/// caught up.
 #[must_use]
 pub fn has_passed(since: Millis, now: Millis, wait_ms: i64) -> bool {
     let passed = now.0.saturating_sub(since.0);
@@ -151,7 +150,7 @@ mod tests {
     const BOUNDS: RetentionLimit = RetentionLimit { days: 10, mib: 1 };
 
     #[test]
-    fn what_is_too_old_goes_and_then_the_oldest_until_the_rest_fits() {
+    fn old_items_are_due_first_then_the_oldest_until_the_rest_fits() {
         let clock = Millis(100 * DAY_MS);
         let rows = [89, 90, 91, 92].map(|day| (Millis(day * DAY_MS), 10));
         assert_eq!(BOUNDS.due(clock, 0, &rows), 1, "exactly ten days is not too old");
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_jumps_ten_years_makes_nothing_old_at_once() {
+    fn a_clock_jump_of_ten_years_makes_nothing_old_at_once() {
         let (then, ten_years) = (Millis(1_000 * DAY_MS), 3_650 * DAY_MS);
         assert_eq!(age_clock(None, then), then, "the first look");
         let ahead = age_clock(Some(then), Millis(then.0 + ten_years));
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_noted_by_a_wrong_clock_stops_nothing_for_long() {
+    fn a_time_recorded_by_a_wrong_clock_blocks_nothing_for_long() {
         let now = Millis(1_000 * DAY_MS);
         assert!(!has_passed(now, Millis(now.0 + 5), 10));
         assert!(has_passed(now, Millis(now.0 + 10), 10));
@@ -193,7 +192,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever clocks do, nothing that is younger than its bound by the world's clock is too old.
+        /// No sequence of clock readings makes an item due before it has reached its age limit by the
+        /// system clock.
         #[test]
         fn nothing_young_is_ever_due(looks in proptest::collection::vec(0_i64..40_000, 1..20), age in 0_i64..10) {
             let mut stood = None;

@@ -1,36 +1,36 @@
-//! How often something is tried again, and when.
+//! Retry policies: how often an effect is retried and when.
 //!
-//! The wait doubles with every failure and is spread, so that many who failed together do not come back together. The
-//! spread is drawn from a name and not from chance: whoever works it out again comes to the same moment.
+//! The backoff doubles with every failure and has jitter, so that clients that failed together do not retry
+//! together. The jitter is derived from a name instead of randomness, so that a replay computes the same
+//! time.
 
 use serde::{Deserialize, Serialize};
 
 use crate::key::{Digest, derived_hash};
 
-/// Longest wait that somebody else may impose before an attempt counts as failed for good.
+/// Longest wait that a provider may request before the attempt counts as a permanent failure.
 pub const RETRY_AFTER_MS_MAX: u64 = 60_000;
 
-/// How often an effect may be tried, and how long between.
+/// How often an effect may be attempted, and the backoff between attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetryPolicy {
-    /// Attempts in all, the first one included.
+    /// Total attempts, including the first one.
     pub attempts: u32,
     /// The wait after the first failure, doubled after each further one.
     pub first_ms: u64,
-    /// The longest wait.
     pub longest_ms: u64,
 }
 
 impl RetryPolicy {
-    /// What suits an effect that may be repeated and usually fails for a moment only.
+    /// For repeatable effects whose failures are usually transient.
     pub const REPEATABLE: Self = Self {
         attempts: 5,
         first_ms: 100,
         longest_ms: 10_000,
     };
 
-    /// How long to wait after so many failures; none where it has been tried often enough, or where somebody asks for
-    /// more patience than there is. `name` spreads the wait.
+    /// Returns the wait after this many failures. None if the attempts are used up, or if the requested
+    /// `retry_after_ms` exceeds the maximum. `name` determines the jitter.
     #[must_use]
     pub fn wait_ms(&self, failures: u32, retry_after_ms: Option<u64>, name: &Digest) -> Option<u64> {
         if failures >= self.attempts {
@@ -49,7 +49,7 @@ impl RetryPolicy {
     }
 }
 
-/// Between half of a wait and all of it.
+/// Returns a value between half of the wait and all of it.
 fn spread(wait_ms: u64, failures: u32, name: &Digest) -> u64 {
     let drawn = derived_hash("retry", &[&name.to_string(), &failures.to_string()]);
     let half = wait_ms / 2;
@@ -64,14 +64,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_somebody_asks_for_is_waited_and_no_more_than_there_is_patience() {
+    fn a_requested_wait_is_kept_up_to_the_maximum() {
         let (policy, name) = (RetryPolicy::REPEATABLE, Digest::of(b"one"));
         assert_eq!(policy.wait_ms(1, Some(7), &name), Some(7));
         assert_eq!(policy.wait_ms(1, Some(RETRY_AFTER_MS_MAX + 1), &name), None);
     }
 
     #[test]
-    fn those_who_failed_together_come_back_apart() {
+    fn clients_that_failed_together_retry_at_different_times() {
         let wait = |n: u8| RetryPolicy::REPEATABLE.wait_ms(3, None, &Digest::of(&[n]));
         let waits: std::collections::BTreeSet<_> = (0..50).map(wait).collect();
         assert!(waits.len() > 25, "{waits:?}");
@@ -79,7 +79,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_wait_is_bounded_repeatable_and_ends(
+        fn a_wait_is_bounded_and_deterministic_and_attempts_end(
             attempts in 1_u32..20, first_ms in 1_u64..5_000, longest_ms in 1_u64..100_000, seed: u8, failures in 1_u32..40,
         ) {
             let (policy, name) = (RetryPolicy { attempts, first_ms, longest_ms }, Digest::of(&[seed]));

@@ -1,4 +1,4 @@
-//! A write that touches both databases, as a machine.
+//! The state machine of a saga, a write that touches both databases.
 //!
 //! ```text
 //! intent ──► journal ──► agent            completed
@@ -6,9 +6,10 @@
 //!    └──────────┴──► compensation         compensated, or stuck with a reason until a person decides
 //! ```
 //!
-//! The *intent* commits in `agent.sqlite` before anything is written, so that a crash right after the journal's commit
-//! leaves something to recover from. Then the journal commits under the operation id, then the agent's side commits the
-//! result. `journal` is never stored: it is what the journal itself says about an operation whose intent is open.
+//! The *intent* commits in `agent.sqlite` before anything is written, so that recovery has a record after a
+//! crash right behind the journal's commit. Then the journal commits under the operation id, then the agent
+//! database commits the result. The phase `journal` is never stored: it is read from the journal for an
+//! operation whose intent is open.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,106 +17,93 @@ use crate::failure::truncate_chars;
 use crate::journal::WriteError;
 use crate::key::OperationId;
 
-/// Longest reason that is kept.
+/// Longest stored error text.
 pub const ERROR_CHARS_MAX: usize = 300;
 
-/// The word by which a tool says that nobody knows whether the journal took a write.
+/// Error code of a tool that cannot determine whether the journal committed a write.
 pub const JOURNAL_UNAVAILABLE: &str = "journal_unavailable";
 
 string_enum! {
-    /// How far a saga is.
     #[schemars(rename = "SagaPhase")]
     pub enum SagaPhase {
-        /// It is about to write.
+        /// The intent is committed and the journal write has not been confirmed.
         Intent = "intent",
-        /// The journal has it, the agent's side does not.
+        /// The journal has committed, the agent database has not.
         Journal = "journal",
-        /// Both have it.
+        /// Both databases have committed.
         Agent = "agent",
-        /// It is to be taken back.
+        /// The write is to be undone.
         Compensation = "compensation",
     }
 }
 
 string_enum! {
-    /// Whether a saga is over.
     #[schemars(rename = "SagaStatus")]
     pub enum SagaStatus {
-        /// Something is left to do.
+        /// Work remains.
         Open = "open",
-        /// Both sides have the same to say.
+        /// Both databases agree.
         Completed = "completed",
-        /// It was taken back.
+        /// The write was undone.
         Compensated = "compensated",
-        /// It can be neither finished nor taken back; a person decides.
+        /// It can be neither completed nor undone; a person decides.
         Stuck = "stuck",
     }
 }
 
-/// Where one saga stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Saga {
-    /// The action that it carries out.
+    /// The action that it belongs to.
     pub operation_id: OperationId,
-    /// How far it is.
     pub phase: SagaPhase,
-    /// Whether it is over.
     pub status: SagaStatus,
-    /// What went wrong last.
     pub last_error: Option<String>,
 }
 
-/// What happens to a saga.
+/// An input of the saga machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SagaInput {
     /// The journal has committed the write.
     JournalCommitted,
-    /// The agent's side commits the result, in the transaction that stores this; a code says what went wrong.
+    /// The agent database commits the result, in the transaction that stores this input.
     Settled {
-        /// The word of what went wrong; none when it did what was asked.
+        /// The error code; none on success.
         code: Option<String>,
     },
-    /// The action is called off: its run ends before it began, or can never go on.
-    Abandoned {
-        /// Why.
-        why: String,
-    },
-    /// The inverse is committed in the journal, or there was nothing to invert and the operation is void.
+    /// The action is abandoned: its run ended before it began, or can never continue.
+    Abandoned { why: String },
+    /// The journal committed the inverse write, or there was nothing to undo and the operation is void.
     Undone,
-    /// It could not be taken back.
-    UndoFailed {
-        /// Why.
-        why: String,
-    },
-    /// A person says that the journal is right as it is.
+    /// The write could not be undone.
+    UndoFailed { why: String },
+    /// A person keeps the journal as it is.
     Kept,
 }
 
-/// What is to be done about a saga.
+/// What recovery does with a saga.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SagaAction {
-    /// Nothing: it is over.
+    /// The saga has ended.
     Nothing,
-    /// The driver of its run goes on with it.
+    /// The driver of its run continues it.
     Driver,
-    /// Its run can never go on: it is to be taken back.
+    /// Its run can never continue, so the write is to be undone.
     GiveUp,
-    /// It is being taken back, or was tried to.
+    /// An undo is in progress or was attempted.
     Undo,
 }
 
-/// An input that the saga cannot take where it stands. Only a mistake of ours, or two recoveries at once, make one.
+/// An input that the saga does not accept in its phase. It results only from a bug or from two concurrent
+/// recoveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a saga that is {} in phase {} cannot take this", status.as_str(), phase.as_str())]
 pub struct UnexpectedSagaInput {
-    /// How far it was.
     pub phase: SagaPhase,
-    /// Whether it was over.
     pub status: SagaStatus,
 }
 
 impl Saga {
-    /// The saga of an action whose intent commits in the same transaction.
+    /// Creates the saga of an action whose intent commits in the same transaction.
     #[must_use]
     pub const fn intended(operation_id: OperationId) -> Self {
         Self {
@@ -126,7 +114,7 @@ impl Saga {
         }
     }
 
-    /// Whether somebody has to look at it again.
+    /// Returns whether the saga needs no further work.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         match self.status {
@@ -135,8 +123,9 @@ impl Saga {
         }
     }
 
-    /// Who has to see to it. A run that can go on is driven on by the ordinary driver, which meets the intent without a
-    /// result and carries it out under the same id; recovery only takes back what nobody will ever go on with.
+    /// Returns who continues the saga. The ordinary driver continues a run that can continue: it finds the
+    /// intent without a result and performs it under the same id. Recovery only undoes sagas whose run can
+    /// never continue.
     #[must_use]
     pub const fn next_action(&self, run_open: bool) -> SagaAction {
         match (self.phase, self.status) {
@@ -155,7 +144,7 @@ impl Saga {
         }
     }
 
-    /// Takes an input.
+    /// Applies one input.
     pub fn apply(self, input: SagaInput) -> Result<Self, UnexpectedSagaInput> {
         let misfit = UnexpectedSagaInput {
             phase: self.phase,
@@ -177,7 +166,8 @@ impl Saga {
             (SagaPhase::Intent | SagaPhase::Journal, SagaStatus::Open, SagaInput::Settled { code }) => {
                 match is_certain(code.as_deref()) {
                     true => to(SagaPhase::Agent, SagaStatus::Completed, code),
-                    // The run was told of a failure, so the journal must not keep what it may have.
+                    // The run received a failure, so the journal must not keep a write that it may have
+                    // committed.
                     false => to(SagaPhase::Compensation, SagaStatus::Open, code),
                 }
             }
@@ -206,17 +196,17 @@ impl Saga {
     }
 }
 
-/// Whether the result of an action says for certain what the journal holds: the write, or, after a refusal, nothing.
+/// Returns whether the result determines what the journal holds: the write, or nothing after a refusal.
 fn is_certain(code: Option<&str>) -> bool {
     code.is_none_or(WriteError::is_code)
 }
 
-/// The saga of an action that was intended and now ends with this code.
+/// Returns the saga of an intended action that ends with this code.
 #[must_use]
 pub fn saga_settlement(operation_id: OperationId, code: Option<&str>) -> Saga {
     let intended = Saga::intended(operation_id);
     let code = code.map(str::to_owned);
-    // An open intent takes a result, whatever it is.
+    // An open intent accepts any result.
     intended
         .clone()
         .apply(SagaInput::Settled { code })
@@ -247,7 +237,7 @@ mod tests {
     const OK: SagaInput = SagaInput::Settled { code: None };
 
     #[test]
-    fn both_sides_in_order_complete_it() {
+    fn a_saga_completes_when_both_databases_commit_in_order() {
         let done = after(&[SagaInput::JournalCommitted, OK]).unwrap();
         assert_eq!(
             (done.phase, done.status),
@@ -261,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_of_the_journal_completes_it_and_an_unknown_end_does_not() {
+    fn a_journal_refusal_completes_a_saga_and_an_unknown_end_does_not() {
         let refused = after(&[failed("task_unknown")]).unwrap();
         assert_eq!(
             (refused.phase, refused.status),
@@ -278,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_up_is_undone_or_stuck_until_a_person_keeps_it() {
+    fn an_abandoned_saga_is_undone_or_stuck_until_a_person_keeps_it() {
         let why = || "the run ended".to_owned();
         let given_up = [SagaInput::Abandoned { why: why() }];
         let undone = after(&[&given_up[..], &[SagaInput::Undone]].concat()).unwrap();
@@ -292,12 +282,12 @@ mod tests {
         assert_eq!(kept.status, SagaStatus::Completed);
         assert!(
             after(&[&given_up[..], &[SagaInput::Kept]].concat()).is_err(),
-            "nobody tried yet"
+            "not tried yet"
         );
     }
 
     #[test]
-    fn recovery_leaves_to_the_driver_what_the_driver_will_finish() {
+    fn recovery_leaves_sagas_of_open_runs_to_the_driver() {
         assert_eq!(saga().next_action(true), SagaAction::Driver);
         assert_eq!(saga().next_action(false), SagaAction::GiveUp);
         let unknown = after(&[failed(JOURNAL_UNAVAILABLE)]).unwrap();
@@ -323,9 +313,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever recovery and driver do, and in whatever order: an end is an end.
+        /// An ended saga rejects every input, in any order of recovery and driver.
         #[test]
-        fn a_saga_that_is_over_takes_nothing_more(inputs in proptest::collection::vec(input(), 0..12)) {
+        fn an_ended_saga_accepts_no_input(inputs in proptest::collection::vec(input(), 0..12)) {
             let mut now = saga();
             for input in inputs {
                 let before = now.clone();

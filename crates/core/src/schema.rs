@@ -1,15 +1,15 @@
-//! How the JSON Schema of a tool is spelled for a provider.
+//! Converts the JSON Schema of a tool to the form that a provider requires.
 //!
-//! A tool's own schema is neutral. [`Mode::Relaxed`] is what is sent: objects are closed, and what may be left out may
-//! be left out. [`Mode::Strict`] is what providers with strict tools demand: every property is required, and what may be
-//! left out may be `null` instead.
+//! A tool's own schema is neutral. [`SchemaMode::Relaxed`] is sent by default: objects are closed, and
+//! optional properties stay optional. [`SchemaMode::Strict`] is for providers with strict tools: every
+//! property is required, and optional properties may be `null` instead.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// Deepest nesting of a schema that is followed. Below it a schema is left as it is, and is not strict.
+/// Deepest nesting that is converted. A schema below it is left unchanged and is not strict.
 pub const DEPTH_MAX: usize = 64;
 
 /// Keywords that hold a map of schemas.
@@ -21,12 +21,12 @@ const LISTS: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
 /// Keywords that hold one schema.
 const SINGLES: [&str; 2] = ["items", "additionalProperties"];
 
-/// How a schema is spelled.
+/// The form of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemaMode {
     /// Objects are closed; nothing else changes.
     Relaxed,
-    /// Every object is closed and requires all it has.
+    /// Every object is closed and requires all its properties.
     Strict,
 }
 
@@ -34,19 +34,18 @@ pub enum SchemaMode {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the schema is not strict at `{path}`: {why}")]
 pub struct StrictSchemaError {
-    /// Where, as a JSON pointer.
+    /// The location as a JSON pointer.
     pub path: String,
-    /// What is missing.
     pub why: &'static str,
 }
 
-/// Spells a schema. Spelling it twice changes nothing more.
+/// Converts a schema. The conversion is idempotent.
 #[must_use]
 pub fn emit(schema: &Value, mode: SchemaMode) -> Value {
     emit_at(schema, mode, 0)
 }
 
-/// Spells a schema, and copies it only where it is not spelled so already: a request is made from many, again and again.
+/// Converts a schema and copies it only if it changes, because every request converts many schemas.
 #[must_use]
 pub fn render(schema: &Value, mode: SchemaMode) -> Cow<'_, Value> {
     match mode {
@@ -55,7 +54,7 @@ pub fn render(schema: &Value, mode: SchemaMode) -> Cow<'_, Value> {
     }
 }
 
-/// Whether every object in it says whether it is open, as far down as schemas are followed.
+/// Returns whether every object down to the maximum depth states whether it is open.
 fn is_closed(schema: &Value, depth: usize) -> bool {
     let Value::Object(fields) = schema else {
         return true;
@@ -105,7 +104,7 @@ fn emit_at(schema: &Value, mode: SchemaMode, depth: usize) -> Value {
     Value::Object(emitted)
 }
 
-/// Closes an object. One that is open on purpose, such as a map, stays what it is.
+/// Closes an object. An intentionally open object, such as a map, stays open.
 fn close(schema: &mut Map<String, Value>) {
     if is_object(schema) {
         schema.entry("additionalProperties").or_insert(Value::Bool(false));
@@ -133,17 +132,17 @@ fn make_strict(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Lets a property be `null`, which stands for leaving it out.
+/// Allows a property to be `null`, which stands for omitting it.
 fn make_nullable(property: &mut Value) {
     let nothing = json!({"type": "null"});
     let Value::Object(schema) = property else {
         return;
     };
     let has = |word: &str| schema.contains_key(word);
-    // Beside these a type alone does not say what may stand there.
+    // Next to these keywords, the type alone does not determine the permitted values.
     let composed = ["const", "$ref", "oneOf", "allOf", "anyOf"].into_iter().any(has);
     if schema.is_empty() {
-        // It takes everything already.
+        // The property already accepts every value.
     } else if !composed && has("type") {
         let mut kinds = match schema.remove("type") {
             Some(Value::Array(several)) => several,
@@ -165,7 +164,7 @@ fn make_nullable(property: &mut Value) {
     }
 }
 
-/// An enum without it would forbid the `null` that the type allows.
+/// An enum without `null` would forbid the `null` that the type allows.
 fn add_null_to_enum(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(values)) = schema.get_mut("enum")
         && !values.contains(&Value::Null)
@@ -174,7 +173,7 @@ fn add_null_to_enum(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Checks a schema and everything in it by the rules of [`Mode::Strict`].
+/// Checks a schema recursively against the rules of [`SchemaMode::Strict`].
 pub fn check_strict(schema: &Value) -> Result<(), StrictSchemaError> {
     check_at(schema, "", 0)
 }
@@ -239,7 +238,7 @@ fn has_type(schema: &Map<String, Value>, word: &str) -> bool {
     }
 }
 
-/// The texts of a list.
+/// Returns the strings of a list.
 fn names(list: Option<&Value>) -> BTreeSet<String> {
     let values = list.and_then(Value::as_array).into_iter().flatten();
     values.filter_map(Value::as_str).map(str::to_owned).collect()

@@ -1,23 +1,23 @@
-//! Server-sent events: bytes in, frames out, within bounds. Providers send their replies this way, and so does the API.
+//! A bounded parser of server-sent events, which providers and the API use for streaming.
 //!
-//! Lines end with `\n` or `\r\n`; a bare `\r`, which the standard allows and no known server sends, is part of its line.
+//! Lines end with `\n` or `\r\n`; a bare `\r`, which the standard allows and no known server sends, is part
+//! of its line.
 
 /// Longest line, and most data of one frame, in bytes.
 pub const FRAME_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// One frame of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// Its kind; empty when the stream does not say.
+    /// The event type; empty if the stream gives none.
     pub event: String,
-    /// Where to resume after it, if the stream says.
+    /// The position from which to resume after it, if the stream gives one.
     pub id: Option<String>,
-    /// Its payload; none for a frame that only moves the place.
+    /// The payload; none for a frame that only advances the position.
     pub data: Option<String>,
 }
 
 impl Frame {
-    /// Its payload, empty where it has none.
+    /// Returns the payload, or an empty string.
     #[must_use]
     pub fn text(&self) -> &str {
         self.data.as_deref().unwrap_or_default()
@@ -27,13 +27,12 @@ impl Frame {
 /// Why a stream cannot be read any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadStream {
-    /// A line without an end.
+    /// A line exceeds the limit.
     #[error("a line of the stream has more than {FRAME_BYTES_MAX} bytes")]
     LineTooLong,
-    /// A frame without an end.
+    /// A frame exceeds the limit.
     #[error("an event has more than {FRAME_BYTES_MAX} bytes")]
     FrameTooLong,
-    /// Bytes that are no text.
     #[error("the stream is not UTF-8")]
     NotUtf8,
 }
@@ -66,7 +65,7 @@ impl Frames {
         Ok(frames)
     }
 
-    /// Takes a whole line; an empty one ends a frame.
+    /// Processes a complete line; an empty line ends a frame.
     fn end_line(&mut self, line: &[u8]) -> Result<Option<Frame>, BadStream> {
         let line = std::str::from_utf8(line).map_err(|_| BadStream::NotUtf8)?;
         let line = line.strip_suffix('\r').unwrap_or(line);
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_the_same_however_the_bytes_are_cut() {
+    fn frames_do_not_depend_on_how_the_bytes_are_split() {
         let frame = |event: &str, id: Option<&str>, data: Option<&str>| Frame {
             event: event.into(),
             id: id.map(Into::into),
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_or_a_frame_without_end_is_refused_at_its_bound() {
+    fn an_endless_line_or_frame_is_refused_at_its_limit() {
         let chunk = [b'x'; 64 * 1024];
         let mut frames = Frames::default();
         let fed = (0..1_000).find_map(|n| frames.feed(&chunk).err().map(|error| (n, error)));
@@ -136,12 +135,12 @@ mod tests {
         let line = format!("data: {}\n", "x".repeat(chunk.len()));
         let mut frames = Frames::default();
         let fed = (0..1_000).find_map(|n| frames.feed(line.as_bytes()).err().map(|error| (n, error)));
-        // One fewer than would fit without the line breaks between them.
+        // One less than would fit without the line breaks between the lines.
         assert_eq!(fed, Some((fits - 1, BadStream::FrameTooLong)));
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_refused() {
+    fn bytes_that_are_not_utf_8_are_refused() {
         assert_eq!(read(&[b"data: \xff\n\n"]), Err(BadStream::NotUtf8));
     }
 }

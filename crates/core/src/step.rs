@@ -1,4 +1,4 @@
-//! One action of a run: what it is called, how often it may be tried, how it ended, what the model reads of it.
+//! Steps: the name of an action, its retries, its result, and the text that the model reads.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -13,22 +13,24 @@ use crate::policy;
 use crate::retry::RetryPolicy;
 use crate::time::Millis;
 
-/// Longest tool name taken over from a model. Registered names are far shorter; an invented one is only shown.
+/// Longest tool name accepted from a model. Registered names are far shorter; an invented name is only
+/// displayed.
 pub const TOOL_NAME_CHARS_MAX: usize = 64;
 
-/// Longest call id taken over from a provider, in bytes: a plan's ids are part of the machine's state.
+/// Longest call id accepted from a provider, in bytes. The ids of a plan are part of the machine's state.
 pub const CALL_ID_BYTES_MAX: usize = 128;
 
 string_enum! {
-    /// What may happen to an action when nobody knows whether it took place. The promise we give is per class.
+    /// The guarantee for an action whose result is missing after a crash.
     pub enum EffectClass {
-        /// A write of our own, inside the transition's transaction: exactly once.
+        /// A write to the agent database within the transaction of the transition: exactly once.
         Internal = "internal",
-        /// A pure read, or a sink that refuses a second use of the operation id: tried again.
+        /// A pure read, or a target that rejects a repeated operation id: retried.
         Idempotent = "idempotent",
-        /// Anything else that leaves the process: at most once.
+        /// Any other external effect: at most once.
         Plain = "plain",
-        /// A write to the journal under the operation id: tried again, and undone if its run can never go on.
+        /// A write to the journal under the operation id: retried, and undone if its run can never
+        /// continue.
         Saga = "saga",
     }
 }
@@ -36,14 +38,14 @@ string_enum! {
 /// What recovery does with an intent that has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrashRecovery {
-    /// Do it again under the same operation id.
+    /// Repeat it under the same operation id.
     Again,
-    /// Say that the outcome is unknown, and never repeat it silently.
+    /// Report the outcome as unknown and never repeat it silently.
     Unknown,
 }
 
 impl EffectClass {
-    /// What an intent without a result means for this class.
+    /// Returns what recovery does with an intent without a result.
     #[must_use]
     pub const fn after_crash(self) -> CrashRecovery {
         match self {
@@ -54,32 +56,32 @@ impl EffectClass {
 }
 
 string_enum! {
-    /// Where a step stands.
     #[schemars(rename = "StepStatus")]
     pub enum StepStatus {
-        /// In the plan; nobody has begun it.
+        /// Part of the plan and not begun.
         Planned = "planned",
-        /// It may begin any moment, or has begun.
+        /// It has begun or may begin at any time.
         Intended = "intended",
-        /// It did what was asked.
+        /// It succeeded.
         Ok = "ok",
-        /// It did not, and we know that.
+        /// It failed with a known result.
         Failed = "failed",
-        /// It was not allowed to begin.
+        /// It was not permitted to begin.
         Denied = "denied",
         /// It may or may not have happened.
         OutcomeUnknown = "outcome_unknown",
     }
 }
 
-/// The word by which a tool says that an action may or may not have happened.
+/// The code with which a tool reports that an action may or may not have happened.
 pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
 
-/// The word for an action that may not begin before a person has decided what became of its equal.
+/// The code of an action that may not begin until a person has decided about the unknown outcome of an
+/// identical one.
 pub const UNDECIDED: &str = "outcome_unknown_undecided";
 
 impl StepStatus {
-    /// How an action ended, from the word its tool gave for what went wrong.
+    /// Returns the status for the error code of a tool.
     #[must_use]
     pub fn of_code(code: Option<&str>) -> Self {
         match code {
@@ -90,46 +92,44 @@ impl StepStatus {
     }
 }
 
-/// What was found about one call before the machine decides on it. Loaded by the driver, kept in the journal.
+/// The read set of one call. The driver loads it, and the run log stores it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallReads {
-    /// The class of the registered tool; [`EffectClass::Plain`] for a tool nobody registered.
+    /// The class of the registered tool; [`EffectClass::Plain`] for an unregistered one.
     pub class: EffectClass,
-    /// What is wrong with the arguments, if anything.
+    /// The error in the arguments, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<ToolError>,
-    /// What the policy says.
     pub verdict: policy::PolicyVerdict,
-    /// How often it may be tried again by itself; none for what may not be repeated.
+    /// The automatic retries; none for an action that may not be repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryPolicy>,
-    /// Equal actions earlier in this run.
+    /// Identical actions earlier in this run.
     pub seen: PriorActions,
 }
 
-/// Equal actions of the same run, up to now.
+/// Identical actions of the same run so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriorActions {
-    /// How many there were.
     pub count: u64,
-    /// Whether one of them ended with its outcome unknown.
+    /// Whether the outcome of one of them is unknown.
     pub unknown: bool,
-    /// The newest of those whose outcome is unknown.
+    /// The newest one with an unknown outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newest_unknown: Option<OperationId>,
 }
 
-/// Why a tool call could not be carried out, in words its caller can act on.
+/// Why a tool call failed, in a form that the caller can act on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolError {
-    /// A stable word, such as `invalid_arguments`.
+    /// A stable code, such as `invalid_arguments`.
     pub kind: String,
     /// One sentence.
     pub message: String,
-    /// The field at fault.
+    /// The invalid field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// The way out.
+    /// How to fix it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Whether the same call may succeed later.
@@ -137,7 +137,7 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// A fault without a field.
+    /// Creates an error without a field.
     #[must_use]
     pub fn new(kind: &str, message: &str, hint: &str) -> Self {
         let hint = (!hint.is_empty()).then(|| hint.to_owned());
@@ -150,7 +150,7 @@ impl ToolError {
         }
     }
 
-    /// What the model reads: the same shape for every refusal and every failure.
+    /// Returns the text for the model, in the same form for every refusal and failure.
     #[must_use]
     pub fn receipt(&self, tool: &str) -> String {
         let mut receipt = json!({
@@ -172,43 +172,41 @@ impl ToolError {
     }
 }
 
-/// One action of the plan at hand, small enough to be part of the machine's state.
+/// One action of the current plan, small enough to be part of the machine's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
-    /// Its name in the outside world.
+    /// The id that external systems receive.
     pub operation_id: OperationId,
-    /// The provider's id of the call.
+    /// The call id that the provider assigned.
     pub call_id: String,
-    /// The tool's name.
     pub tool: String,
-    /// What equal actions are known by.
+    /// The key that identical actions share.
     pub base: ActionBase,
-    /// What may happen to it after a crash.
+    /// Determines what recovery does after a crash.
     pub class: EffectClass,
-    /// How it stands.
     pub fate: ActionStatus,
-    /// Its equal ended unknown while it was under way: once taken back, it does not begin again.
+    /// The outcome of an identical action became unknown while this one was in progress: once postponed, it
+    /// does not begin again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub doubted: bool,
-    /// The question that a person is asked about it, the last one if there were several.
+    /// The newest approval request for the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<PendingApproval>,
-    /// How often it may be tried again by itself.
+    /// The automatic retries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryPolicy>,
-    /// How often it failed and was to be tried again.
+    /// The number of failures that were retried.
     #[serde(default, skip_serializing_if = "is_none_yet")]
     pub failures: u32,
 }
 
-/// A question about an action.
+/// An approval request for an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingApproval {
-    /// Its name.
     pub decision_id: DecisionId,
-    /// How often the action was asked about.
+    /// How many approvals were requested for the action.
     pub asked: u32,
-    /// Until when the permission stands, once it was given.
+    /// When the approval expires, once it is granted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Millis>,
 }
@@ -218,62 +216,57 @@ const fn is_none_yet(failures: &u32) -> bool {
     *failures == 0
 }
 
-/// How an action of the plan stands.
+/// The status of an action of the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionStatus {
     /// Permitted, not yet intended.
     Waiting,
-    /// A person is asked whether it may begin.
+    /// Waiting for a person's approval.
     AwaitingApproval,
     /// Its intent is committed.
     Intended,
-    /// It started a run, and ends with it.
+    /// It started a run and ends with it.
     Started(ChildRun),
-    /// It ended; this is what the model reads of it.
+    /// It ended with this result for the model.
     Settled(BlobHash),
 }
 
 /// A run that an action started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildRun {
-    /// Whose run it is.
     pub agent_id: AgentId,
-    /// Its name.
     pub run_key: RunKey,
 }
 
-/// How one performed action ended. The contents are kept as a blob; the journal holds its hash.
+/// The result of one performed action. The contents are a blob; the run log holds its hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepResult {
-    /// Which action.
     pub operation_id: OperationId,
-    /// How it ended.
     pub status: StepStatus,
-    /// The transcript entry it makes.
+    /// The transcript entry of the result.
     pub content: BlobHash,
-    /// How long it took.
     pub duration_ms: u64,
-    /// The level of isolation that was really enforced, where it applies.
+    /// The isolation that was actually enforced, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
-    /// The stable word of what went wrong.
+    /// The error code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// That it may be tried again, where the tool says so.
+    /// Set if the tool allows a retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<RetryAfter>,
 }
 
-/// That an action failed for the moment.
+/// A transient failure that may be retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetryAfter {
-    /// How long to wait first, where somebody said so.
+    /// The requested wait before the retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_ms: Option<u64>,
 }
 
-/// The transcript entry of a tool's result, as a blob.
+/// Creates the transcript entry of a tool result as a blob.
 pub fn result_blob(call_id: &str, is_error: bool, content: String) -> Result<Blob, NotCanonical> {
     let block = Block::ToolResult {
         call_id: call_id.to_owned(),
@@ -283,25 +276,27 @@ pub fn result_blob(call_id: &str, is_error: bool, content: String) -> Result<Blo
     canonical(&[block]).map(Blob::new)
 }
 
-/// What a run is told of an action that a crash cut off between intent and result.
+/// The error of an action that a crash interrupted between intent and result.
 #[must_use]
 pub fn unknown_fault() -> ToolError {
     ToolError::new(
         OUTCOME_UNKNOWN,
         "the program was stopped after this action was allowed to begin and before its result was recorded; \
          it may or may not have happened",
-        "look at the world before you go on; an identical call waits until a person decides",
+        "check whether it happened before you continue; an identical call waits until a person decides",
     )
 }
 
-/// The operation id of a model request: requests of a run are counted, so no arguments are needed.
+/// Returns the operation id of a model request. Requests of a run are numbered, so the id needs no
+/// arguments.
 #[must_use]
 pub fn model_operation(run: &RunKey, request: u32) -> OperationId {
     OperationId::new(run, &derived_hash("action.model", &[&request.to_string()]))
 }
 
-/// A tool's name as it is kept and shown: a model may invent one of any length and with control characters.
-/// No registered name has either, so that none is ever made from an invented one.
+/// Returns a tool name as it is stored and displayed, shortened and without control characters, because a
+/// model may invent any name. No registered name needs this, so an invented name never becomes a registered
+/// one.
 fn shown_name(tool: &str) -> String {
     let printable: String = tool
         .chars()
@@ -316,7 +311,7 @@ fn shown_name(tool: &str) -> String {
     truncate_chars(&printable, TOOL_NAME_CHARS_MAX)
 }
 
-/// Names an action by tool, arguments and scope. Targets stay empty until tools have declared ones.
+/// Names an action by tool, arguments and scope. Targets stay empty until tools declare them.
 pub fn action_parts(
     tool: &str,
     arguments: &serde_json::Value,
@@ -337,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plain_effect_is_never_tried_again_after_a_crash() {
+    fn a_plain_effect_is_never_retried_after_a_crash() {
         assert_eq!(EffectClass::Plain.after_crash(), CrashRecovery::Unknown);
         assert_eq!(EffectClass::Idempotent.after_crash(), CrashRecovery::Again);
         assert_eq!(EffectClass::Internal.after_crash(), CrashRecovery::Again);
@@ -353,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receipt_names_tool_kind_field_and_way_out() {
+    fn a_tool_error_names_tool_kind_field_and_hint() {
         let fault = ToolError {
             field: Some("cmd".into()),
             ..ToolError::new("invalid_arguments", "cmd is missing", "give cmd")
@@ -365,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invented_tool_name_is_kept_short_and_printable_and_never_becomes_another_ones() {
+    fn an_invented_tool_name_is_shortened_and_never_equals_another() {
         let name = |tool: &str| {
             action_parts(tool, &json!({}), &json!({}))
                 .expect("canonical")
@@ -379,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_arguments_does_not_make_another_action() {
+    fn the_order_of_arguments_does_not_change_the_action() {
         let parts = |text: &str| {
             let value = serde_json::from_str(text).expect("json");
             action_parts("T", &value, &json!({})).expect("canonical").base()

@@ -1,8 +1,8 @@
-//! Stop requests: brakes and cancellations that hold before a database has taken them.
+//! Stop requests: brakes and cancellations that take effect before the database has stored them.
 //!
-//! A request is in force as soon as a process knows of it. Until the database has it, it is kept in a file of fixed size,
-//! the slot, which needs no free space. This module says what requests are in force and how the slot is written; reading
-//! and writing the file is the store's part.
+//! A request is in force as soon as a process has received it. Until the database has stored it, it is kept
+//! in the slot, a file of fixed size that needs no free disk space. This module decides which requests are
+//! in force and defines the format of the slot; the store reads and writes the file.
 
 mod slot;
 #[cfg(test)]
@@ -19,13 +19,13 @@ use crate::id::AgentId;
 use crate::key::RunKey;
 use crate::time::Millis;
 
-/// Most requests that wait for the database in one process. A brake on everything is taken beyond it.
+/// Largest number of pending requests in one process. A brake on all agents is accepted beyond it.
 pub const REQUESTS_MAX: usize = 1_000;
 
-/// Longest reason that the slot keeps, so that many requests fit.
+/// Longest reason that the slot stores, so that many requests fit.
 pub const SLOT_REASON_CHARS_MAX: usize = 80;
 
-/// What a request stops.
+/// The target of a stop request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopTarget {
@@ -38,13 +38,13 @@ pub enum StopTarget {
 }
 
 impl StopTarget {
-    /// The target of a brake on one agent, or on all.
+    /// Returns the target of a brake on one agent, or on all.
     #[must_use]
     pub fn brake(agent: Option<&AgentId>) -> Self {
         agent.map_or(Self::All, |agent| Self::Agent(agent.clone()))
     }
 
-    /// Whose brake it is; the outer none where it is no brake.
+    /// Returns the scope of a brake; the outer `None` means that the target is not a brake.
     #[must_use]
     pub const fn scope(&self) -> Option<Option<&AgentId>> {
         match self {
@@ -55,24 +55,21 @@ impl StopTarget {
     }
 }
 
-/// One request to stop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopRequest {
-    /// Random. Removing a request names it, so that a later one for the same target stays.
+    /// A random id. Removal names the id, so that a later request for the same target stays.
     pub id: u64,
-    /// What it stops.
     pub target: StopTarget,
-    /// Why, in the words of the person who asked.
+    /// The reason that the person gave.
     pub reason: String,
-    /// How it came in.
+    /// How it arrived.
     pub channel: Channel,
-    /// When.
     pub at: Millis,
 }
 
 impl StopRequest {
-    /// The brake that holds while a slot cannot be read: what it said is unknown, so everything stops until a person
-    /// releases the brake, which also repairs the slot.
+    /// Returns the brake that applies while the slot is unreadable. Its contents are unknown, so everything
+    /// stops until a person releases the brake, which also repairs the slot.
     #[must_use]
     pub fn unreadable_slot() -> Self {
         Self {
@@ -92,12 +89,12 @@ impl StopRequest {
     }
 }
 
-/// The requests for one target that wait for the database. They count as one: what ends it ends them all.
+/// The pending requests for one target. They count as one request and end together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pending {
-    /// Held by this process, and not known to be in the slot.
+    /// The request of this process that is not known to be in the slot.
     held: Option<Held>,
-    /// In the slot when it was last read, by whichever process.
+    /// The requests of any process that the slot contained when it was last read.
     kept: Vec<StopRequest>,
 }
 
@@ -109,7 +106,7 @@ struct Held {
 }
 
 impl Pending {
-    /// The request that says why and since when: the earliest that is known.
+    /// Returns the earliest known request, which gives reason and time.
     #[must_use]
     pub fn request(&self) -> Option<&StopRequest> {
         self.kept.first().or(self.held())
@@ -119,22 +116,22 @@ impl Pending {
         self.held.as_ref().map(|held| &held.request)
     }
 
-    /// The ids of every request that counts as this one.
+    /// Returns the ids of all requests for this target.
     #[must_use]
     pub fn ids(&self) -> BTreeSet<u64> {
         let all = self.kept.iter().chain(self.held());
         all.map(|request| request.id).collect()
     }
 
-    /// Whether the slot has it, so that it survives this process.
+    /// Returns whether the slot contains it, so that it survives this process.
     #[must_use]
     pub const fn is_kept(&self) -> bool {
         self.held.is_none()
     }
 }
 
-/// The requests that wait for the database, as one process knows them: by target, because a verb and a daemon that stop
-/// the same thing make one request.
+/// The pending requests that one process has received, by target: a command and a daemon that stop the same
+/// target make one request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PendingStops {
     by_target: BTreeMap<StopTarget, Pending>,
@@ -142,8 +139,8 @@ pub struct PendingStops {
 }
 
 impl PendingStops {
-    /// Takes a request in. The ids of all that count as the same request now: whoever stores this one ends those, and no
-    /// request that arrives later. None where too many wait.
+    /// Adds a request. Returns the ids of all requests that now count as the same one: storing this request
+    /// ends those and none that arrives later. None if too many are pending.
     pub fn hold(&mut self, request: StopRequest) -> Option<BTreeSet<u64>> {
         let is_full = self.by_target.len() >= REQUESTS_MAX && request.target != StopTarget::All;
         if is_full && !self.by_target.contains_key(&request.target) {
@@ -151,7 +148,8 @@ impl PendingStops {
         }
         let pending = self.by_target.entry(request.target.clone()).or_default();
         self.holds += 1;
-        // The earlier reason stands. The newer id does, so that the end of the earlier request does not end this one.
+        // Keep the earlier reason and the newer id, so that the end of the earlier request does not end
+        // this one.
         let request = match pending.held() {
             Some(held) => StopRequest {
                 id: request.id,
@@ -166,15 +164,16 @@ impl PendingStops {
         Some(pending.ids())
     }
 
-    /// How many requests this process has held so far. [`Self::merge_slot`] is given the value from before the slot was read.
+    /// Returns how many requests this process has held so far. The caller of [`Self::merge_slot`] passes
+    /// the value from before the slot was read.
     #[must_use]
     pub const fn holds(&self) -> u64 {
         self.holds
     }
 
-    /// Takes over what the slot says. A request that was held before the slot was read, and whose target the slot has,
-    /// counts as the slot's from now on. The slot decides about what it has taken: one that is gone from it was stored or
-    /// released by some process. True where the slot has a request that was not known.
+    /// Merges the contents of the slot. A request that was held before the slot was read, and whose target
+    /// is in the slot, counts as the slot's request from now on. Once a request is in the slot, its absence
+    /// means that a process stored or released it. Returns whether the slot contained a new request.
     pub fn merge_slot(&mut self, slot: Vec<StopRequest>, holds_before: u64) -> bool {
         let known: BTreeSet<u64> = self.by_target.values().flat_map(Pending::ids).collect();
         for pending in self.by_target.values_mut() {
@@ -190,7 +189,7 @@ impl PendingStops {
         has_new
     }
 
-    /// Ends requests that this process alone knew of. Those in the slot end when they leave it.
+    /// Ends requests that only this process had. Requests in the slot end when they are removed from it.
     pub fn end(&mut self, ids: &BTreeSet<u64>) {
         for pending in self.by_target.values_mut() {
             pending.held.take_if(|held| ids.contains(&held.request.id));
@@ -202,43 +201,41 @@ impl PendingStops {
         self.by_target.retain(|_, pending| pending.request().is_some());
     }
 
-    /// The requests that the slot is not known to have.
+    /// Returns the requests that are not known to be in the slot.
     pub fn unkept(&self) -> impl Iterator<Item = &StopRequest> {
         self.by_target.values().filter_map(Pending::held)
     }
 
-    /// Every request that is in force here, one for each target: brakes first.
+    /// Returns every request in force, one per target, brakes first.
     pub fn all(&self) -> impl Iterator<Item = &Pending> {
         self.by_target.values()
     }
 
-    /// Whether the slot has one of these requests.
+    /// Returns whether the slot contains one of these requests.
     #[must_use]
     pub fn is_any_kept(&self, ids: &BTreeSet<u64>) -> bool {
         let mut kept = self.by_target.values().flat_map(|pending| &pending.kept);
         kept.any(|request| ids.contains(&request.id))
     }
 
-    /// Whether nothing waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_target.is_empty()
     }
 
-    /// Whether a brake holds an agent.
     #[must_use]
     pub fn is_braked(&self, agent: &AgentId) -> bool {
         self.by_target.contains_key(&StopTarget::All)
             || self.by_target.contains_key(&StopTarget::Agent(agent.clone()))
     }
 
-    /// Whether the cancellation of a run was requested.
     #[must_use]
     pub fn is_cancelled(&self, run: &RunKey) -> bool {
         self.by_target.contains_key(&StopTarget::Run(*run))
     }
 
-    /// The pending brakes of agents for which the database has none (`stored`: the scopes of the brakes that it has).
+    /// Returns the pending brakes that the database does not have (`stored`: the scopes of the brakes that
+    /// it has).
     #[must_use]
     pub fn unstored_brakes(&self, stored: &BTreeSet<Option<AgentId>>) -> Vec<StopRequest> {
         let requests = self.all().filter_map(Pending::request);

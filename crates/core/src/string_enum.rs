@@ -1,7 +1,8 @@
-//! Enums that are stored, hashed and sent as words. Each word stands once, beside its variant.
+//! Macros for enums that are stored, hashed and sent as words. Each word is written once, next to its
+//! variant.
 
-/// Declares an enum whose variants are words: `Paused = "paused"`. It gets `ALL`, `WORDS`, `as_str`, `parse`, `Display`, and the
-/// same words in JSON and in JSON schemas.
+/// Declares an enum whose variants are words: `Paused = "paused"`. Generates `ALL`, `WORDS`, `as_str`,
+/// `parse`, `Display`, and the same words in JSON and in JSON schemas.
 macro_rules! string_enum {
     (
         $(#[$meta:meta])*
@@ -18,13 +19,13 @@ macro_rules! string_enum {
         }
 
         impl $name {
-            /// The words of all values, in the order of their declaration.
+            /// The words of all values, in declaration order.
             pub const WORDS: [&'static str; [$($text),+].len()] = [$($text),+];
 
-            /// Every value, in the order of their declaration.
+            /// Every value, in declaration order.
             pub const ALL: [Self; Self::WORDS.len()] = [$(Self::$variant),+];
 
-            /// The word that is stored, hashed and sent.
+            /// Returns the word that is stored, hashed and sent.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -32,7 +33,7 @@ macro_rules! string_enum {
                 }
             }
 
-            /// Reads the word. None for any other.
+            /// Parses a word. None for any other text.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|one| one.as_str() == text)
@@ -47,8 +48,8 @@ macro_rules! string_enum {
     };
 }
 
-/// Declares an enum whose words are those of several others, each declared with `string_enum!`: `Refusal(WakeOutcome)`. It is
-/// stored and sent as the word alone, so the words of its parts must differ.
+/// Declares an enum whose words are those of several other enums, each declared with `string_enum!`:
+/// `Refusal(WakeOutcome)`. It is stored and sent as the word alone, so the words of its parts must differ.
 macro_rules! string_union {
     (
         $(#[$meta:meta])*
@@ -66,7 +67,7 @@ macro_rules! string_union {
         }
 
         impl $name {
-            /// The word that is stored, hashed and sent.
+            /// Returns the word that is stored, hashed and sent.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -74,13 +75,13 @@ macro_rules! string_union {
                 }
             }
 
-            /// Reads the word. None for any other.
+            /// Parses a word. None for any other text.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 None$(.or_else(|| <$part>::parse(text).map(Self::$variant)))+
             }
 
-            /// The words of all values, part by part.
+            /// Returns the words of all values, part by part.
             pub fn words() -> impl Iterator<Item = &'static str> {
                 std::iter::empty()$(.chain(<$part>::WORDS))+
             }
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_of_a_union_is_read_and_sent_as_it_is() {
+    fn every_word_of_a_union_is_parsed_and_sent_unchanged() {
         for word in HoldCode::words() {
             let code = HoldCode::parse(word).expect("a code");
             assert_eq!(code.as_str(), word);

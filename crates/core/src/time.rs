@@ -1,38 +1,38 @@
-//! Time as data. The core never asks what time it is; it is told.
+//! Time as data. The core never reads a clock; callers pass the time.
 
 use serde::{Deserialize, Serialize};
 
-/// Digits of a fraction of a second that are read; RFC 3339 knows no end of them.
+/// Largest number of fractional digits that are read; RFC 3339 has no limit.
 const FRACTION_DIGITS_MAX: usize = 9;
 
 const EPOCH: jiff::civil::DateTime = jiff::civil::date(1970, 1, 1).at(0, 0, 0, 0);
 
-/// Milliseconds since 1970 in UTC: what clocks give us and tables keep.
+/// Milliseconds since 1970 in UTC, as clocks return and tables store them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Millis(pub i64);
 
 impl Millis {
-    /// The first instant that has a spelling: 0000-01-01T00:00:00.000Z.
+    /// The earliest representable time: 0000-01-01T00:00:00.000Z.
     pub const MIN: Self = Self(-62_167_219_200_000);
 
-    /// The last instant that has a spelling: 9999-12-31T23:59:59.999Z.
+    /// The latest representable time: 9999-12-31T23:59:59.999Z.
     pub const MAX: Self = Self(253_402_300_799_999);
 
-    /// RFC 3339 in UTC with milliseconds: the one spelling that enters hashes and answers.
+    /// Formats as RFC 3339 in UTC with milliseconds, the only format used in hashes and responses.
     #[must_use]
     pub fn rfc3339(self) -> String {
-        // RFC 3339 has years of four digits. Beyond them there is no spelling; the nearest end of the range keeps
-        // the text well-formed, and only a broken clock gets there.
+        // RFC 3339 has years of four digits. A time outside the range is clamped, which keeps the text
+        // well-formed; only a broken clock produces one.
         let time = self.clamp(Self::MIN, Self::MAX);
-        // A civil time and not a timestamp: the latter ends before the last day of the year 9999 does.
+        // Use a civil time, because a timestamp ends before the last day of the year 9999.
         let civil = EPOCH.saturating_add(jiff::SignedDuration::from_millis(time.0));
         format!("{civil:.3}Z")
     }
 
-    /// Reads RFC 3339 strictly: four digits of a year, upper-case `T`, up to nine digits of a fraction (cut to
-    /// milliseconds), and `Z` or `±hh:mm`. Second 60 is refused, and so is what lies outside the years 0000 to 9999
-    /// in UTC, since it could not be written down again.
+    /// Parses RFC 3339 strictly: a year of four digits, upper-case `T`, a fraction of up to nine digits
+    /// (truncated to milliseconds), and `Z` or `±hh:mm`. Second 60 is rejected, and so are times outside
+    /// the years 0000 to 9999 in UTC, because they cannot be formatted again.
     #[must_use]
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
         let (whole, rest) = text.as_bytes().split_at_checked("2026-02-17T16:00:00".len())?;
@@ -79,7 +79,8 @@ impl Millis {
         (Self::MIN..=Self::MAX).contains(&time).then_some(time)
     }
 
-    /// Reads RFC 3339 with any offset, finer fractions cut; or a bare day, which begins at midnight in UTC.
+    /// Parses RFC 3339 with any offset, with finer fractions truncated, or a bare date, which means
+    /// midnight in UTC.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let time = match text.parse::<jiff::civil::Date>() {
@@ -89,20 +90,21 @@ impl Millis {
         Some(Self(time.as_millisecond()))
     }
 
-    /// How long ago `earlier` was, never negative: a clock may have been set back in between.
+    /// Returns how long ago `earlier` was. Never negative, although the clock may have been set back in
+    /// between.
     #[must_use]
     pub fn since(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
     }
 }
 
-/// The number that two decimal digits spell.
+/// Parses two decimal digits.
 fn two(ten: u8, one: u8) -> Option<i16> {
     let digit = |byte: u8| byte.is_ascii_digit().then(|| i16::from(byte - b'0'));
     Some(digit(ten)? * 10 + digit(one)?)
 }
 
-/// The milliseconds of a fraction, if there is one, and what follows it.
+/// Parses an optional fraction as milliseconds and returns the rest.
 fn fraction(rest: &[u8]) -> Option<(i64, &[u8])> {
     let Some(after) = rest.strip_prefix(b".") else {
         return Some((0, rest));
@@ -117,7 +119,7 @@ fn fraction(rest: &[u8]) -> Option<(i64, &[u8])> {
     Some((ms, zone))
 }
 
-/// How far a zone is ahead of UTC.
+/// Parses the offset of a zone from UTC.
 fn offset_ms(zone: &[u8]) -> Option<i64> {
     let (sign, rest) = zone.split_first()?;
     let sign = match (sign, rest) {
@@ -138,14 +140,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_spelled_with_exactly_three_decimals_in_utc() {
+    fn a_time_is_formatted_with_three_decimals_in_utc() {
         assert_eq!(Millis(1_771_344_000_000).rfc3339(), "2026-02-17T16:00:00.000Z");
         assert_eq!(Millis(1_771_344_000_007).rfc3339(), "2026-02-17T16:00:00.007Z");
         assert_eq!(Millis(-1).rfc3339(), "1969-12-31T23:59:59.999Z");
     }
 
     #[test]
-    fn a_time_is_read_as_it_is_spelled_and_a_day_begins_at_midnight() {
+    fn a_formatted_time_is_read_back_and_a_date_is_midnight() {
         let time = Millis(1_771_344_000_007);
         assert_eq!(Millis::parse(&time.rfc3339()), Some(time));
         assert_eq!(Millis::parse("2026-02-17T17:00:00.0079+01:00"), Some(time));
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strict_time_is_read_with_any_offset_and_cut_to_milliseconds() {
+    fn a_strict_time_has_any_offset_and_is_truncated_to_milliseconds() {
         let time = Millis(1_771_344_000_007);
         for same in [
             "2026-02-17T16:00:00.007Z",
@@ -184,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_strict_time_is_refused() {
+    fn an_invalid_strict_time_is_refused() {
         for bad in [
             "",
             "2026-02-17",
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_went_back_gives_no_negative_duration() {
+    fn a_clock_set_back_gives_no_negative_duration() {
         assert_eq!(Millis(5).since(Millis(9)), 0);
         assert_eq!(Millis(9).since(Millis(5)), 4);
     }

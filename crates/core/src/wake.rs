@@ -1,5 +1,5 @@
-//! Whether a message becomes a run. Every candidate leaves a record, also when the answer is no, so that
-//! "why" and "why not" can be answered afterwards from what was kept.
+//! Wakes: decides whether a message becomes a run. Every candidate leaves a record, including refused ones,
+//! so that "why" and "why not" can be answered later from stored data.
 
 mod admission;
 mod eligibility;
@@ -20,38 +20,38 @@ pub use self::wait::{SET_BACK_MS, Suspension, Wait, WaitKind, is_set_back};
 use crate::key::RunKey;
 use crate::time::Millis;
 
-/// Refusals of one agent, source, code and day that are kept one by one. Beyond them only the count grows.
+/// Refusals stored individually per agent, source, code and day. Beyond the limit only a counter grows.
 pub const REFUSALS_KEPT_MAX: u64 = 100;
 
 string_enum! {
-    /// Whether an agent works on what waits for it. A person's word, beside the lifecycle.
+    /// Whether an agent works on its queue. A person sets it, independently of the lifecycle.
     pub enum AgentControl {
-        /// It does.
+        /// It works on its queue.
         Running = "running",
-        /// It keeps what comes and begins nothing.
+        /// Messages are queued; nothing starts.
         Paused = "paused",
-        /// It takes nothing in until a person lets it go on.
+        /// Messages are refused until a person resumes it.
         Stopped = "stopped",
     }
 }
 
 string_enum! {
-    /// Where an agent stands in its life. The order is that of concurrent writes: the greater one is read.
+    /// The lifecycle of an agent. The order resolves concurrent writes: the greatest value wins.
     #[derive(PartialOrd, Ord)]
     pub enum Lifecycle {
-        /// It is made and not yet let loose: only a person wakes it.
+        /// Created and not yet active: only a person wakes it.
         Created = "created",
-        /// It may be woken.
         Active = "active",
-        /// It is put to rest: only a person wakes it.
+        /// Dormant: only a person wakes it.
         Dormant = "dormant",
-        /// It is gone for good. What it did stays to be read.
+        /// Permanently destroyed. Its history stays readable.
         Destroyed = "destroyed",
     }
 }
 
 impl Lifecycle {
-    /// Whether an agent may go from here to there. Nothing comes back to `created`, and nothing comes back from `destroyed`.
+    /// Returns whether an agent may change to `next`. No state leads to `created`, and none leads away from
+    /// `destroyed`.
     #[must_use]
     pub const fn may_become(self, next: Self) -> bool {
         match (self, next) {
@@ -73,32 +73,33 @@ string_enum! {
         /// Named by a person and listed.
         #[default]
         Public = "public",
-        /// Made for one call; shown only when asked for by name.
+        /// Created for one call; returned only when requested by name.
         Private = "private",
     }
 }
 
 string_enum! {
-    /// Who may wake an agent.
+    /// Which causes may wake an agent.
     #[derive(Default)]
     pub enum InteractionMode {
-        /// Changes, moments and calls from outside. A person may speak to it, which is recorded as an override.
+        /// Changes, schedules and external triggers. A message from a person is accepted and recorded as an
+        /// override.
         Autonomous = "autonomous",
         /// Only people.
         Interactive = "interactive",
-        /// Both.
+        /// People and automatic causes.
         #[default]
         Hybrid = "hybrid",
     }
 }
 
-/// The answer, kept with its reason.
+/// The result of a wake, stored with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum WakeVerdict {
     /// The message becomes a run.
     Run,
-    /// It does not, for this reason.
+    /// The message does not become a run, for this reason.
     Refused(Refusal),
 }
 
@@ -106,58 +107,54 @@ pub enum WakeVerdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Refusal {
-    /// One run at a time: two runs in one thread would answer each other's questions.
+    /// An agent has one run at a time: two runs in one transcript would answer each other's questions.
     #[error("the agent has an unfinished run {run}")]
-    RunOpen {
-        /// The run in the way.
-        run: RunKey,
-    },
+    RunOpen { run: RunKey },
     /// A person paused the agent.
     #[error("the agent is paused")]
     Paused,
-    /// A brake holds the agent, or all of them.
+    /// A brake is set for the agent or for all agents.
     #[error("the agent is braked")]
     Braked,
-    /// A person stopped the agent: it takes nothing in.
+    /// A person stopped the agent, so it accepts no messages.
     #[error("the agent is stopped")]
     Stopped,
-    /// The agent is not let loose yet, and this is not a person's word.
+    /// The agent is not active yet, and the cause is not a person.
     #[error("the agent is created and not yet active")]
     NotActive,
-    /// The agent is put to rest, and this is not a person's word.
+    /// The agent is dormant, and the cause is not a person.
     #[error("the agent is dormant")]
     Dormant,
-    /// The agent is gone for good.
+    /// The agent was permanently destroyed.
     #[error("the agent is destroyed")]
     Destroyed,
     /// Only people wake this agent.
     #[error("the agent is interactive: only a person wakes it")]
     InteractiveOnly,
-    /// The agent itself made the change.
+    /// The agent made the change itself.
     #[error("the agent made this change itself")]
     OwnWrite,
-    /// Too many agents' acts precede it.
+    /// The causal depth exceeds the limit.
     #[error("more than {max} causes made by agents precede it", max = crate::cause::DEPTH_MAX)]
     CausalDepthExceeded,
-    /// The tokens match, and no changed record is as the subscription wants it.
-    #[error("no changed record is as the subscription wants it")]
+    /// The tokens match, but no changed record satisfies the predicate.
+    #[error("no changed record matches the subscription's predicate")]
     PredicateFalse,
-    /// What was to be true beforehand is not.
     #[error("the guard does not hold")]
     GuardFalse,
-    /// A person put the subscription aside, which would have woken the agent.
+    /// The subscription matches but is paused.
     #[error("the subscription is paused; it would have matched")]
     SubscriptionPaused,
     /// Nothing has changed since the agent last ran.
     #[error("nothing has changed since the agent last ran")]
     NothingToDo,
-    /// As many messages wait for the agent as are kept.
-    #[error("as many messages wait for the agent as are kept")]
+    /// The agent's queue is full.
+    #[error("the agent's queue is full")]
     QueueFull,
 }
 
 impl Refusal {
-    /// Those that their code says all about.
+    /// Refusals that are completely described by their code.
     const PLAIN: [Self; 14] = [
         Self::Paused,
         Self::Braked,
@@ -175,46 +172,46 @@ impl Refusal {
         Self::QueueFull,
     ];
 
-    /// The refusal that a kept code stands for; none for a code that says too little, or that is none of ours.
+    /// Returns the refusal for a stored code; none for a code without enough detail or an unknown one.
     #[must_use]
     pub fn of_code(code: &str) -> Option<Self> {
         Self::PLAIN.into_iter().find(|refusal| refusal.code() == code)
     }
 
-    /// What would have to change, in words for a person; none where nothing is to be done about it.
+    /// Returns what a person can do about the refusal; none if there is nothing to do.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::RunOpen { .. } => Some("wait for that run, or cancel it"),
-            Self::Paused | Self::Stopped => Some("let it go on with `wakeful agent resume`"),
+            Self::Paused | Self::Stopped => Some("resume it with `wakeful agent resume`"),
             Self::Braked => Some("release the brake with `wakeful brake off`; nothing was lost"),
-            Self::NotActive | Self::Dormant => Some("let it loose with `wakeful agent activate`"),
+            Self::NotActive | Self::Dormant => Some("activate it with `wakeful agent activate`"),
             Self::Destroyed => Some("make another agent"),
             Self::InteractiveOnly => Some("change its mode with `wakeful agent mode`"),
             Self::PredicateFalse => Some("change the subscription's predicate"),
             Self::GuardFalse => Some("change the guard, or what it looks at"),
-            Self::SubscriptionPaused => Some("take it up again with `wakeful subscriptions resume`"),
+            Self::SubscriptionPaused => Some("resume it with `wakeful subscriptions resume`"),
             Self::NothingToDo => Some("change something it watches, or add the schedule with `--always`"),
-            Self::QueueFull => Some("let the agent work through what waits"),
+            Self::QueueFull => {
+                Some("wait for the agent to catch up, or cancel some messages with `wakeful runs cancel`")
+            }
             Self::OwnWrite | Self::CausalDepthExceeded => None,
         }
     }
 }
 
-/// One check on the way to a wake, with its result, in the order in which they were made.
+/// One check before a wake and its result. Gates are recorded in the order of evaluation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Gate {
-    /// What was checked.
+    /// The name of the check.
     pub gate: String,
-    /// Whether it let the message pass.
     pub passed: bool,
-    /// What was found, where a yes or no says too little.
+    /// What was found, if the result needs an explanation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 
 impl Gate {
-    /// A check with its result.
     #[must_use]
     pub fn new(gate: &str, passed: bool) -> Self {
         Self {
@@ -224,7 +221,7 @@ impl Gate {
         }
     }
 
-    /// The same, with what was found.
+    /// Adds what was found.
     #[must_use]
     pub fn with(self, detail: impl Into<String>) -> Self {
         Self {
@@ -234,8 +231,8 @@ impl Gate {
     }
 }
 
-/// Decides whether an admitted message becomes a run now: the verdict and every gate that was looked at. Its time is no
-/// reason to refuse it: that was judged when it was chosen.
+/// Decides whether an admitted message becomes a run now. Returns the verdict and every evaluated gate. The
+/// delay of the message is not checked again, because dispatch checked it when it chose the message.
 #[must_use]
 pub fn decide(agent: &AgentAvailability, message: &MessageFacts, now: Millis) -> (WakeVerdict, Vec<Gate>) {
     let checks = eligibility(&Candidate::Message(agent, message), now);
@@ -244,7 +241,8 @@ pub fn decide(agent: &AgentAvailability, message: &MessageFacts, now: Millis) ->
         Some(Obstacle::Asleep(_) | Obstacle::NotBefore(_) | Obstacle::Waiting(_)) | None => None,
     });
     let refusals: Vec<&Refusal> = refusals.collect();
-    // Stopped before the brake, under which messages are kept: a stopped agent takes nothing in.
+    // Stopped takes precedence over the brake: messages stay queued under a brake, but a stopped agent
+    // accepts none.
     let stopped = refusals.iter().find(|refusal| ***refusal == Refusal::Stopped);
     let weightiest = match refusals.first() {
         Some(Refusal::Destroyed) | None => refusals.first(),
@@ -260,14 +258,14 @@ mod tests {
     use super::*;
     use crate::key::Digest;
 
-    /// What something is spelled as, by both of our spellings.
+    /// Asserts that a value serializes as this word, and returns the word.
     fn spelled<T: Serialize>(value: &T, word: &'static str) -> &'static str {
         assert_eq!(serde_json::to_value(value).expect("JSON"), word);
         word
     }
 
     #[test]
-    fn how_an_agent_stands_is_spelled_in_these_words_and_no_others() {
+    fn the_words_of_agent_states_are_fixed() {
         let lives = Lifecycle::ALL.map(|life| spelled(&life, life.as_str()));
         assert_eq!(lives, ["created", "active", "dormant", "destroyed"]);
         let modes = InteractionMode::ALL.map(|mode| spelled(&mode, mode.as_str()));
@@ -288,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_life_goes_on_between_active_and_dormant_and_is_over_once() {
+    fn a_lifecycle_alternates_between_active_and_dormant_until_destroyed() {
         let may = Lifecycle::ALL.map(|from| {
             let to = Lifecycle::ALL.into_iter().filter(|to| from.may_become(*to));
             to.map(Lifecycle::as_str).collect::<Vec<_>>().join(" ")
@@ -318,14 +316,14 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_with_nothing_open_runs() {
+    fn an_agent_without_an_open_run_starts_one() {
         let (verdict, gates) = decided(false, AgentControl::Running, None);
         assert_eq!(verdict, WakeVerdict::Run);
         assert!(gates.iter().all(|gate| gate.passed));
     }
 
     #[test]
-    fn a_paused_agent_begins_nothing() {
+    fn a_paused_agent_starts_nothing() {
         let (verdict, gates) = decided(false, AgentControl::Paused, None);
         assert_eq!(verdict, WakeVerdict::Refused(Refusal::Paused));
         let failed: Vec<_> = gates.iter().filter(|gate| !gate.passed).collect();
@@ -336,14 +334,14 @@ mod tests {
     }
 
     #[test]
-    fn a_braked_agent_begins_nothing_whatever_else_holds() {
+    fn a_braked_agent_starts_nothing_in_any_other_state() {
         let (verdict, gates) = decided(true, AgentControl::Paused, None);
         assert_eq!(verdict, WakeVerdict::Refused(Refusal::Braked));
         assert!(gates.iter().any(|gate| gate.gate == "brake" && !gate.passed));
     }
 
     #[test]
-    fn a_stopped_agent_takes_nothing_in_brake_or_no_brake() {
+    fn a_stopped_agent_refuses_messages_with_or_without_a_brake() {
         for is_braked in [true, false] {
             let (verdict, _) = decided(is_braked, AgentControl::Stopped, None);
             assert_eq!(verdict, WakeVerdict::Refused(Refusal::Stopped));
@@ -351,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_with_an_open_run_is_refused_and_the_run_is_named() {
+    fn a_message_during_an_open_run_is_refused_with_its_key() {
         let run = RunKey(Digest::of(b"open"));
         let (verdict, gates) = decided(false, AgentControl::Running, Some(run));
         let WakeVerdict::Refused(refusal) = verdict else {

@@ -24,7 +24,7 @@ fn a_million_tokens_cost_what_the_table_says() {
 }
 
 #[test]
-fn what_was_not_counted_or_cannot_be_counts_at_what_was_put_aside() {
+fn missing_or_impossible_token_counts_are_settled_at_the_reservation() {
     let counts = |usage| SONNET.settled(usage, MicroUsd(77));
     assert_eq!(counts(Usage::of(1_000, 1_000)), MicroUsd(18_000));
     for odd in [
@@ -44,7 +44,7 @@ fn money_is_shown_in_dollars() {
 }
 
 #[test]
-fn dollars_are_read_as_they_are_shown_and_nothing_else_is() {
+fn dollars_are_parsed_as_they_are_formatted() {
     for micro in [0, 1, 10, 5_000_000, 1_234_567] {
         assert_eq!(
             MicroUsd::parse(&MicroUsd(micro).to_string()),
@@ -76,7 +76,7 @@ fn a_day_ends_at_midnight_of_utc() {
 }
 
 #[test]
-fn the_cap_of_the_agent_is_named_before_the_cap_of_all() {
+fn the_agents_cap_is_reported_before_the_cap_of_all() {
     let caps = Caps {
         agent: Some(MicroUsd(10)),
         all: MicroUsd(10),
@@ -108,7 +108,7 @@ fn the_cap_of_the_agent_is_named_before_the_cap_of_all() {
 }
 
 #[test]
-fn the_words_separate_what_is_spent_from_what_is_reserved() {
+fn the_description_separates_spent_from_reserved() {
     let exceeded = BudgetExceeded {
         scope: CapScope::All,
         cap: MicroUsd(5),
@@ -123,7 +123,7 @@ fn the_words_separate_what_is_spent_from_what_is_reserved() {
     );
 }
 
-/// What is let through of requests that cost 1 to 5, each at a moment of a clock; the sums by day.
+/// Admits requests that cost 1 to 5, each at a clock reading, and returns the admitted sum per day.
 fn admitted(clock: &[(i64, u64)], cap: u64) -> std::collections::BTreeMap<UtcDay, u64> {
     let caps = Caps {
         agent: None,
@@ -158,7 +158,7 @@ fn any_sum() -> impl Strategy<Value = SpendTotal> {
 }
 
 proptest! {
-    /// A run that waits is preselected by the room and admitted by the decision, so both must say the same.
+    /// Waiting runs are preselected with `room` and admitted with `decide`, so both must agree.
     #[test]
     fn a_request_fits_exactly_when_there_is_room_for_it(
         agent in proptest::option::of(0_u64..40), all in 0_u64..40, by_agent in any_sum(), by_all in any_sum(), needed in 1_u64..50,
@@ -169,7 +169,8 @@ proptest! {
         prop_assert_eq!(fits, MicroUsd(needed) <= room(caps, spent));
     }
 
-    /// However the clock is set, no day sees more than its cap, and setting it back gives no more than leaving it alone.
+    /// For any clock readings, no day exceeds its cap, and setting the clock back never admits more than
+    /// leaving it alone.
     #[test]
     fn setting_the_clock_back_never_gives_more_money(
         clock in proptest::collection::vec((0_i64..6, 1_u64..6), 0..60), cap in 0_u64..20,
@@ -184,7 +185,7 @@ proptest! {
         prop_assert_eq!(sums, admitted(&forward, cap));
     }
 
-    /// A reservation that were too small would let a day cost more than its cap.
+    /// A reservation that is too small would let a day exceed its cap.
     #[test]
     fn no_reply_within_its_bound_costs_more_than_was_reserved(
         most in 0_u64..10_000_000, input in 0_u64..4_000_000, read in 0_u64..4_000_000, write in 0_u64..4_000_000,
@@ -199,9 +200,9 @@ proptest! {
         prop_assert!(SONNET.cost(usage) <= SONNET.most(most, room));
     }
 
-    /// Whatever is asked for, what was let through stays under both caps.
+    /// The admitted requests stay under both caps for any sequence of requests.
     #[test]
-    fn what_is_let_through_never_adds_up_to_more_than_a_cap(
+    fn admitted_requests_never_exceed_a_cap(
         asks in proptest::collection::vec(0_u64..500, 0..50), agent in 0_u64..2_000, all in 0_u64..2_000,
     ) {
         let caps = Caps { agent: Some(MicroUsd(agent)), all: MicroUsd(all) };

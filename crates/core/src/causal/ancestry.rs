@@ -1,23 +1,23 @@
-//! Which message came before which.
+//! The predecessor relation of messages.
 //!
-//! Each message has at most one before it, so messages are trees. A walk through the trees gives each message a span
-//! that holds the spans of all that came after it; whether one is an ancestor of another is then two comparisons,
-//! however long the chain between them.
+//! Each message has at most one predecessor, so messages form trees. A depth-first walk gives each message
+//! an interval that contains the intervals of all its descendants; an ancestor check is then two
+//! comparisons, independent of the length of the chain.
 
 use std::collections::BTreeMap;
 
-/// Messages that come before one another in a circle.
+/// A cycle in the predecessor relation; contains one message of the cycle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("message `{0}` comes before itself; a chain of messages has a beginning")]
 pub struct AncestryCycle(pub String);
 
-/// The order of messages, as far as it is known.
+/// The ancestor relation of all known messages.
 #[derive(Debug, Clone, Default)]
 pub struct Ancestry {
     spans: BTreeMap<String, Span>,
 }
 
-/// Where the walk entered a message, and the last entrance before it left.
+/// The position at which the walk entered a message, and the last position entered before it left.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     first: usize,
@@ -25,10 +25,10 @@ struct Span {
 }
 
 impl Ancestry {
-    /// Takes for each message the one before it. A message that is not among the keys has none before it.
+    /// Builds the relation from each message's predecessor. A message without a key has no predecessor.
     #[expect(
         clippy::needless_pass_by_value,
-        reason = "whoever knows the order hands it over and needs it no more"
+        reason = "the caller hands the relation over and does not use it again"
     )]
     pub fn new(previous: BTreeMap<String, String>) -> Result<Self, AncestryCycle> {
         let mut after: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -58,14 +58,14 @@ impl Ancestry {
                 }
             }
         }
-        // What no beginning leads to goes round in a circle, or hangs on one.
+        // A message that no root reaches is on a cycle or descends from one.
         match previous.keys().find(|id| !spans.contains_key(*id)) {
             Some(id) => Err(AncestryCycle(on_circle(&previous, id))),
             None => Ok(Self { spans }),
         }
     }
 
-    /// Keeps the pointers, each with its writer, that are no ancestor of another one.
+    /// Keeps the pointers, each with its writer, that are not ancestors of another pointer.
     pub(super) fn keep_newest(&self, pointers: &mut Vec<(&str, &str)>) {
         let span = |id: &str| self.spans.get(id).copied();
         let mut places: Vec<usize> = pointers
@@ -81,15 +81,14 @@ impl Ancestry {
     }
 }
 
-/// A step of the walk.
 enum Step<'a> {
     Enter(&'a str),
     Leave(&'a str),
 }
 
-/// A message on the circle that `id` is on or leads to.
+/// Returns a message on the cycle that `id` is on or leads to.
 fn on_circle(previous: &BTreeMap<String, String>, id: &str) -> String {
     let back = |id| previous.get(id).map_or(id, |before: &String| before.as_str());
-    // After as many steps as there are messages one is on the circle.
+    // After as many steps as there are messages, the walk is on the cycle.
     (0..previous.len()).fold(id, |id, _| back(id)).to_owned()
 }

@@ -1,4 +1,4 @@
-//! The rules that this one replaces, and what is wrong with each, as counterexamples.
+//! Counterexamples for simpler merge rules, each showing why the rule fails.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::tests::write;
 use super::{Ancestry, CausalRecord};
 
-/// A snapshot with its vector clock: what the source merges.
+/// A snapshot with its vector clock, as the rejected rule merges it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Snapshot {
     clock: BTreeMap<&'static str, u64>,
@@ -28,7 +28,8 @@ impl Snapshot {
             .all(|(host, seen)| other.clock.get(host).is_some_and(|theirs| theirs >= seen))
     }
 
-    /// The dominating snapshot wins whole; otherwise field by field, and here that is the greater count.
+    /// The dominating snapshot replaces the other; concurrent snapshots are merged per field, here by the
+    /// greater count.
     fn merge(&self, other: &Self) -> Self {
         match (self.is_within(other), other.is_within(self)) {
             (true, false) => other.clone(),
@@ -50,10 +51,10 @@ impl Snapshot {
 
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// Three replicas send the same three updates; who joins them in another order ends in another state for ever, with
-/// the same clock, so that nothing will ever put it right.
+/// Three replicas receive the same three updates. Joining them in another order gives another state with
+/// the same vector clock, so nothing ever repairs the difference.
 #[test]
-fn merging_snapshots_in_pairs_ends_differently_in_different_orders() {
+fn pairwise_snapshot_merges_depend_on_their_order() {
     let updates = [
         snapshot(&[("a", 1)], 5),
         snapshot(&[("b", 1)], 0),
@@ -62,14 +63,14 @@ fn merging_snapshots_in_pairs_ends_differently_in_different_orders() {
     let ends = ORDERS.map(|[x, y, z]| updates[x].merge(&updates[y]).merge(&updates[z]));
     assert!(
         ends.iter().all(|end| end.clock == ends[0].clock),
-        "all have seen the same"
+        "all replicas have the same updates"
     );
     assert_eq!(ends.iter().filter(|end| end.failures == 5).count(), 2);
     assert_eq!(ends.iter().filter(|end| end.failures == 0).count(), 4);
 }
 
 #[test]
-fn joining_live_writes_ends_the_same_in_every_order() {
+fn joining_live_writes_gives_one_result_in_every_order() {
     let mut first = CausalRecord::new();
     write(&mut first, "a", "failure_count", json!(5));
     let mut second = CausalRecord::new();
@@ -89,31 +90,31 @@ fn joining_live_writes_ends_the_same_in_every_order() {
     assert_eq!(ends[0].1, json!(0), "the five was replaced");
 }
 
-/// Two replicas are enough: one writes something else and carries the old count along, and the field by field merge takes
-/// what was carried along for a write.
+/// Two replicas suffice: one writes another field and carries the old count along, and the merge per field
+/// treats the carried value as a write.
 #[test]
-fn an_inherited_old_value_beats_a_fresh_write_only_under_the_source_rule() {
+fn an_inherited_value_beats_a_fresh_write_only_under_the_rejected_rule() {
     let carried = snapshot(&[("a", 2)], 5);
     let fresh = snapshot(&[("a", 1), ("b", 1)], 0);
-    assert_eq!(carried.merge(&fresh).failures, 5, "the way that does not work");
+    assert_eq!(carried.merge(&fresh).failures, 5, "the rule that fails");
 
     let mut a = CausalRecord::new();
     write(&mut a, "a", "failure_count", json!(5));
     let mut b = a.clone();
-    write(&mut a, "a", "slot.primary_goal", json!("something else"));
+    write(&mut a, "a", "slot.primary_goal", json!("another field"));
     write(&mut b, "b", "failure_count", json!(0));
     a.join(&b);
     assert_eq!(a.read(&Ancestry::default())["failure_count"], json!(0));
 }
 
-/// Changes 1, 2 and 5 have arrived and were processed; 3 and 4 come later, by backfill.
+/// Changes 1, 2 and 5 have arrived and were processed; 3 and 4 arrive later, by backfill.
 #[test]
-fn a_bare_maximum_loses_the_wakes_of_what_arrives_late() {
+fn a_bare_maximum_loses_the_wakes_of_late_arrivals() {
     let arrived = [1, 2, 5];
     let watermark = arrived.into_iter().max().expect("some");
     assert!(
         [3, 4].iter().all(|late| *late <= watermark),
-        "the way that does not work: both count as done"
+        "the rule that fails: both count as processed"
     );
 
     let mut record = CausalRecord::new();
@@ -124,7 +125,7 @@ fn a_bare_maximum_loses_the_wakes_of_what_arrives_late() {
     assert_eq!(
         read(&record),
         json!({"through": 2, "also": [5]}),
-        "neither 3 nor 4 is done"
+        "neither 3 nor 4 is processed"
     );
     let mut other = CausalRecord::new();
     [3, 4, 7]
@@ -134,10 +135,10 @@ fn a_bare_maximum_loses_the_wakes_of_what_arrives_late() {
     assert_eq!(read(&record), json!({"through": 5, "also": [7]}));
 }
 
-/// A descendant beats its ancestor; where nothing is known, the greater host wins. In pairs: m2 beats m1, m1 beats x,
-/// and x beats m2.
+/// A descendant beats its ancestor; unrelated pointers are decided by the greater host. Pairwise, m2 beats
+/// m1, m1 beats x, and x beats m2.
 #[test]
-fn comparing_pointers_in_pairs_goes_round_in_circles() {
+fn pairwise_comparison_of_pointers_is_cyclic() {
     let is_ancestor = |one: &str, other: &str| one == "m1" && other == "m2";
     let better = |one: (&'static str, &'static str), other: (&'static str, &'static str)| {
         if is_ancestor(one.1, other.1) {
@@ -151,11 +152,7 @@ fn comparing_pointers_in_pairs_goes_round_in_circles() {
     let written = [("h0", "m2"), ("h1", "x"), ("h2", "m1")];
     let mut ends = ORDERS.map(|[x, y, z]| better(better(written[x], written[y]), written[z]).1);
     ends.sort_unstable();
-    assert_eq!(
-        ends,
-        ["m1", "m1", "m2", "m2", "x", "x"],
-        "the way that does not work"
-    );
+    assert_eq!(ends, ["m1", "m1", "m2", "m2", "x", "x"], "the rule that fails");
 
     let chain = Ancestry::new(BTreeMap::from([("m2".into(), "m1".into())])).expect("a chain");
     let ends = ORDERS.map(|order| {

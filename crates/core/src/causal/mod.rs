@@ -1,22 +1,24 @@
-//! Causal state: what an agent durably is on several devices at once, and why they all come to agree about it.
+//! Causal state: the durable state of an agent on several devices, and the join by which the devices
+//! converge.
 //!
-//! A [`Record`] keeps writes, not a result. Each write has a *dot*: who made it, and the how-manieth of that host it is.
-//! Per field the *live writes* are kept, those that no write has replaced, and for the whole record one *vector*: how far
-//! the writes of each host have been seen. Joining keeps a live write if both sides have it, or if the other side has not
-//! yet seen its dot. What is missing on a side that has seen it was replaced there, and goes.
+//! A [`CausalRecord`] stores writes, not results. Each write has a *dot*: its host and that host's write
+//! counter. Per field the record keeps the *live writes*, which no later write has replaced, and for the
+//! whole record one *version vector*: the highest counter seen of each host. A join keeps a live write if
+//! both sides have it, or if the other side has not yet seen its dot. A write that is missing on a side
+//! that has seen its dot was replaced there, and is dropped.
 //!
-//! What a field reads as is worked out from its live writes each time it is read, and never kept. That is the
-//! difference to a merge of values: a value that a rule chose would look like something that somebody wrote.
+//! The value of a field is computed from its live writes at each read and never stored. A stored value that
+//! a merge rule chose would be indistinguishable from a value that a host wrote.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | `write` | what can be written, and how it is spelled |
+//! | `write` | the possible writes and their JSON form |
 //! | `register` | fields with live writes |
-//! | `open_loop` | the set in which an add wins over a concurrent remove |
-//! | `processed` | which changes of a host were processed: all through one, and some above |
-//! | `record` | all of them with one vector: write, join, digest |
-//! | `read` | what concurrent live writes read as |
-//! | `ancestry` | which message came before which |
+//! | `open_loop` | a set in which an add wins over a concurrent remove |
+//! | `processed` | the processed changes of a host: a contiguous range and single counters above it |
+//! | `record` | all fields with one version vector: write, join, digest |
+//! | `read` | the value of concurrent live writes |
+//! | `ancestry` | the predecessor relation of messages |
 
 mod ancestry;
 mod open_loop;

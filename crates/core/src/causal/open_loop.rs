@@ -1,7 +1,7 @@
 //! The set of open loops, in which an add wins over a concurrent remove.
 //!
-//! An add has a dot and is live until it is removed or added again. A remove has none: it drops the adds that its author
-//! has seen, and whoever joins finds them missing. An add that it had not seen stays.
+//! An add has a dot and is live until its id is removed or added again. A remove has no dot: it drops the
+//! adds that its author has seen, and a join finds them missing. An add that its author had not seen stays.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,17 +9,16 @@ use std::sync::Arc;
 use super::record::VersionVector;
 use super::register::put;
 
-/// A live add: its counter and what it added.
+/// A live add: its counter and the id that it added.
 type Add = (u64, Arc<str>);
 
-/// The live adds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OpenLoops {
-    /// Whether the field was ever written. A remove of nothing leaves no other trace.
+    /// Whether the field was ever written. Removing an absent id leaves no other trace.
     written: bool,
-    /// The live adds of each host, by counter. The newest is always the last.
+    /// The live adds of each host, sorted by counter.
     adds: BTreeMap<Arc<str>, Vec<Add>>,
-    /// Which adds hold an id in the set.
+    /// The live adds of each id in the set.
     dots: BTreeMap<Arc<str>, Vec<(Arc<str>, u64)>>,
 }
 
@@ -29,12 +28,12 @@ impl OpenLoops {
         self.written
     }
 
-    /// The ids in the set, ascending.
+    /// The ids in the set, in ascending order.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
         self.dots.keys().map(AsRef::as_ref)
     }
 
-    /// Adds an id under a fresh dot, in place of its live adds.
+    /// Adds an id with a new dot and replaces its live adds.
     pub(super) fn add(&mut self, id: &Arc<str>, host: &Arc<str>, counter: u64) {
         self.remove(id);
         self.insert(id, host, counter);
@@ -48,7 +47,7 @@ impl OpenLoops {
         }
     }
 
-    /// Joins what another replica holds. `seen` and `theirs` are the vectors before the join.
+    /// Joins the set of another replica. `seen` and `theirs` are the version vectors before the join.
     pub(super) fn join(&mut self, other: &Self, seen: &VersionVector, theirs: &VersionVector) {
         self.written |= other.written;
         let mut gone: Vec<(Arc<str>, u64, Arc<str>)> = Vec::new();
@@ -80,7 +79,7 @@ impl OpenLoops {
         }
     }
 
-    /// The canonical form, for a digest.
+    /// Appends the canonical encoding, for the digest.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         put(out, u8::from(self.written), &[]);
         for (host, adds) in self.adds.iter().filter(|(_, adds)| !adds.is_empty()) {

@@ -1,22 +1,23 @@
-//! Which changes of one host were processed: all of them through one, and some above it.
+//! The processed changes of one host: all counters through one, and single counters above it.
 //!
-//! Only the greatest number would be smaller to keep, and would lose wakes: what arrives later with a lesser number would
-//! count as done. So every number counts. They arrive nearly in order, and what is contiguous from 1 on is one number.
+//! Storing only the greatest counter would lose wakes, because a change that arrives later with a smaller
+//! counter would count as processed. Counters arrive nearly in order, so the contiguous part is stored as
+//! one number.
 
-/// Numbers in one word of those above.
+/// Number of counters per word of `above`.
 const WORD: u64 = 64;
 
-/// A set of natural numbers from 1 on. Equal sets have equal forms.
+/// A set of positive integers. Equal sets have equal representations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ProcessedSet {
-    /// All from 1 to this one are in the set, and the next is not.
+    /// All numbers from 1 to this one are in the set, and the next one is not.
     through: u64,
-    /// Those above: the index of each word that is not empty, ascending, and its bits. Bits through `through` are 0.
+    /// The numbers above `through`: the index of each non-empty word, ascending, and its bits. Bits up to
+    /// `through` are 0.
     above: Vec<(u64, u64)>,
 }
 
 impl ProcessedSet {
-    /// Puts a number into the set.
     pub(super) fn insert(&mut self, counter: u64) {
         if counter <= self.through {
             return;
@@ -38,7 +39,7 @@ impl ProcessedSet {
         self.settle();
     }
 
-    /// The union with another set.
+    /// Returns the union with another set.
     pub(super) fn joined(&self, other: &Self) -> Self {
         let mut joined = Self {
             through: self.through.max(other.through),
@@ -48,12 +49,12 @@ impl ProcessedSet {
         joined
     }
 
-    /// All from 1 to this one are in the set.
+    /// All numbers from 1 to this one are in the set.
     pub(super) const fn through(&self) -> u64 {
         self.through
     }
 
-    /// Those that are not reached without a gap, ascending.
+    /// The numbers above the contiguous part, in ascending order.
     pub(super) fn also(&self) -> impl Iterator<Item = u64> + '_ {
         self.above.iter().flat_map(|(index, bits)| {
             let set = (0..WORD).filter(move |bit| bits & (1 << bit) != 0);
@@ -61,7 +62,8 @@ impl ProcessedSet {
         })
     }
 
-    /// Moves `through` as far as it goes and drops what it covers, so that equal sets have equal forms.
+    /// Advances `through` as far as possible and drops the bits it covers, so that equal sets have equal
+    /// representations.
     fn settle(&mut self) {
         let mut covered = 0;
         for (index, bits) in &mut self.above {
@@ -69,7 +71,7 @@ impl ProcessedSet {
             if self.through + 1 < first {
                 break;
             }
-            // Bits from the next one on; those before it are covered. A word that ends before it has none.
+            // Only bits after `through` remain; a word that ends before it has none.
             let known = (self.through + 1 - first).min(WORD);
             let rest = bits
                 .checked_shr(u32::try_from(known).unwrap_or(u32::MAX))
@@ -86,7 +88,7 @@ impl ProcessedSet {
         self.above.drain(..covered);
     }
 
-    /// The canonical form, for a digest.
+    /// Appends the canonical encoding, for the digest.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         out.extend(self.through.to_be_bytes());
         out.extend(u64::try_from(self.above.len()).unwrap_or(u64::MAX).to_be_bytes());

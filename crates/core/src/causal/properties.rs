@@ -1,4 +1,5 @@
-//! What holds for all records, and a slow twin that follows the definition word by word.
+//! Property tests of causal records, compared with a slow reference that implements the definition
+//! directly.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ const HOSTS: [&str; 5] = ["h0", "h1", "h10", "h2", "h3"];
 
 type Dot = (&'static str, u64);
 
-/// A record that is joined by looking at everything.
+/// The slow reference: a join examines every write.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Twin {
     vector: BTreeMap<&'static str, u64>,
@@ -21,7 +22,7 @@ struct Twin {
     loops_written: bool,
 }
 
-/// Keeps what both sides have, and what the other side has not seen.
+/// Keeps the writes that both sides have, and those that the other side has not seen.
 fn join<T: Clone + PartialEq>(
     here: &mut BTreeMap<Dot, T>,
     there: &BTreeMap<Dot, T>,
@@ -96,7 +97,7 @@ impl Twin {
         self.loops_written |= other.loops_written;
     }
 
-    /// What fields read as, by the words of the rules and without a thought for time.
+    /// Reads the fields by the literal rules, without any optimization.
     fn read(&self, previous: &BTreeMap<String, String>) -> BTreeMap<String, Value> {
         let mut read: BTreeMap<String, Value> = self
             .live
@@ -137,7 +138,7 @@ fn resolve(field: &str, live: &BTreeMap<Dot, (u64, Value)>, previous: &BTreeMap<
             let order = ["destroyed", "dormant", "active", "created"];
             json!(order.into_iter().find(|word| values.contains(&&json!(word))))
         }
-        // All times here are spelled alike, so that their letters are in the order of time.
+        // All times here have the same format, so their text order is their time order.
         "sleep_until" => json!(values.iter().filter_map(|value| value.as_str()).max()),
         "next_wake_at" => json!(values.iter().filter_map(|value| value.as_str()).min()),
         "failure_count" => json!(values.iter().filter_map(|value| value.as_u64()).max()),
@@ -213,7 +214,7 @@ fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 0..most)
 }
 
-/// Replicas after these steps, each with its twin.
+/// Applies the steps and returns the replicas, each with its reference.
 fn play(steps: &[Step]) -> Vec<(CausalRecord, Twin)> {
     let mut world = vec![(CausalRecord::new(), Twin::default()); HOSTS.len()];
     for step in steps {
@@ -223,7 +224,7 @@ fn play(steps: &[Step]) -> Vec<(CausalRecord, Twin)> {
                 world[*at]
                     .0
                     .write(HOSTS[*at], write)
-                    .expect("never destroyed here");
+                    .expect("these steps never destroy the agent");
                 world[*at].1.write(HOSTS[*at], field, value);
             }
             Step::Send(from, to) => {
@@ -236,7 +237,7 @@ fn play(steps: &[Step]) -> Vec<(CausalRecord, Twin)> {
     world
 }
 
-/// Two chains that part: m1 after m0, m2 and m3 after m1 and so on.
+/// Two chains that branch: m1 after m0, m2 and m3 after m1, and so on.
 fn previous() -> BTreeMap<String, String> {
     let pairs = [(1, 0), (2, 1), (3, 1), (4, 3), (5, 2)];
     pairs
@@ -251,9 +252,9 @@ fn joined(one: &CausalRecord, other: &CausalRecord) -> CausalRecord {
 }
 
 proptest! {
-    /// The short way of joining and reading is the long way.
+    /// The optimized join and read give the same results as the reference.
     #[test]
-    fn a_record_is_what_its_definition_says(steps in steps(120)) {
+    fn a_record_matches_its_definition(steps in steps(120)) {
         let ancestry = Ancestry::new(previous()).expect("a chain");
         let world = play(&steps);
         for (record, twin) in &world {
@@ -266,7 +267,7 @@ proptest! {
         }
     }
 
-    /// The three laws that make delivery in any order, and repeated, end the same.
+    /// These three laws make the result independent of delivery order and repetition.
     #[test]
     fn joining_is_commutative_associative_and_idempotent(steps in steps(80)) {
         let world = play(&steps);
@@ -278,9 +279,9 @@ proptest! {
         }
     }
 
-    /// Whatever was written and whoever was told of it on the way: when all have heard of all, all hold the same bytes.
+    /// When every replica has received every write, by any route, all replicas hold the same bytes.
     #[test]
-    fn large_worlds_converge(steps in steps(400), rounds in proptest::collection::vec((0..HOSTS.len(), 0..HOSTS.len()), 20)) {
+    fn many_replicas_converge(steps in steps(400), rounds in proptest::collection::vec((0..HOSTS.len(), 0..HOSTS.len()), 20)) {
         let mut world: Vec<CausalRecord> = play(&steps).into_iter().map(|(record, _)| record).collect();
         let ring = (0..2 * HOSTS.len()).map(|step| (step % HOSTS.len(), (step + 1) % HOSTS.len()));
         for (from, to) in rounds.into_iter().chain(ring) {
@@ -294,7 +295,7 @@ proptest! {
         }
     }
 
-    /// Times only ever decide what a time field reads as; who wins elsewhere has nothing to do with any clock.
+    /// Times affect only the value of time fields; no other conflict is decided by a clock.
     #[test]
     fn no_clock_settles_a_conflict(steps in steps(80), shift in 1_u8..20) {
         let moved = steps.iter().map(|step| match step {

@@ -1,7 +1,7 @@
-//! What concurrent live writes read as.
+//! The value of a field with concurrent live writes.
 //!
-//! Each rule looks at the whole set of live writes at once. A rule that compared two at a time would have to be
-//! associative to be safe, and the one for pointers cannot be.
+//! Each rule examines the whole set of live writes at once. A rule that compared pairs would have to be
+//! associative, and the rule for pointers cannot be.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::write::Lifecycle;
 use crate::time::Millis;
 
 impl CausalRecord {
-    /// Every field that was ever written, with what it reads as.
+    /// Returns the value of every field that was ever written.
     #[must_use]
     pub fn read(&self, ancestry: &Ancestry) -> BTreeMap<String, Value> {
         let mut states = BTreeMap::new();
@@ -42,7 +42,8 @@ impl CausalRecord {
 fn resolve(field: &Field, live: &[LiveWrite], ancestry: &Ancestry) -> Value {
     match field {
         Field::Lifecycle => json!(lifecycle(live).map(Lifecycle::as_str)),
-        // The latest barrier and the earliest wake, whatever the time is now: what is past is consumed by a write.
+        // The latest barrier and the earliest wake, independent of the current time: a write consumes times
+        // that have passed.
         Field::SleepUntil => json!(times(live).max().map(Millis::rfc3339)),
         Field::NextWakeAt => json!(times(live).min().map(Millis::rfc3339)),
         Field::RecentHead | Field::LatestSummary => json!(pointer(live, ancestry)),
@@ -59,7 +60,7 @@ fn lifecycle(live: &[LiveWrite]) -> Option<Lifecycle> {
     written.max()
 }
 
-/// The times that are written; a null loses to any of them.
+/// The written times; a null loses to any of them.
 fn times(live: &[LiveWrite]) -> impl Iterator<Item = Millis> {
     live.iter().filter_map(|write| match &write.content {
         Content::Time(time) => *time,
@@ -74,7 +75,7 @@ fn counts(live: &[LiveWrite]) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Of the pointers that are no ancestor of another, the one of the greatest host.
+/// The pointer of the greatest host among those that are not ancestors of another pointer.
 fn pointer<'a>(live: &'a [LiveWrite], ancestry: &Ancestry) -> Option<&'a str> {
     let written = live.iter().filter_map(|write| match &write.content {
         Content::Pointer(id) => id.as_deref().map(|id| (write.host.as_ref(), id)),
@@ -85,7 +86,7 @@ fn pointer<'a>(live: &'a [LiveWrite], ancestry: &Ancestry) -> Option<&'a str> {
     pointers.into_iter().max().map(|(_, id)| id)
 }
 
-/// The value of the greatest version, then of the greatest host.
+/// The value with the greatest version, then of the greatest host.
 fn slot(live: &[LiveWrite]) -> Value {
     let versions = live.iter().filter_map(|write| match &write.content {
         Content::Slot(slot) => Some((slot, &write.host)),

@@ -1,4 +1,4 @@
-//! The record of an agent: all its fields, and how far the writes of each host have been seen.
+//! The causal record of an agent: all its fields and one version vector.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::write::{Lifecycle, LoopWrite, Write};
 use crate::json::canonical;
 use crate::key::Digest;
 
-/// An agent that is destroyed takes no other lifecycle.
+/// A destroyed agent accepts no other lifecycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the agent is destroyed, and that is final; create another one")]
 pub struct AgentDestroyed;
 
-/// What an agent durably is, as far as one replica has seen it.
+/// The durable state of an agent, as far as one replica has received it.
 #[derive(Debug, Clone, Default)]
 pub struct CausalRecord {
     vector: VersionVector,
@@ -26,17 +26,16 @@ pub struct CausalRecord {
     pub(super) processed: BTreeMap<Arc<str>, Arc<ProcessedSet>>,
 }
 
-/// For each host, how many of its writes have been seen. What was seen has no gaps: records travel whole.
+/// The highest write counter seen of each host. There are no gaps, because records are transferred whole.
 #[derive(Debug, Clone, Default)]
 pub(super) struct VersionVector(BTreeMap<Arc<str>, u64>);
 
 impl VersionVector {
-    /// The counter of the first write of a host that was not seen.
+    /// The counter of a host's first unseen write.
     pub(super) fn next(&self, host: &str) -> u64 {
         self.0.get(host).map_or(1, |seen| seen + 1)
     }
 
-    /// Whether a write was seen.
     pub(super) fn has(&self, host: &str, counter: u64) -> bool {
         counter < self.next(host)
     }
@@ -52,7 +51,7 @@ impl VersionVector {
 }
 
 impl CausalRecord {
-    /// A record in which nothing was ever written.
+    /// An empty record.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -101,9 +100,9 @@ impl CausalRecord {
         Ok(())
     }
 
-    /// Takes in all that another replica holds.
+    /// Joins the record of another replica.
     ///
-    /// The order in which records are joined, and how often, makes no difference to what comes out.
+    /// The result does not depend on the order of joins or on repetition.
     pub fn join(&mut self, other: &Self) {
         self.registers.join(&other.registers, &self.vector, &other.vector);
         self.open_loops
@@ -116,7 +115,8 @@ impl CausalRecord {
         let mut fresh = Vec::new();
         let mut ours = self.processed.iter_mut().peekable();
         for (host, theirs) in theirs {
-            // What was handed on and not written since is the same memory, and needs no look at its name.
+            // A host name that was passed along unchanged shares its memory, so the names need no
+            // comparison.
             if ours.next_if(|(_, ours)| Arc::ptr_eq(ours, theirs)).is_some() {
                 continue;
             }
@@ -130,15 +130,16 @@ impl CausalRecord {
         self.processed.extend(fresh);
     }
 
-    /// Sends the record of one replica to another, where it is joined. To oneself, and from or to nobody, nothing is sent.
+    /// Sends the record of one replica to another, which joins it. Does nothing if both are the same or an
+    /// index does not exist.
     pub fn send(replicas: &mut [Self], from: usize, to: usize) {
         if let Ok([from, to]) = replicas.get_disjoint_mut([from, to]) {
             to.join(from);
         }
     }
 
-    /// A digest of all that is kept: live writes, vector, sets, and which fields were ever written. What fields read as
-    /// has no part in it. Two replicas that agree have equal digests.
+    /// The digest of everything stored: live writes, version vector, sets, and which fields were ever
+    /// written. Computed values are not part of it. Replicas with equal contents have equal digests.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut out = Vec::new();
@@ -163,7 +164,7 @@ impl CausalRecord {
         Digest::of(&out)
     }
 
-    /// The dot of a write that `host` makes now.
+    /// Creates the dot of a new write by `host`.
     fn dot(&mut self, host: &str) -> (Arc<str>, u64) {
         let counter = self.vector.next(host);
         let host = match self.vector.0.get_key_value(host) {
@@ -174,8 +175,8 @@ impl CausalRecord {
         (host, counter)
     }
 
-    /// A write to a slot. The greatest version that was ever seen is that of a live write: whoever replaces a write has
-    /// seen it and counts on from it.
+    /// Prepares a write to a slot. A live write always has the greatest version seen, because a replacing
+    /// write increments the version of the one it replaces.
     fn slot(&self, field: Field, value: Value) -> (Field, Content) {
         let seen = self
             .registers
@@ -186,7 +187,7 @@ impl CausalRecord {
                 Content::Lifecycle(_) | Content::Time(_) | Content::Pointer(_) | Content::Count(_) => 0,
             });
         let version = seen.max().unwrap_or(0) + 1;
-        // Every parsed value has a canonical form; were there one without, its plain spelling would do as well.
+        // Every parsed value has a canonical form; the plain text is an unreachable fallback.
         let canonical = canonical(&value).unwrap_or_else(|_| value.to_string().into_bytes());
         let slot = Slot {
             version,

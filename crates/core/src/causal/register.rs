@@ -9,7 +9,7 @@ use super::record::VersionVector;
 use super::write::Lifecycle;
 use crate::time::Millis;
 
-/// A field with live writes of its own.
+/// A field with its own live writes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Field {
     Lifecycle,
@@ -24,7 +24,7 @@ pub(super) enum Field {
     Extension(Arc<str>),
 }
 
-/// What a write says.
+/// The content of a write.
 #[derive(Debug, Clone)]
 pub(super) enum Content {
     Lifecycle(Lifecycle),
@@ -34,17 +34,17 @@ pub(super) enum Content {
     Slot(Arc<Slot>),
 }
 
-/// What a write to a slot says.
+/// The content of a write to a slot.
 #[derive(Debug)]
 pub(super) struct Slot {
-    /// One more than the greatest that the author had seen.
+    /// One more than the greatest version that the author had seen.
     pub(super) version: u64,
     pub(super) value: Value,
-    /// The value as it enters digests: canonical, so that `1` and `1.0` are one.
+    /// The value as it enters digests: canonical, so that `1` and `1.0` are equal.
     pub(super) canonical: Vec<u8>,
 }
 
-/// A write that nothing has replaced.
+/// A write that no later write has replaced.
 #[derive(Debug, Clone)]
 pub(super) struct LiveWrite {
     pub(super) host: Arc<str>,
@@ -58,17 +58,19 @@ impl LiveWrite {
     }
 }
 
-/// All fields with live writes. A field that was ever written has at least one: only a write replaces writes.
+/// All fields with live writes. A field that was ever written has at least one, because only a write
+/// replaces writes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Registers {
-    /// The live writes of each field, by host. A host has at most one: it has seen all of its own.
+    /// The live writes of each field, sorted by host. A host has at most one per field, because it has seen
+    /// all of its own writes.
     fields: BTreeMap<Field, Vec<LiveWrite>>,
-    /// Which field each live write belongs to, so that a join looks only at what is new.
+    /// The field of each live write, so that a join examines only new writes.
     places: BTreeMap<Arc<str>, BTreeMap<u64, Field>>,
 }
 
 impl Registers {
-    /// The live writes of a field, by host; none if it was never written.
+    /// The live writes of a field, sorted by host; empty if it was never written.
     pub(super) fn live(&self, field: &Field) -> &[LiveWrite] {
         self.fields.get(field).map_or(&[], Vec::as_slice)
     }
@@ -78,7 +80,7 @@ impl Registers {
         self.fields.iter().map(|(field, live)| (field, live.as_slice()))
     }
 
-    /// Replaces all that is live in the field.
+    /// Replaces all live writes of the field.
     pub(super) fn write(&mut self, field: Field, write: LiveWrite) {
         let place = self.places.entry(Arc::clone(&write.host)).or_default();
         place.insert(write.counter, field.clone());
@@ -86,14 +88,15 @@ impl Registers {
         replaced.iter().flatten().for_each(|old| self.forget(old));
     }
 
-    /// Joins what another replica holds. `seen` and `theirs` are the vectors before the join.
+    /// Joins the registers of another replica. `seen` and `theirs` are the version vectors before the join.
     ///
-    /// Only fields in which the other has something new are looked at. That is all: a write that the other replaced
-    /// was replaced by one that is new here, or that one by a newer one, and the last of them is live over there.
+    /// Only fields with unseen writes of the other replica are examined. That is sufficient: if the other
+    /// replica replaced a write, then the last write of that chain of replacements is live there and unseen
+    /// here.
     pub(super) fn join(&mut self, other: &Self, seen: &VersionVector, theirs: &VersionVector) {
         for (host, places) in &other.places {
             for (counter, field) in places.range(seen.next(host)..) {
-                // A field that several hosts wrote anew is looked at for the first of them.
+                // If several hosts wrote a field, it is processed for the first of them.
                 let there = other.live(field);
                 let first = there.iter().find(|write| !seen.has(&write.host, write.counter));
                 if first.is_some_and(|first| first.counter == *counter && first.host == *host) {
@@ -138,7 +141,7 @@ impl Registers {
 }
 
 impl Content {
-    /// The canonical form, for a digest.
+    /// Appends the canonical encoding, for the digest.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Lifecycle(lifecycle) => put(out, 0, lifecycle.as_str().as_bytes()),
@@ -156,7 +159,7 @@ impl Content {
 }
 
 impl Field {
-    /// The name of the field, as it is written and read.
+    /// The name of the field in its JSON form.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Lifecycle => "lifecycle".to_owned(),
@@ -173,7 +176,7 @@ impl Field {
     }
 }
 
-/// Appends a tagged piece with its length, so that no two lists of pieces are spelled alike.
+/// Appends a tagged piece with its length, so that different lists of pieces have different encodings.
 pub(super) fn put(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
     out.push(tag);
     out.extend(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_be_bytes());

@@ -1,4 +1,4 @@
-//! What is written, joined and read, case by case.
+//! Unit tests of writes, joins and reads.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub(super) fn write(record: &mut CausalRecord, host: &str, field: &str, value: V
     record.write(host, write).expect("not destroyed");
 }
 
-/// Replicas that wrote one value each to the same field without seeing one another, joined in the given order.
+/// Joins, in the given order, replicas that each wrote one value to the same field concurrently.
 fn concurrent(field: &str, values: &[(&str, Value)]) -> CausalRecord {
     let mut joined = CausalRecord::new();
     for (host, value) in values {
@@ -25,7 +25,7 @@ fn concurrent(field: &str, values: &[(&str, Value)]) -> CausalRecord {
     joined
 }
 
-/// What a field reads as when these were written concurrently, which must not depend on the order of joining.
+/// Reads a field after these concurrent writes, and checks that the order of joins does not matter.
 fn read(field: &str, values: &[(&str, Value)], ancestry: &Ancestry) -> Value {
     let mut backwards = values.to_vec();
     backwards.reverse();
@@ -47,7 +47,7 @@ fn none() -> Ancestry {
 }
 
 #[test]
-fn of_concurrent_lifecycles_the_gravest_is_read() {
+fn the_most_severe_of_concurrent_lifecycles_is_read() {
     let all = ["created", "active", "dormant", "destroyed"];
     for (i, here) in all.iter().enumerate() {
         for (j, there) in all.iter().enumerate() {
@@ -58,7 +58,7 @@ fn of_concurrent_lifecycles_the_gravest_is_read() {
 }
 
 #[test]
-fn who_reads_destroyed_can_write_nothing_else() {
+fn a_destroyed_agent_accepts_no_other_lifecycle() {
     let mut record = CausalRecord::new();
     write(&mut record, "a", "lifecycle", json!("destroyed"));
     assert_eq!(
@@ -77,7 +77,7 @@ fn who_reads_destroyed_can_write_nothing_else() {
 }
 
 #[test]
-fn of_concurrent_times_the_latest_barrier_and_the_earliest_wake_are_read() {
+fn concurrent_times_read_as_latest_barrier_and_earliest_wake() {
     let (early, late) = ("2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z");
     let values = [
         ("a", json!("2026-01-01T01:00:00+01:00")),
@@ -94,7 +94,7 @@ fn of_concurrent_times_the_latest_barrier_and_the_earliest_wake_are_read() {
 }
 
 #[test]
-fn of_concurrent_failure_counts_the_greatest_is_read_and_a_replaced_one_counts_no_more() {
+fn the_greatest_live_failure_count_is_read() {
     let values = [("a", json!(3)), ("b", json!(7))];
     assert_eq!(read("failure_count", &values, &none()), json!(7));
     let mut record = concurrent("failure_count", &values);
@@ -103,7 +103,7 @@ fn of_concurrent_failure_counts_the_greatest_is_read_and_a_replaced_one_counts_n
 }
 
 #[test]
-fn of_concurrent_pointers_ancestors_go_and_then_the_greatest_host_is_read() {
+fn concurrent_pointers_drop_ancestors_then_the_greatest_host_wins() {
     let chain = messages(&[("m2", "m1"), ("m3", "m2"), ("x", "m1")]).expect("a chain");
     let values = [("h2", json!("m1")), ("h0", json!("m3")), ("h1", json!(null))];
     assert_eq!(read("recent_head", &values, &chain), json!("m3"));
@@ -118,13 +118,13 @@ fn of_concurrent_pointers_ancestors_go_and_then_the_greatest_host_is_read() {
         json!("m1"),
         "nothing is known of them"
     );
-    // Hosts are words, not numbers.
+    // Hosts are compared as text, not as numbers.
     let values = [("h10", json!("p")), ("h2", json!("q"))];
     assert_eq!(read("recent_head", &values, &none()), json!("q"));
 }
 
 #[test]
-fn a_circle_of_messages_is_refused_and_named() {
+fn a_cycle_of_messages_is_rejected_and_named() {
     assert_eq!(messages(&[("m1", "m1")]).err(), Some(AncestryCycle("m1".into())));
     let Err(AncestryCycle(id)) = messages(&[("ok", "root"), ("tail", "m2"), ("m1", "m2"), ("m2", "m1")])
     else {
@@ -134,7 +134,7 @@ fn a_circle_of_messages_is_refused_and_named() {
 }
 
 #[test]
-fn the_greater_version_of_a_slot_is_read_and_then_the_greater_host() {
+fn the_greater_slot_version_wins_then_the_greater_host() {
     let field = "slot.preference.tone.of.voice";
     assert_eq!(
         read(field, &[("a", json!("dry")), ("b", json!(null))], &none()),
@@ -156,7 +156,7 @@ fn the_greater_version_of_a_slot_is_read_and_then_the_greater_host() {
 }
 
 #[test]
-fn each_preference_and_extension_has_a_version_of_its_own() {
+fn each_preference_and_extension_has_its_own_version() {
     let (mut a, mut b) = (CausalRecord::new(), CausalRecord::new());
     for value in 0..3 {
         write(&mut a, "a", "slot.extension.app:x", json!({ "n": value }));
@@ -170,7 +170,7 @@ fn each_preference_and_extension_has_a_version_of_its_own() {
 }
 
 #[test]
-fn an_add_wins_over_a_concurrent_remove_and_an_emptied_set_is_still_there() {
+fn an_add_wins_over_a_concurrent_remove() {
     let field = "slot.open_loop_ids";
     let mut a = CausalRecord::new();
     write(&mut a, "a", field, json!({"add": "x"}));
@@ -218,7 +218,7 @@ fn a_write_replaces_only_what_its_author_has_seen() {
 }
 
 #[test]
-fn what_was_replaced_never_comes_back() {
+fn a_replaced_write_never_returns() {
     let mut old = CausalRecord::new();
     write(&mut old, "a", "failure_count", json!(5));
     let mut new = old.clone();
@@ -242,7 +242,7 @@ fn a_record_sent_to_itself_changes_nothing() {
 }
 
 #[test]
-fn equal_readings_of_different_histories_have_different_digests() {
+fn equal_values_of_different_histories_have_different_digests() {
     let (mut a, mut b) = (CausalRecord::new(), CausalRecord::new());
     write(&mut a, "a", "failure_count", json!(1));
     write(&mut b, "b", "failure_count", json!(1));
@@ -251,7 +251,7 @@ fn equal_readings_of_different_histories_have_different_digests() {
 }
 
 #[test]
-fn runtime_fields_have_no_place_in_a_record() {
+fn runtime_fields_are_not_part_of_a_record() {
     for field in [
         "run_status",
         "failure_streak",
@@ -267,7 +267,7 @@ fn runtime_fields_have_no_place_in_a_record() {
 }
 
 #[test]
-fn a_value_of_another_form_is_refused_by_the_name_of_its_field() {
+fn a_value_of_the_wrong_type_is_rejected_with_its_field() {
     let bad = [
         ("lifecycle", json!("asleep")),
         ("lifecycle", json!(null)),
@@ -300,9 +300,9 @@ fn a_value_of_another_form_is_refused_by_the_name_of_its_field() {
     }
 }
 
-/// Many steps of one request, and a chain of messages as long as they come.
+/// Many steps in one request, and the longest chain of messages it allows.
 #[test]
-fn a_long_history_costs_no_more_at_its_end() {
+fn a_long_history_does_not_slow_down_later_steps() {
     let mut replicas = vec![CausalRecord::new(); 4];
     for step in 0..6_000_u64 {
         let at = usize::try_from(step % 4).expect("small");

@@ -1,11 +1,11 @@
-//! What can be written to a record, and how it is spelled.
+//! The possible writes to a causal record and their JSON form.
 
 use serde_json::Value;
 
 use crate::time::Millis;
 pub use crate::wake::Lifecycle;
 
-/// The greatest counter, and the greatest failure count: beyond it not every program can hold a whole number exactly.
+/// The greatest counter and failure count: larger integers are not exact in every JSON implementation.
 const NUMBER_MAX: u64 = (1 << 53) - 1;
 
 const NUMBER: &str = "a whole number from 0 to 9007199254740991";
@@ -15,21 +15,21 @@ const NUMBER: &str = "a whole number from 0 to 9007199254740991";
 pub enum Write {
     /// `lifecycle`
     Lifecycle(Lifecycle),
-    /// `sleep_until`: not before then.
+    /// `sleep_until`: only a person wakes the agent before this time.
     SleepUntil(Option<Millis>),
-    /// `next_wake_at`: not later than then.
+    /// `next_wake_at`: the agent is woken at this time at the latest.
     NextWakeAt(Option<Millis>),
     /// `recent_head`: the newest message.
     RecentHead(Option<String>),
-    /// `latest_summary`: the message that sums up what came before.
+    /// `latest_summary`: the message that summarizes the earlier ones.
     LatestSummary(Option<String>),
-    /// `failure_count`: failures in a row.
+    /// `failure_count`: consecutive failures.
     FailureCount(u64),
-    /// `processed.<host>`: this change of that host has been processed.
+    /// `processed.<host>`: a change of that host was processed.
     Processed {
-        /// Whose change.
+        /// The host that made the change.
         host: String,
-        /// The how-manieth, from 1.
+        /// The number of the change, starting at 1.
         counter: u64,
     },
     /// `slot.primary_goal`
@@ -38,18 +38,13 @@ pub enum Write {
     ActiveTaskId(Option<String>),
     /// `slot.open_loop_ids`
     OpenLoop(LoopWrite),
-    /// `slot.preference.<key>`, each key with a version of its own.
-    Preference {
-        /// Which preference.
-        key: String,
-        /// What is preferred.
-        value: Option<String>,
-    },
-    /// `slot.extension.<namespaced key>`, each key with a version of its own.
+    /// `slot.preference.<key>`; each key has its own version.
+    Preference { key: String, value: Option<String> },
+    /// `slot.extension.<namespaced key>`; each key has its own version.
     Extension {
-        /// Whose extension and which, with a `.` or a `:` between.
+        /// The namespace and the name, separated by `.` or `:`.
         key: String,
-        /// Anything.
+        /// Any JSON value.
         value: Value,
     },
 }
@@ -57,24 +52,23 @@ pub enum Write {
 /// A write to the set of open loops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoopWrite {
-    /// This one is open.
+    /// Adds an open loop.
     Add(String),
-    /// This one is not, as far as its adds have been seen.
+    /// Removes an open loop, as far as its adds have been seen.
     Remove(String),
 }
 
-/// Something that is no write.
+/// Why a field and value do not form a write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormError {
-    /// There is no such field.
+    /// The field does not exist.
     #[error("`{0}` is no field of a record; {hint}", hint = FIELDS)]
     Field(String),
-    /// The field takes something else.
+    /// The field requires another type or range.
     #[error("the value of `{field}` must be {expected}")]
     Value {
-        /// Which field.
         field: String,
-        /// What it takes.
+        /// Description of the accepted values.
         expected: &'static str,
     },
 }
@@ -83,7 +77,7 @@ const FIELDS: &str = "there are lifecycle, sleep_until, next_wake_at, recent_hea
     slot.primary_goal, slot.active_task_id, slot.open_loop_ids, slot.preference.<key> and slot.extension.<key with a . or :>";
 
 impl Write {
-    /// Reads a write from the name of its field and its value.
+    /// Parses a write from its field name and value.
     pub fn parse(field: &str, value: &Value) -> Result<Self, FormError> {
         let parsed = match field {
             "lifecycle" => value.as_str().and_then(Lifecycle::parse).map(Self::Lifecycle),
@@ -103,7 +97,7 @@ impl Write {
         })
     }
 
-    /// Reads a write to a field that has a key in its name.
+    /// Parses a write to a field whose name contains a key.
     fn parse_keyed(field: &str, value: &Value) -> Result<Self, FormError> {
         let key = |prefix: &str| {
             field

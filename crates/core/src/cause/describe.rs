@@ -1,15 +1,14 @@
-//! A cause in words, as `why` and `why-not` tell it. The same words for the command line, the API and the page.
+//! Descriptions of causes for `why` and `why-not`. The command line, the API and the page share them.
 
 use std::collections::BTreeMap;
 
 use super::{MessageOrigin, OriginKind};
 use crate::change::Token;
 
-/// Tokens that are spelled out. The rest is counted.
+/// Number of tokens that are listed. The rest are counted.
 const TOKENS_LISTED_MAX: usize = 8;
 
 impl MessageOrigin {
-    /// Its kind.
     #[must_use]
     pub const fn kind(&self) -> OriginKind {
         match self {
@@ -21,11 +20,11 @@ impl MessageOrigin {
         }
     }
 
-    /// What arose, in one sentence without its full stop.
+    /// Describes the origin in one sentence without a full stop.
     #[must_use]
     pub fn words(&self) -> String {
         match self {
-            Self::Operator => "a person said so".to_owned(),
+            Self::Operator => "a person sent it".to_owned(),
             Self::Subscription {
                 subscription,
                 seq,
@@ -47,33 +46,30 @@ impl MessageOrigin {
                 event,
             } => {
                 if let Some(event) = event {
-                    return format!("event {event} came, which schedule {schedule} waits for");
+                    return format!("event {event} occurred, which schedule {schedule} waits for");
                 }
                 let late = match is_catch_up {
-                    true => ", missed then and made up for",
+                    true => ", missed then and caught up later",
                     false => "",
                 };
-                format!(
-                    "the moment {} of schedule {schedule} came{late}",
-                    scheduled_at.rfc3339()
-                )
+                format!("schedule {schedule} was due at {}{late}", scheduled_at.rfc3339())
             }
-            // The name of a delivery goes with what it said.
+            // The delivery id is erased together with the contents.
             Self::Trigger {
                 trigger, delivery, ..
-            } if delivery.is_empty() => format!("a system outside called trigger {trigger}"),
+            } if delivery.is_empty() => format!("an external system called trigger {trigger}"),
             Self::Trigger {
                 trigger, delivery, ..
             } => {
-                format!("a system outside called trigger {trigger} (delivery {delivery})")
+                format!("an external system called trigger {trigger} (delivery {delivery})")
             }
-            Self::Run { run } => format!("run {run} asked for it"),
+            Self::Run { run } => format!("run {run} requested it"),
         }
     }
 }
 
 impl MessageOrigin {
-    /// What it names by id, each under the name of what it is.
+    /// The ids that the origin refers to, keyed by what they identify.
     #[must_use]
     pub fn source_refs(&self) -> BTreeMap<String, String> {
         let refs: Vec<(&'static str, String)> = match self {
@@ -109,7 +105,8 @@ impl MessageOrigin {
     }
 }
 
-/// A token as a person writes it: `TASK`, `task.status=done`, `id:RECORD`. What is kept under another form stays as it is.
+/// Formats a token as people write it: `TASK`, `task.status=done`, `id:RECORD`. Text in any other form is
+/// returned unchanged.
 #[must_use]
 pub fn spelled(token: &str) -> String {
     Token::parse_key(token).map_or_else(|| token.to_owned(), |token| token.to_word())
@@ -142,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_told_as_a_person_writes_it() {
+    fn a_token_is_shown_as_people_write_it() {
         for (kept, told) in [
             ("semanticKey|-|TASK", "TASK"),
             ("subtypeToken|task.status|done", "task.status=done"),
@@ -154,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cause_is_told_in_one_sentence() {
+    fn each_cause_is_described_in_one_sentence() {
         let change = |author: &str, count: usize| MessageOrigin::Subscription {
             subscription: rule("gym"),
             change: LogicalChangeKey(Digest::of(b"change")),

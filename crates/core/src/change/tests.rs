@@ -1,4 +1,4 @@
-//! Names of changes, and what notices say.
+//! Tests of change keys and notices.
 
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn a_unit_is_named_by_its_provenance_alone() {
     );
 }
 
-/// With the origin in the key the author would say `local` and every receiver `sync`.
+/// With the origin in the key, the author would hash `local` and every receiver `sync`.
 #[test]
 fn the_author_and_a_receiver_give_a_unit_the_same_name() {
     let with_origin = |origin: &str| Digest::of(format!("v1|{origin}|laptop.1|7|task|x").as_bytes());
@@ -50,7 +50,7 @@ fn neither_order_nor_repetition_changes_the_name_of_a_transaction() {
 }
 
 #[test]
-fn a_token_is_spelled_by_class_namespace_and_value() {
+fn a_token_key_has_class_namespace_and_value() {
     let subtype = Token::Subtype {
         namespace: "workoutType".into(),
         value: "run".into(),
@@ -61,7 +61,7 @@ fn a_token_is_spelled_by_class_namespace_and_value() {
 }
 
 #[test]
-fn a_token_is_read_from_its_key_and_from_the_word_for_it() {
+fn a_token_is_parsed_from_its_key_and_its_word() {
     let subtype = Token::Subtype {
         namespace: "task.status".into(),
         value: "do|ne=%7C".into(),
@@ -108,7 +108,7 @@ fn only_a_subtype_has_a_namespace_and_no_token_is_empty() {
 }
 
 #[test]
-fn a_notice_has_the_same_name_wherever_it_was_committed() {
+fn a_notice_has_the_same_key_on_every_device() {
     let units = [unit(7, "b"), unit(7, "a"), unit(7, "b")];
     let (here, there) = (
         notice(&units, ChangeOrigin::Local),
@@ -120,10 +120,10 @@ fn a_notice_has_the_same_name_wherever_it_was_committed() {
     assert_eq!(here.tokens(), &BTreeSet::from([task()]));
 }
 
-/// Two devices see the same two transactions. One takes them in within one window of its debouncing, the other in
-/// two: named by window, they have no change in common, and each of the agent's runs would happen twice.
+/// Two devices receive the same two transactions, one within a single debounce window and the other in two.
+/// With keys per window they would share no key, and each run of the agent would happen twice.
 #[test]
-fn a_notice_is_of_one_transaction_and_not_of_a_window() {
+fn a_notice_covers_one_transaction_and_not_a_window() {
     let (first, second) = ([unit(7, "a"), unit(7, "b")], [unit(8, "c")]);
     let both = [first.as_slice(), second.as_slice()].concat();
     let one_window = [LogicalChangeKey::of(&both)];
@@ -146,7 +146,7 @@ fn a_notice_is_of_one_transaction_and_not_of_a_window() {
     );
 }
 
-/// Some units, and the same ones as another device may see them.
+/// Some units, and the same units in the order in which another device may receive them.
 fn two_arrivals() -> impl Strategy<Value = (Vec<ChangeUnit>, Vec<ChangeUnit>)> {
     proptest::collection::vec("[a-z|%]{0,3}", 1..8).prop_flat_map(|ids| {
         let units: Vec<ChangeUnit> = ids.iter().map(|id| unit(7, id)).collect();
@@ -156,7 +156,7 @@ fn two_arrivals() -> impl Strategy<Value = (Vec<ChangeUnit>, Vec<ChangeUnit>)> {
 }
 
 #[test]
-fn an_origin_is_local_or_sync_and_nothing_else() {
+fn an_origin_is_local_or_sync() {
     let spelled = |origin: ChangeOrigin| serde_json::to_string(&origin).expect("JSON");
     assert_eq!(
         [spelled(ChangeOrigin::Local), spelled(ChangeOrigin::Sync)],
@@ -167,7 +167,7 @@ fn an_origin_is_local_or_sync_and_nothing_else() {
     }
 }
 
-/// The names of all changes that a device learns of, when it takes transactions in by windows of these sizes.
+/// All keys that a device computes when it receives transactions in windows of these sizes.
 fn names(
     transactions: &[Vec<ChangeUnit>],
     windows: &[usize],
@@ -189,7 +189,7 @@ fn names(
 
 proptest! {
     #[test]
-    fn however_devices_debounce_they_name_the_same_changes(
+    fn debouncing_does_not_change_the_keys_of_changes(
         ids in proptest::collection::vec(proptest::collection::vec("[a-c]{1,2}", 1..4), 1..8),
         here in proptest::collection::vec(1..4_usize, 1..4),
         there in proptest::collection::vec(1..4_usize, 1..4),
@@ -203,7 +203,7 @@ proptest! {
     }
 
     #[test]
-    fn however_units_arrive_their_transaction_has_one_name((here, there) in two_arrivals()) {
+    fn the_order_of_arrival_does_not_change_a_transactions_key((here, there) in two_arrivals()) {
         prop_assert_eq!(LogicalChangeKey::of(&here), LogicalChangeKey::of(&there));
         let (here, there) = (notice(&here, ChangeOrigin::Local), notice(&there, ChangeOrigin::Sync));
         prop_assert_eq!(here.map(|notice| notice.key()), there.map(|notice| notice.key()));

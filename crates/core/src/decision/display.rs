@@ -1,9 +1,10 @@
-//! How arguments are shown to whoever decides on them: what a reader cannot see must not be in them unseen.
+//! Display of arguments to the person who approves them: invisible characters must become visible.
 
 use std::fmt::Write as _;
 
-/// Spells out the characters of a JSON text that draw nothing, or that change how what follows is drawn, as JSON escapes:
-/// its value stays the same. A direction that is turned around, for one, would show a command in another order than it has.
+/// Replaces characters that draw nothing, or that change how the following text is drawn, with JSON
+/// escapes, so that the JSON value stays the same. A right-to-left override, for example, would show a
+/// command in another order.
 #[must_use]
 pub fn escape_invisible(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
@@ -13,15 +14,15 @@ pub fn escape_invisible(json: &str) -> String {
             continue;
         }
         for unit in c.encode_utf16(&mut [0; 2]) {
-            // Writing to a string does not fail.
+            // Writing to a string never fails.
             let _ = write!(shown, "\\u{unit:04x}");
         }
     }
     shown
 }
 
-/// Whether a character draws nothing of its own: controls, marks of direction, spaces of no width, other breaks of a line,
-/// tags and what chooses between forms.
+/// Whether a character is invisible: control characters, direction marks, zero-width spaces, other line
+/// breaks, tags and variation selectors.
 const fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}'
@@ -37,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_direction_that_is_turned_around_is_spelled_out() {
+    fn a_direction_override_is_escaped() {
         let json = serde_json::json!({"cmd": "ls \u{202e}fr- mr\u{202c} ü"}).to_string();
         let shown = escape_invisible(&json);
         assert_eq!(shown, r#"{"cmd":"ls \u202efr- mr\u202c ü"}"#);
@@ -46,7 +47,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_has_the_same_value_and_nothing_unseen(text: String, unseen in "[\u{200b}-\u{200f}\u{202a}-\u{202e}\u{9b}]{0,5}") {
+        fn escaping_keeps_the_value_and_leaves_no_invisible_characters(text: String, unseen in "[\u{200b}-\u{200f}\u{202a}-\u{202e}\u{9b}]{0,5}") {
             let value = serde_json::json!({"cmd": format!("{text}{unseen}")});
             let shown = escape_invisible(&value.to_string());
             prop_assert!(!shown.chars().any(is_unseen));

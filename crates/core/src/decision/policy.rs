@@ -1,19 +1,20 @@
-//! What holds for a question from the moment it is asked: how long it stands, and by which ways it is answered.
+//! The settings that apply to a decision from the time it is asked: its deadline and the permitted
+//! channels.
 
 use std::collections::BTreeSet;
 
 use super::Channel;
 
-/// What holds for a question from the moment it is asked, as the settings have it then.
+/// The settings that apply to a decision, fixed when it is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionPolicy {
-    /// How long it stands before it grows more severe; none for ever.
+    /// Time until it escalates; `None` means never.
     pub deadline_after_ms: Option<u64>,
-    /// By which ways an answer is taken.
+    /// The channels through which answers are accepted.
     pub may_answer: BTreeSet<Channel>,
 }
 
-/// A time alone: by every way.
+/// A deadline alone; all channels are permitted.
 impl From<Option<u64>> for DecisionPolicy {
     fn from(patience_ms: Option<u64>) -> Self {
         let may_answer = Channel::all();
@@ -24,12 +25,12 @@ impl From<Option<u64>> for DecisionPolicy {
     }
 }
 
-/// Whether every way is among them.
+/// Whether all channels are permitted.
 pub(super) fn is_all(channels: &BTreeSet<Channel>) -> bool {
     *channels == Channel::all()
 }
 
-/// Ways, in words.
+/// The channels as a list for messages.
 pub(super) fn listed(channels: &BTreeSet<Channel>) -> String {
     let words: Vec<&str> = channels.iter().map(|channel| channel.as_str()).collect();
     if words.is_empty() {

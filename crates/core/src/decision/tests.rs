@@ -38,7 +38,7 @@ fn reply(option: &str) -> AnswerInput {
 }
 
 #[test]
-fn an_approval_stands_for_a_day_and_then_has_to_be_given_again() {
+fn an_approval_expires_after_a_day() {
     let answered = asked(None).answer(reply(APPROVE), NOW).expect("taken");
     let until = later(NOW, APPROVAL_MS_MAX);
     assert_eq!(answered.outcome(NOW), Some(ApprovalOutcome::Approved { until }));
@@ -47,7 +47,7 @@ fn an_approval_stands_for_a_day_and_then_has_to_be_given_again() {
 }
 
 #[test]
-fn a_second_answer_is_refused_and_told_the_first() {
+fn a_second_answer_is_rejected_with_the_first_one() {
     let answered = asked(None).answer(reply(DENY), NOW).expect("taken");
     let refused = answered.answer(reply(APPROVE), NOW).expect_err("was taken twice");
     let AnswerError::Closed { status, answer } = refused else {
@@ -58,7 +58,7 @@ fn a_second_answer_is_refused_and_told_the_first() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_makes_nobody_wait_longer_than_was_said() {
+fn setting_the_clock_back_does_not_prolong_a_wait() {
     let decision = asked(Some(10));
     let until = |decision: &Decision, now| decision.wait(now).map(|wait| wait.until());
     assert_eq!(until(&decision, NOW), Some(decision.deadline_at));
@@ -70,12 +70,12 @@ fn a_clock_that_was_set_back_makes_nobody_wait_longer_than_was_said() {
     assert_eq!(
         until(&decision.withdrawn(NOW), NOW),
         None,
-        "a closed one holds nobody"
+        "a closed decision causes no wait"
     );
 }
 
 #[test]
-fn what_was_withdrawn_with_its_run_is_asked_again_when_the_run_goes_on() {
+fn a_withdrawn_decision_is_asked_again_when_the_run_resumes() {
     assert_eq!(
         asked(None).withdrawn(NOW).outcome(NOW),
         Some(ApprovalOutcome::Expired)
@@ -83,7 +83,7 @@ fn what_was_withdrawn_with_its_run_is_asked_again_when_the_run_goes_on() {
 }
 
 #[test]
-fn an_answer_to_another_version_is_refused() {
+fn an_answer_to_another_version_is_rejected() {
     let overdue = asked(Some(1))
         .escalate_if_overdue(Millis(NOW.0 + 1))
         .expect("overdue");
@@ -98,7 +98,7 @@ fn an_answer_to_another_version_is_refused() {
 }
 
 #[test]
-fn an_answer_at_or_after_the_deadline_is_refused() {
+fn an_answer_at_or_after_the_deadline_is_rejected() {
     let decision = asked(Some(10));
     assert!(decision.answer(reply(APPROVE), Millis(NOW.0 + 9)).is_ok());
     let deadline = Millis(NOW.0 + 10);
@@ -109,7 +109,7 @@ fn an_answer_at_or_after_the_deadline_is_refused() {
 }
 
 #[test]
-fn an_option_that_was_not_offered_is_refused_with_those_that_were() {
+fn an_unknown_option_is_rejected_with_the_known_ones() {
     let error = asked(None).answer(reply("aprove"), NOW).expect_err("taken");
     assert_eq!(
         error.to_string(),
@@ -118,7 +118,7 @@ fn an_option_that_was_not_offered_is_refused_with_those_that_were() {
 }
 
 #[test]
-fn a_note_without_end_is_refused() {
+fn a_note_that_is_too_long_is_rejected() {
     let long = AnswerInput {
         note: Some("x".repeat(NOTE_CHARS_MAX + 1)),
         ..reply(DENY)
@@ -127,7 +127,7 @@ fn a_note_without_end_is_refused() {
 }
 
 #[test]
-fn what_would_be_done_again_is_better_left() {
+fn not_repeating_an_action_is_recommended() {
     let again = inquiry(EffectClass::Plain, Some(operation()));
     assert_eq!(again.kind, DecisionKind::OutcomeUnknown);
     assert_eq!(again.recommended_option_id.as_deref(), Some(DENY));
@@ -135,7 +135,7 @@ fn what_would_be_done_again_is_better_left() {
 }
 
 #[test]
-fn what_is_overdue_comes_first_then_what_weighs_most_then_the_oldest() {
+fn decisions_are_sorted_by_overdue_then_severity_then_age() {
     let named = |severity, at, overdue: bool| {
         let mut one = asked(None);
         one.inquiry.severity = severity;
@@ -161,7 +161,7 @@ fn what_is_overdue_comes_first_then_what_weighs_most_then_the_oldest() {
 }
 
 #[test]
-fn a_radius_that_nobody_knows_counts_as_the_largest() {
+fn an_unknown_blast_radius_counts_as_the_largest() {
     assert!(BlastRadius::Unknown > BlastRadius::Large);
     assert_eq!(Severity::Critical.next_level(), None);
     assert_eq!(Severity::Warning.next_level(), Some(Severity::Low));
@@ -175,7 +175,7 @@ fn a_decision_is_read_back_as_it_was_written() {
 }
 
 #[test]
-fn a_decision_from_before_there_was_a_choice_takes_answers_by_every_way() {
+fn a_decision_stored_without_channels_accepts_all_of_them() {
     let json = serde_json::to_value(asked(Some(5))).expect("json");
     assert!(json.get("may_answer").is_none(), "{json}");
     let read: Decision = serde_json::from_value(json).expect("read");
@@ -190,7 +190,7 @@ fn a_decision_from_before_there_was_a_choice_takes_answers_by_every_way() {
 }
 
 #[test]
-fn an_answer_by_another_way_is_told_which_ways_there_are() {
+fn an_answer_by_another_channel_is_rejected_with_the_permitted_ones() {
     let terms = DecisionPolicy {
         deadline_after_ms: None,
         may_answer: BTreeSet::from([Channel::Cli, Channel::Page]),
@@ -210,7 +210,7 @@ fn an_answer_by_another_way_is_told_which_ways_there_are() {
 }
 
 #[test]
-fn only_the_beginning_of_long_arguments_is_known_to_be_one() {
+fn only_truncated_arguments_are_recognized_as_truncated() {
     let ask = |input: &str| {
         let action = ProposedAction {
             operation_id: operation(),
@@ -228,7 +228,7 @@ fn only_the_beginning_of_long_arguments_is_known_to_be_one() {
 
 proptest! {
     #[test]
-    fn an_answer_is_taken_by_the_ways_that_may_and_by_no_other(
+    fn an_answer_is_accepted_only_by_permitted_channels(
         ways in proptest::sample::subsequence(Channel::all().into_iter().collect::<Vec<_>>(), 0..=3),
         channel in proptest::sample::select(Channel::all().into_iter().collect::<Vec<_>>()),
         approve: bool,
@@ -252,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn silence_never_permits_and_always_ends(patience in 1_u64..10_000_000, steps in 1_usize..20) {
+    fn an_unanswered_decision_never_permits_and_always_ends(patience in 1_u64..10_000_000, steps in 1_usize..20) {
         let mut decision = asked(Some(patience));
         let mut now = NOW;
         for _ in 0..steps {
@@ -271,7 +271,7 @@ proptest! {
     }
 
     #[test]
-    fn a_closed_decision_changes_no_more(patience in 1_u64..1_000, approve: bool) {
+    fn a_closed_decision_never_changes(patience in 1_u64..1_000, approve: bool) {
         let option = if approve { APPROVE } else { DENY };
         let closed = asked(Some(patience)).answer(reply(option), NOW).expect("taken");
         prop_assert_eq!(closed.escalate_if_overdue(Millis(i64::MAX)), None);
@@ -279,7 +279,7 @@ proptest! {
 }
 
 #[test]
-fn severities_have_an_order_and_words_of_their_own() {
+fn severities_have_an_order_and_distinct_names() {
     let words = ["warning", "low", "medium", "high", "critical"];
     assert_eq!(Severity::ALL.map(Severity::as_str), words);
     assert!(Severity::ALL.is_sorted() && Severity::Warning < Severity::Critical);
@@ -296,7 +296,7 @@ fn severities_have_an_order_and_words_of_their_own() {
 }
 
 #[test]
-fn what_nobody_knows_reaches_farthest() {
+fn an_unknown_blast_radius_reaches_farthest() {
     let words = ["trivial", "small", "medium", "large", "unknown"];
     let read = words.map(|word| serde_json::from_value::<BlastRadius>(word.into()).expect("a radius"));
     assert!(read.is_sorted(), "{read:?}");
@@ -305,7 +305,7 @@ fn what_nobody_knows_reaches_farthest() {
 }
 
 #[test]
-fn an_option_is_stored_with_its_four_members() {
+fn an_option_is_stored_with_four_fields() {
     let golden = serde_json::json!({
         "id": "approve", "label": "Approve", "description": "It is done.", "tradeoffs": "It cannot be undone.",
     });
@@ -320,7 +320,7 @@ fn an_option_is_stored_with_its_four_members() {
 }
 
 #[test]
-fn a_closed_question_takes_no_answer_however_it_was_closed() {
+fn a_closed_decision_rejects_answers() {
     let open = asked(Some(1));
     let critical = open.escalate_if_overdue(NOW.max(later(NOW, 1))).expect("raised");
     let cancelled = critical.escalate_if_overdue(later(NOW, 2)).expect("called off");

@@ -1,50 +1,50 @@
-//! The words of which a question is made.
+//! The enums and small types of a decision.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 string_enum! {
-    /// Why the arguments of an action are not there in full.
+    /// Why the full arguments of an action are not available.
     pub enum InputGone {
-        /// A person had them erased.
+        /// A person erased them.
         Erased = "erased",
-        /// Their time was over.
+        /// Retention removed them.
         Pruned = "pruned",
-        /// The reply that holds them was not found, or cannot be read.
+        /// The model reply that contains them is missing or unreadable.
         Unreadable = "unreadable",
     }
 }
 
 string_enum! {
-    /// What is asked.
+    /// The kind of question.
     pub enum DecisionKind {
-        /// May this action be taken?
+        /// May this action be performed?
         ToolApproval = "tool_approval",
-        /// An equal action ended with its outcome unknown: may it be done again?
+        /// An equal action ended with an unknown outcome: may it be performed again?
         OutcomeUnknown = "outcome_unknown",
     }
 }
 
 string_enum! {
-    /// How much depends on the answer, least first.
+    /// How urgent the answer is, from lowest to highest.
     #[derive(PartialOrd, Ord)]
     pub enum Severity {
-        /// Worth a look.
+        /// Worth a look, without urgency.
         Warning = "warning",
-        /// Little.
+        /// Little depends on the answer.
         Low = "low",
-        /// Something.
+        /// Something depends on the answer.
         Medium = "medium",
-        /// Much.
+        /// Much depends on the answer.
         High = "high",
-        /// Everything.
+        /// Everything depends on the answer.
         Critical = "critical",
     }
 }
 
 impl Severity {
-    /// One level more; none above the last.
+    /// The next higher level; `None` at the highest.
     #[must_use]
     pub fn next_level(self) -> Option<Self> {
         Self::ALL.into_iter().find(|level| *level > self)
@@ -52,66 +52,66 @@ impl Severity {
 }
 
 string_enum! {
-    /// How far the consequences reach. What nobody knows counts as the farthest.
+    /// How far the consequences reach. `unknown` counts as the farthest.
     #[derive(PartialOrd, Ord)]
     pub enum BlastRadius {
-        /// Nothing that cannot be undone at once.
+        /// Anything it changes can be undone at once.
         Trivial = "trivial",
-        /// One thing.
+        /// One thing is affected.
         Small = "small",
-        /// Several things.
+        /// Several things are affected.
         Medium = "medium",
-        /// Much of what there is.
+        /// Much of the data is affected.
         Large = "large",
-        /// Nobody knows.
+        /// The consequences are not known.
         Unknown = "unknown",
     }
 }
 
-/// One answer that may be given.
+/// One possible answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DecisionOption {
-    /// The word to answer with.
+    /// The id to answer with.
     pub id: String,
-    /// What a button says.
+    /// The button label.
     pub label: String,
-    /// What happens then.
+    /// The consequence of this answer.
     pub description: String,
-    /// What speaks against it.
+    /// The disadvantages of this answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tradeoffs: Option<String>,
 }
 
 string_enum! {
-    /// Why a question stands out in a list.
+    /// Why a decision is highlighted in a list.
     #[derive(PartialOrd, Ord)]
     pub enum Badge {
-        /// Its deadline has passed once.
+        /// Its deadline has passed at least once.
         TimedOut = "timed_out",
     }
 }
 
 string_enum! {
-    /// Where a question stands.
+    /// The status of a decision.
     pub enum DecisionStatus {
         /// It waits for an answer.
         Pending = "pending",
         /// A person answered.
         Answered = "answered",
-        /// Nobody answered in time; the action will not be taken.
+        /// It was not answered in time; the action is not performed.
         Cancelled = "cancelled",
-        /// The run ended before anybody answered.
+        /// The run ended or was quarantined before an answer arrived.
         Withdrawn = "withdrawn",
     }
 }
 
 string_enum! {
-    /// By which way an answer, or a hand on the brake, came.
+    /// How an answer or a brake arrived.
     #[derive(PartialOrd, Ord)]
     pub enum Channel {
         /// The command line.
         Cli = "cli",
-        /// A program that speaks to the API.
+        /// An API client.
         Api = "api",
         /// The page.
         Page = "page",
@@ -119,7 +119,7 @@ string_enum! {
 }
 
 impl Channel {
-    /// Every way there is.
+    /// All channels.
     #[must_use]
     pub fn all() -> BTreeSet<Self> {
         BTreeSet::from(Self::ALL)

@@ -1,42 +1,41 @@
-//! A day of the calendar, as people mean it: without a zone.
+//! A calendar day without a time zone.
 
 use serde::{Deserialize, Serialize};
 
 use super::WriteError;
 use crate::time::Millis;
 
-/// Milliseconds of an hour.
 const HOUR_MS: i64 = 3_600_000;
 
-/// How much earlier than in UTC a day begins in the zone that begins it first.
+/// Hours by which a day starts earlier than in UTC in the easternmost time zone.
 const EARLIEST_HOURS: i64 = 14;
 
-/// How much later than its beginning in UTC a day ends in the zone that ends it last.
+/// Hours after its start in UTC at which a day ends in the westernmost time zone.
 const LATEST_HOURS: i64 = 24 + 12;
 
-/// A day of the calendar. Its spelling is `2026-11-15`, and spellings sort as days do.
+/// A calendar day, formatted as `2026-11-15`. The text order is the order of days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CalendarDay(jiff::civil::Date);
 
 impl CalendarDay {
-    /// Reads a day that somebody gave: from `0001-01-01` to `9999-12-31`.
+    /// Parses a day from `0001-01-01` to `9999-12-31`.
     pub fn parse(text: &str) -> Result<Self, WriteError> {
         let day = text.parse::<jiff::civil::Date>().ok();
-        // Only the one spelling: jiff reads others too, times among them.
+        // Accept only the canonical format: jiff also parses others, including times.
         day.filter(|day| day.year() > 0 && text.len() == 10 && day.to_string() == text)
             .map(Self)
             .ok_or(WriteError::BadDay)
     }
 
-    /// The day in UTC that a moment is in.
+    /// The day in UTC that contains `at`.
     #[must_use]
     pub fn in_utc(at: Millis) -> Option<Self> {
         let spelled = at.rfc3339();
         Self::parse(spelled.get(..10)?).ok()
     }
 
-    /// Whether a moment can be on this day somewhere on earth.
+    /// Whether `at` is on this day in any time zone.
     #[must_use]
     pub fn may_hold(&self, at: Millis) -> bool {
         let Some(midnight) = Millis::parse(&self.to_string()) else {
@@ -72,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_has_one_spelling() {
+    fn a_day_has_one_format() {
         assert_eq!(
             CalendarDay::parse("2024-02-29").map(|day| day.to_string()),
             Ok("2024-02-29".into())
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_on_a_day_if_it_is_so_anywhere_on_earth() {
+    fn a_time_is_on_a_day_in_any_time_zone() {
         let day = CalendarDay::parse("2026-02-18").unwrap();
         let holds = |text: &str| day.may_hold(Millis::parse(text).unwrap());
         assert!(holds("2026-02-18T00:00:00+14:00") && holds("2026-02-18T23:59:00-12:00"));

@@ -1,173 +1,125 @@
-//! Why the journal does not take a write, in words whoever asked can act on.
+//! Errors of journal writes, with a hint for the caller.
 
 use crate::problem::Problem;
 use crate::step::ToolError;
 
-/// Why a write is not taken. Nothing was written, and the same write is refused again.
+/// Why a write is rejected. Nothing was written, and a retry is rejected again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// A text is empty that must say something.
     #[error("{field} is empty")]
-    Empty {
-        /// Which.
-        field: &'static str,
-    },
-    /// A text is too long.
+    Empty { field: &'static str },
     #[error("{field} is too long: {found}, at most {most} {unit}")]
     TooLong {
-        /// Which.
         field: &'static str,
-        /// How long it is.
         found: usize,
-        /// How long it may be.
         most: usize,
         /// Characters or bytes.
         unit: &'static str,
     },
-    /// A text has characters that cannot be kept or shown on one line.
+    /// A text has control characters that cannot be stored or shown.
     #[error("{field} has control characters")]
-    Control {
-        /// Which.
-        field: &'static str,
-    },
-    /// A name is no name of a record.
-    #[error("{field} is no id: ids are 32 lower-case hex digits")]
-    BadId {
-        /// Which.
-        field: &'static str,
-    },
-    /// A word is no state of a task.
+    Control { field: &'static str },
+    /// A text is not a record id.
+    #[error("{field} is not an id: ids are 32 lower-case hex digits")]
+    BadId { field: &'static str },
+    /// A text is not a task status.
     #[error("status must be one of open, in_progress, done, dropped")]
     BadStatus,
-    /// An update says nothing.
+    /// An update contains no changes.
     #[error("the update changes nothing: give a title, details, a status or a category")]
     NothingToChange,
-    /// There is no such task, or it was taken away.
+    /// The task does not exist or was deleted.
     #[error("there is no task {0}")]
     UnknownTask(String),
-    /// There is no such category, or it was taken away.
+    /// The category does not exist or was deleted.
     #[error("there is no category {0}")]
     UnknownCategory(String),
-    /// There is no such record of this kind, and never was one.
+    /// A record of this kind never existed.
     #[error("there is no {kind} {id}")]
-    UnknownRecord {
-        /// What kind.
-        kind: &'static str,
-        /// Which one.
-        id: String,
-    },
-    /// The record was taken away: nothing is written to a tombstone, or to what belongs to one.
+    UnknownRecord { kind: &'static str, id: String },
+    /// The record was deleted; neither a tombstone nor its parts can be written.
     #[error("{kind} {id} was deleted")]
-    Removed {
-        /// What kind.
-        kind: &'static str,
-        /// Which one.
-        id: String,
-    },
-    /// It cannot come back, because it is there.
+    Removed { kind: &'static str, id: String },
+    /// The record cannot be restored, because it was not deleted.
     #[error("{kind} {id} was not deleted")]
-    NotRemoved {
-        /// What kind.
-        kind: &'static str,
-        /// Which one.
-        id: String,
-    },
-    /// The name is taken.
-    #[error("there is a category {0:?} already")]
+    NotRemoved { kind: &'static str, id: String },
+    /// The name is already used.
+    #[error("category {0:?} already exists")]
     CategoryExists(String),
-    /// A category that something is in would leave it behind.
+    /// A category with records cannot be deleted without moving them.
     #[error("category {name:?} is used by {uses} records")]
     CategoryInUse {
-        /// Its name.
         name: String,
-        /// How many.
+        /// The number of records in it.
         uses: usize,
     },
-    /// There are more of something than may be.
+    /// A count exceeds its limit.
     #[error("{field}: {found}, at most {most}")]
     TooMany {
-        /// Of what.
         field: &'static str,
-        /// How many there would be.
         found: usize,
-        /// How many there may be.
         most: usize,
     },
-    /// A word is no day.
+    /// A text is not a day.
     #[error("date must be a day such as 2026-11-15")]
     BadDay,
-    /// A word is no time.
+    /// A text is not a time.
     #[error("{field} must be a time such as 2026-11-15T09:30:00+01:00")]
-    BadTime {
-        /// Which.
-        field: &'static str,
-    },
-    /// Something ends before it starts.
+    BadTime { field: &'static str },
+    /// The end is before the start.
     #[error("{field} is before the start")]
-    EndsBeforeStart {
-        /// The end.
-        field: &'static str,
-    },
-    /// A block of a day is not on that day.
-    #[error("{field} is not on {day}, wherever one is")]
+    EndsBeforeStart { field: &'static str },
+    /// A block is not on the day of its plan.
+    #[error("{field} is not on {day} in any time zone")]
     NotOnDay {
-        /// Its start or its end.
+        /// The start or the end.
         field: &'static str,
-        /// The day.
         day: String,
     },
-    /// Time is being spent on the task already.
+    /// Another time entry of the task is running.
     #[error("time entry {0} of this task is running")]
     TimeEntryRunning(String),
-    /// The time entry has ended.
+    /// The time entry is already stopped.
     #[error("time entry {0} is not running")]
     TimeEntryStopped(String),
-    /// A new order leaves out an item, or names one twice or of another list.
+    /// A new order omits an item, repeats one, or contains one of another checklist.
     #[error("items must name every item of the checklist once")]
     BadOrder,
-    /// A word is no name of a scale.
+    /// A text is not a scale name.
     #[error("scale must be a word of lower-case letters, digits and underscores, at most 32")]
     BadScale,
-    /// A rating lies outside its scale, or its scale outside ours.
+    /// A rating is outside its scale, or the scale is outside the allowed range.
     #[error("{field} must be from {least} to {most}")]
     OutOfRange {
-        /// Which.
         field: &'static str,
-        /// The least.
         least: u32,
-        /// The most.
         most: u32,
     },
-    /// A word is no kind of link.
+    /// A text is not a kind of link.
     #[error(
         "kind must be one of relates_to, blocks, follows, part_of, derived_from, duplicates, or a namespaced word such \
          as gym:superset_of"
     )]
     BadLinkKind,
-    /// Both ends of a link are one record.
+    /// Both ends of a link are the same record.
     #[error("a record cannot be linked to itself")]
     LinkToSelf,
-    /// There is such a link.
-    #[error("this link is there already: {0}")]
+    /// The link already exists.
+    #[error("this link already exists: {0}")]
     LinkExists(String),
-    /// The operation id was used before, for another write.
+    /// The operation id was used before for another write.
     #[error("this operation id was used before for another write")]
     OperationReused,
-    /// The operation was undone, or called off before it was carried out.
+    /// The operation was undone, or cancelled before it was performed.
     #[error("this operation was undone")]
     OperationUndone,
-    /// Somebody wrote the record since, so that undoing would take away what they wrote.
-    #[error("{kind} {id} was written again since")]
-    ChangedSince {
-        /// What kind of record.
-        kind: &'static str,
-        /// Which one.
-        id: String,
-    },
+    /// The record was written again since, so undoing would discard the later write.
+    #[error("{kind} {id} was changed since")]
+    ChangedSince { kind: &'static str, id: String },
 }
 
 impl WriteError {
-    /// The stable word.
+    /// The stable error code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -201,7 +153,7 @@ impl WriteError {
         }
     }
 
-    /// The field at fault.
+    /// The invalid field.
     #[must_use]
     pub const fn field(&self) -> Option<&'static str> {
         match self {
@@ -234,47 +186,47 @@ impl WriteError {
         }
     }
 
-    /// The way out.
+    /// What the caller can do about it.
     #[must_use]
     pub const fn hint(&self) -> &'static str {
         match self {
-            Self::Empty { .. } => "say something",
-            Self::TooLong { .. } => "say it shorter, or in several records",
-            Self::Control { .. } => "leave line breaks and control characters out",
-            Self::BadId { .. } => "take the id from a list, whole",
-            Self::BadStatus => "give one of the four words",
-            Self::NothingToChange => "leave the call out, or say what is to change",
-            Self::UnknownTask(_) => "`wakeful journal task list` shows the tasks there are",
-            Self::UnknownCategory(_) => "`wakeful journal category list` shows the categories there are",
-            Self::UnknownRecord { .. } => "take the id from a list, whole",
-            Self::Removed { .. } => "`wakeful journal restore` with its id brings it back",
-            Self::NotRemoved { .. } => "there is nothing to bring back",
+            Self::Empty { .. } => "enter a text",
+            Self::TooLong { .. } => "shorten it, or split it into several records",
+            Self::Control { .. } => "remove line breaks and control characters",
+            Self::BadId { .. } => "copy the full id from a list",
+            Self::BadStatus => "use one of the four values",
+            Self::NothingToChange => "omit the call, or give a field to change",
+            Self::UnknownTask(_) => "`wakeful journal task list` shows the tasks",
+            Self::UnknownCategory(_) => "`wakeful journal category list` shows the categories",
+            Self::UnknownRecord { .. } => "copy the full id from a list",
+            Self::Removed { .. } => "`wakeful journal restore` with its id restores it",
+            Self::NotRemoved { .. } => "there is nothing to restore",
             Self::CategoryExists(_) => "use it, or choose another name",
             Self::CategoryInUse { .. } => {
                 "name another category for them: `wakeful journal category delete NAME --move-to OTHER`"
             }
-            Self::TooMany { .. } => "take fewer, or split them up",
+            Self::TooMany { .. } => "use fewer, or split them up",
             Self::BadDay => "give year, month and day",
             Self::BadTime { .. } => "give RFC 3339 with an offset, or Z",
             Self::EndsBeforeStart { .. } => "give an end after the start",
             Self::NotOnDay { .. } => "give times of that day, or the day of those times",
             Self::TimeEntryRunning(_) => "`wakeful journal time stop` ends it",
-            Self::TimeEntryStopped(_) => "`wakeful journal time list` shows what runs",
-            Self::BadOrder => "list the checklist, and give its items in their new order",
-            Self::BadScale => "give a word such as energy",
+            Self::TimeEntryStopped(_) => "`wakeful journal time list` shows running entries",
+            Self::BadOrder => "list the checklist, and give all its items in the new order",
+            Self::BadScale => "use a word such as energy",
             Self::OutOfRange { .. } => "give a number within the scale",
-            Self::BadLinkKind => "give one of these words, or namespace:name",
+            Self::BadLinkKind => "use one of these words, or namespace:name",
             Self::LinkToSelf => "name two records",
             Self::LinkExists(_) => "use it, or choose another kind",
             Self::OperationReused => "use a new key",
-            Self::OperationUndone => "ask for it again, as a new action",
+            Self::OperationUndone => "request it again as a new action",
             Self::ChangedSince { .. } => {
-                "look at the record; keep it with `wakeful saga resolve`, or write it as it should be first"
+                "check the record; keep it with `wakeful saga resolve`, or first write it as it should be"
             }
         }
     }
 
-    /// Whether a word is one of ours: then it is certain that nothing was written.
+    /// Whether a code is one of these: then nothing was written.
     #[must_use]
     pub fn is_code(code: &str) -> bool {
         const CODES: [&str; 25] = [
@@ -307,7 +259,7 @@ impl WriteError {
         CODES.contains(&code)
     }
 
-    /// The same for a model.
+    /// Converts it to a tool error for a model.
     #[must_use]
     pub fn fault(&self) -> ToolError {
         let fault = ToolError::new(self.code(), &self.to_string(), self.hint());
@@ -329,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_refusal_has_a_word_that_is_known_as_ours() {
+    fn every_write_error_has_a_known_code() {
         let all = [
             WriteError::Empty { field: "title" },
             WriteError::BadId { field: "task_id" },
@@ -389,6 +341,9 @@ mod tests {
             assert!(WriteError::is_code(refusal.code()), "{refusal}");
             assert!(!refusal.hint().is_empty(), "{refusal}");
         }
-        assert!(!WriteError::is_code("journal_unavailable"), "nobody knows then");
+        assert!(
+            !WriteError::is_code("journal_unavailable"),
+            "the outcome is unknown then"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What records are called, and the kinds of records there are.
+//! Record ids and the kinds of records.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,39 +8,39 @@ use super::label::LinkKind;
 use super::record::RatingTarget;
 use crate::key::{Digest, OperationId, derived_hash};
 
-/// Hex digits in the name of a record: 128 bits, so that no two ever meet.
+/// Hex digits in a record id: 128 bits, so that collisions do not occur.
 pub const RECORD_ID_DIGITS: usize = 32;
 
 string_enum! {
-    /// The kinds of records there are. There is none for anything that belongs to an agent.
+    /// The kinds of records. Agents' internal data has no kind here.
     #[derive(PartialOrd, Ord)]
     #[schemars(rename = "RecordKind")]
     pub enum RecordKind {
-        /// A part of a life that tasks belong to.
+        /// An area of life that tasks belong to.
         Category = "category",
         /// Something to do.
         Task = "task",
         /// Something written down.
         Note = "note",
-        /// What a task takes, item by item.
+        /// A list of the parts of a task.
         Checklist = "checklist",
-        /// One of its items.
+        /// An item of a checklist.
         ChecklistItem = "checklist_item",
-        /// Time that was spent on a task.
+        /// Time spent on a task.
         TimeEntry = "time_entry",
-        /// What a day is for.
+        /// The plan for a day.
         DayPlan = "day_plan",
         /// A block of a planned day.
         DayPlanBlock = "day_plan_block",
-        /// How good something was.
+        /// A rating of a record or a day.
         Rating = "rating",
-        /// What one record has to do with another.
+        /// A relation between two records.
         Link = "link",
     }
 }
 
 impl RecordKind {
-    /// The word by which subscriptions know this kind. A part is known by the word of its whole.
+    /// The semantic key of this kind in subscriptions. A part has the key of its whole.
     #[must_use]
     pub const fn semantic_key(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl RecordKind {
         }
     }
 
-    /// What its name is derived under.
+    /// The hash label of its derived ids.
     const fn label(self) -> &'static str {
         match self {
             Self::Category => "journal.category",
@@ -72,31 +72,31 @@ impl RecordKind {
     }
 }
 
-/// The name of a record. Derived from the operation that made it, so that the same operation makes the same record; or,
-/// where there can be only one, from what there is only one of.
+/// The id of a record. It is derived from the operation that creates the record, so that a repeated
+/// operation creates the same record; unique records derive it from what makes them unique.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RecordId(String);
 
 impl RecordId {
-    /// The record that an operation makes.
+    /// The record that an operation creates.
     #[must_use]
     pub fn derived(kind: RecordKind, operation: &OperationId) -> Self {
         Self::named(kind, &[&operation.to_string()])
     }
 
-    /// One of several records of a kind that an operation makes.
+    /// One of several records of a kind that an operation creates.
     pub(super) fn part(kind: RecordKind, operation: &OperationId, number: usize) -> Self {
         Self::named(kind, &[&operation.to_string(), &number.to_string()])
     }
 
-    /// The plan of a day: there is one.
+    /// The only plan of a day.
     #[must_use]
     pub fn of_day_plan(day: &CalendarDay) -> Self {
         Self::named(RecordKind::DayPlan, &[&day.to_string()])
     }
 
-    /// The rating of something on a scale: there is one.
+    /// The only rating of a target on a scale.
     #[must_use]
     pub fn of_rating(target: &RatingTarget, scale: &str) -> Self {
         match target {
@@ -105,13 +105,13 @@ impl RecordId {
         }
     }
 
-    /// The link of a kind from one record to another: there is one.
+    /// The only link of a kind from one record to another.
     #[must_use]
     pub fn of_link(kind: &LinkKind, from: &Self, to: &Self) -> Self {
         Self::named(RecordKind::Link, &[kind.as_str(), from.as_str(), to.as_str()])
     }
 
-    /// What a source calls one of its entries: there is one of each name. The name is hashed exactly as its bytes are.
+    /// The record of a source's entry, unique by its name. The exact bytes of the name are hashed.
     pub(crate) fn of_outside(label: &str, source: &str, name: &[u8]) -> Self {
         let digest = derived_hash(label, &[source, &Digest::of(name).to_string()]).to_string();
         Self(digest.chars().take(RECORD_ID_DIGITS).collect())
@@ -122,7 +122,7 @@ impl RecordId {
         Self(digest.chars().take(RECORD_ID_DIGITS).collect())
     }
 
-    /// Reads a name that somebody gave.
+    /// Parses a record id.
     pub fn parse(field: &'static str, text: &str) -> Result<Self, WriteError> {
         let is_hex = |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
         if text.len() == RECORD_ID_DIGITS && text.bytes().all(is_hex) {
@@ -132,7 +132,6 @@ impl RecordId {
         }
     }
 
-    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,37 +1,37 @@
-//! Words that people choose, within rules: kinds of links and names of scales.
+//! Labels that people choose within rules: kinds of links and names of scales.
 
 use serde::{Deserialize, Serialize};
 
 use super::WriteError;
 
-/// Longest kind of a link, in characters.
+/// Maximum length of a link kind in characters.
 pub const LINK_KIND_CHARS_MAX: usize = 64;
 
-/// Longest name of a scale, in characters.
+/// Maximum length of a scale name in characters.
 pub const SCALE_CHARS_MAX: usize = 32;
 
-/// What one record has to do with another.
+/// The relation between two linked records.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum LinkKind {
-    /// They have something to do with each other.
+    /// Any relation.
     RelatesTo,
-    /// The second cannot go on before the first is done.
+    /// The second cannot continue before the first is done.
     Blocks,
     /// The first comes after the second.
     Follows,
     /// The first is a part of the second.
     PartOf,
-    /// The first was made out of the second.
+    /// The first was created from the second.
     DerivedFrom,
-    /// The first says what the second says.
+    /// The first has the same content as the second.
     Duplicates,
-    /// Something of one's own, as `namespace:name`.
+    /// A custom kind, as `namespace:name`.
     Free(String),
 }
 
 impl LinkKind {
-    /// The kinds that everybody has.
+    /// The built-in kinds.
     pub const KNOWN: [Self; 6] = [
         Self::RelatesTo,
         Self::Blocks,
@@ -41,7 +41,7 @@ impl LinkKind {
         Self::Duplicates,
     ];
 
-    /// The spelling that is stored and shown.
+    /// The text that is stored and shown.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -55,7 +55,7 @@ impl LinkKind {
         }
     }
 
-    /// Reads a kind that somebody gave.
+    /// Parses a link kind.
     pub fn parse(text: &str) -> Result<Self, WriteError> {
         if let Some(known) = Self::KNOWN.into_iter().find(|kind| kind.as_str() == text) {
             return Ok(known);
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_of_link_is_one_of_ours_or_has_a_namespace() {
+    fn a_link_kind_is_built_in_or_has_a_namespace() {
         for kind in LinkKind::KNOWN {
             assert_eq!(LinkKind::parse(kind.as_str()), Ok(kind.clone()));
             assert!(is_word(kind.as_str()));

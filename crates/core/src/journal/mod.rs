@@ -1,11 +1,11 @@
-//! The journal: what people wrote or observed, and what agents wrote for them.
+//! The journal: records that people wrote or observed, and that agents wrote for them.
 //!
-//! Nothing of an agent's inside can be said here: there is no record, no mutation and no column for a state, a message
-//! or a report. Agents appear only by name, as authors.
+//! Agents' internal data cannot be stored here: no record, mutation or column exists for a state, a message
+//! or a report. Agents appear only by id, as authors.
 //!
-//! [`rule`] decides what a write leads to and how it is undone; the store reads what the rule asks for, and commits
-//! what it answers in one transaction. [`told`] says what a record tells the outside: tokens, and the fields that a
-//! predicate can ask for.
+//! Module [`rule`] decides what a write results in and how it is undone; the store reads what the rule
+//! requests, and commits the result in one transaction. Module [`tokens`] derives what subscribers receive:
+//! tokens, and the fields that a predicate can use.
 
 mod day;
 mod error;
@@ -32,46 +32,45 @@ pub use self::record::{
     RecordMeta, Task, TaskStatus, TimeEntry,
 };
 
-/// Longest title of a task, in characters: one line.
+/// Maximum length of a task's title in characters: one line.
 pub const TITLE_CHARS_MAX: usize = 200;
 
-/// Longest name of a category, in characters.
+/// Maximum length of a category's name in characters.
 pub const CATEGORY_CHARS_MAX: usize = 64;
 
-/// Longest details of a task, in bytes.
+/// Maximum length of a task's details in bytes.
 pub const DETAILS_BYTES_MAX: usize = 16 * 1024;
 
-/// Longest note, in bytes.
+/// Maximum length of a note in bytes.
 pub const NOTE_BYTES_MAX: usize = 64 * 1024;
 
-/// Longest remark on a time entry, a plan, one of its blocks or a rating, in bytes.
+/// Maximum length in bytes of a remark on a time entry, a plan, one of its blocks or a rating.
 pub const REMARK_BYTES_MAX: usize = 4 * 1024;
 
-/// Most items of a checklist.
+/// Maximum number of items of a checklist.
 pub const ITEMS_MAX: usize = 200;
 
-/// Most blocks of a planned day: its quarters of an hour.
+/// Maximum number of blocks of a day plan: one per quarter of an hour.
 pub const BLOCKS_MAX: usize = 96;
 
-/// Most records that are moved along when a category is taken away.
+/// Maximum number of records that are moved when a category is deleted.
 pub const MOVED_MAX: usize = 500;
 
-/// The highest upper end of a scale; it begins at 1.
+/// The greatest upper end of a scale; scales start at 1.
 pub const SCALE_MOST_MAX: u32 = 100;
 
-/// Who wrote something. An agent is here by its name only.
+/// The author of a write. An agent appears only by its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Author {
-    /// A person.
     Person,
     /// An agent, in a run whose operation id names the write.
     Agent(AgentId),
-    /// Nobody here: it was found so outside, and who did it cannot be told.
+    /// A watched source; the actual author is unknown.
     Source,
 }
 
 impl Author {
-    /// The spelling that is stored and shown.
+    /// The text that is stored and shown.
     #[must_use]
     pub fn to_text(&self) -> String {
         match self {
@@ -81,7 +80,7 @@ impl Author {
         }
     }
 
-    /// Reads the stored spelling.
+    /// Parses the stored text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text.strip_prefix("agent:") {
@@ -93,31 +92,29 @@ impl Author {
     }
 }
 
-/// What came of an order. Kept, so that the same order is always answered with the same receipt.
+/// The result of a write. It is stored, so that a repeated write returns the same receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteReceipt {
-    /// What kind of record was written.
     pub kind: RecordKind,
-    /// Which one.
     pub record_id: RecordId,
-    /// How many writes it has seen with this one.
+    /// The record's number of writes, including this one.
     pub version: u64,
-    /// The keys of what the write says to the outside.
+    /// The keys of the write's tokens.
     pub tokens: Vec<String>,
-    /// The write as a change.
+    /// The write as a change unit.
     pub unit: ChangeUnit,
-    /// The other records that the same transaction wrote, as changes.
+    /// The change units of the other records in the same transaction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<ChangeUnit>,
 }
 
-/// The id under which a write is undone.
+/// The operation id under which a write is undone.
 #[must_use]
 pub fn compensation_id(operation: &OperationId) -> OperationId {
     OperationId(derived_hash("compensation", &[&operation.to_string()]))
 }
 
-/// The id of a write that a person asks for: derived from the key they gave, or from a fresh one.
+/// The operation id of a person's write, derived from their idempotency key or a generated one.
 #[must_use]
 pub fn person_operation_id(key: &str) -> OperationId {
     OperationId(derived_hash("operation.person", &[key]))
@@ -129,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// Words for what an agent is, knows and says about itself.
+    /// Words for agents' internal data.
     const INSIDE: [&str; 8] = [
         "agent",
         "agent_state",
@@ -142,7 +139,7 @@ mod tests {
     ];
 
     #[test]
-    fn nothing_of_an_agents_inside_can_be_said_in_the_journal() {
+    fn agents_internal_data_cannot_be_stored_in_the_journal() {
         let id = RecordId::derived(RecordKind::Note, &person_operation_id("k"));
         for word in INSIDE {
             assert_eq!(RecordKind::parse(word), None, "{word}");
@@ -153,7 +150,7 @@ mod tests {
                 assert!(serde_json::from_value::<Mutation>(wanted).is_err(), "{kind}");
             }
         }
-        // What is smuggled in beside the fields that there are is not kept.
+        // Unknown fields are not stored.
         let note = json!({"kind": "create_note", "text": "n", "task": null, "agent_state": {"goal": "x"}});
         let note: Mutation = serde_json::from_value(note).expect("a note");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Everything that can be asked for.
+//! All possible writes to the journal.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,148 +10,113 @@ use crate::json::{NotCanonical, digest};
 use crate::key::Digest;
 use crate::time::Millis;
 
-/// What a block of a day is to be from now on.
+/// The new content of a block of a day plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayPlanBlockWrite {
-    /// Which one; none makes a new one.
+    /// The block to change; `None` creates one.
     pub block: Option<RecordId>,
-    /// From when.
     pub starts_at: Millis,
-    /// Until when.
     pub ends_at: Millis,
-    /// What is to be done then.
+    /// The planned task.
     pub task: Option<RecordId>,
-    /// The part of a life that it is for.
+    /// The planned category.
     pub category: Option<RecordId>,
-    /// More about it; may be empty.
+    /// May be empty.
     pub note: String,
 }
 
-/// What somebody wants written. Everything that can be written to the journal is one of these.
+/// A requested write. Every write to the journal is one of these.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Mutation {
-    /// A new category.
-    CreateCategory {
-        /// Its name for people.
-        name: String,
-    },
-    /// Another name for a category.
-    RenameCategory {
-        /// Which category.
-        category: RecordId,
-        /// Its new name for people.
-        name: String,
-    },
-    /// A new task.
+    /// Creates a category.
+    CreateCategory { name: String },
+    /// Renames a category.
+    RenameCategory { category: RecordId, name: String },
+    /// Creates a task.
     CreateTask {
         /// One line.
         title: String,
-        /// More about it; may be empty.
+        /// May be empty.
         details: String,
-        /// What it belongs to.
         category: Option<RecordId>,
     },
-    /// Other words or another state for a task. What is absent stays.
+    /// Changes a task. Absent fields stay unchanged.
     UpdateTask {
-        /// Which task.
         task: RecordId,
-        /// Its new line.
         title: Option<String>,
-        /// Its new details.
         details: Option<String>,
-        /// Its new state.
         status: Option<TaskStatus>,
-        /// What it belongs to from now on.
         category: Option<RecordId>,
     },
-    /// A new note.
+    /// Creates a note.
     CreateNote {
-        /// What it says.
         text: String,
-        /// The task it is about.
+        /// The task that the note is about.
         task: Option<RecordId>,
     },
-    /// A new checklist, with its first items.
+    /// Creates a checklist with its first items.
     CreateChecklist {
-        /// The task that it belongs to.
         task: RecordId,
         /// One line.
         title: String,
         /// The items, in order.
         items: Vec<String>,
     },
-    /// More items, after those that are there.
+    /// Appends items to a checklist.
     AddItems {
-        /// Where.
         checklist: RecordId,
         /// The items, in order.
         items: Vec<String>,
     },
-    /// Other words for an item, or another state. What is absent stays.
+    /// Changes an item. Absent fields stay unchanged.
     UpdateItem {
-        /// Which item.
         item: RecordId,
-        /// Its new line.
         text: Option<String>,
-        /// Whether it is done.
         checked: Option<bool>,
     },
-    /// Another order of the items.
+    /// Reorders the items of a checklist.
     OrderItems {
-        /// Where.
         checklist: RecordId,
-        /// Every item that is there, once.
+        /// Every item of the checklist, once.
         items: Vec<RecordId>,
     },
-    /// Somebody begins to spend time on a task.
+    /// Starts a time entry for a task.
     StartTime {
-        /// Which task.
         task: RecordId,
-        /// What is done; may be empty.
+        /// May be empty.
         description: String,
     },
-    /// They end.
-    StopTime {
-        /// Which entry.
-        entry: RecordId,
-    },
-    /// Time that was spent before.
+    /// Stops a time entry.
+    StopTime { entry: RecordId },
+    /// Adds a completed time entry.
     AddTime {
-        /// On which task.
         task: RecordId,
-        /// Since when.
         started_at: Millis,
-        /// Until when.
         ended_at: Millis,
-        /// What was done; may be empty.
+        /// May be empty.
         description: String,
     },
-    /// Other words or other times. What is absent stays.
+    /// Changes a time entry. Absent fields stay unchanged.
     UpdateTime {
-        /// Which entry.
         entry: RecordId,
-        /// Since when.
         started_at: Option<Millis>,
-        /// Until when; an entry that runs has ended with it.
+        /// Stops the entry if it is running.
         ended_at: Option<Millis>,
-        /// What was done.
         description: Option<String>,
     },
-    /// The plan of a day: made where there is none, with its blocks, all in one transaction.
+    /// Creates or changes the plan of a day and its blocks in one transaction.
     WriteDayPlan {
-        /// Which day.
         day: CalendarDay,
-        /// What the day is for; absent stays.
+        /// The purpose of the day; unchanged if absent.
         note: Option<String>,
-        /// Blocks that are new or different.
+        /// New and changed blocks.
         upserts: Vec<DayPlanBlockWrite>,
-        /// Blocks that go.
+        /// Blocks to delete.
         deletes: Vec<RecordId>,
     },
-    /// How good something was. What was said before on the same scale is replaced.
+    /// Rates a record or a day. Replaces an earlier rating on the same scale.
     Rate {
-        /// What is rated.
         target: RatingTarget,
         /// The name of the scale.
         scale: String,
@@ -159,59 +124,54 @@ pub enum Mutation {
         value: u32,
         /// The upper end of the scale.
         most: u32,
-        /// More about it; may be empty.
+        /// May be empty.
         note: String,
     },
-    /// What one record has to do with another.
+    /// Links one record to another.
     CreateLink {
-        /// The record that says it.
         from: RecordId,
-        /// The record that it is said of.
         to: RecordId,
-        /// What they have to do with each other.
+        /// The kind of the link.
         link: LinkKind,
     },
-    /// A record goes; its tombstone stays.
+    /// Deletes a record; its tombstone stays.
     Remove {
-        /// Which record.
         record: RecordId,
-        /// Where to put what is in a category; one that is used is not taken away without it.
+        /// The category that receives the records of a deleted category; required if there are any.
         move_to: Option<RecordId>,
     },
-    /// A record that was taken away comes back.
-    Restore {
-        /// Which record.
-        record: RecordId,
-    },
+    /// Restores a deleted record.
+    Restore { record: RecordId },
 }
 
-/// Records that have to be read besides those that are named: present ones, and so many that a bound can be checked.
+/// Records that a mutation needs in addition to those it names: existing ones, limited to as many as a
+/// bound check needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RelatedRecords {
     /// The items of a checklist, in order.
     Items(RecordId),
-    /// The blocks of a planned day.
+    /// The blocks of a day plan.
     Blocks(RecordId),
-    /// What is in a category: tasks, and blocks of days.
+    /// The tasks and plan blocks of a category.
     InCategory(RecordId),
 }
 
-/// What has to be read before a mutation can be decided.
+/// The records that a mutation needs to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadRequest {
-    /// These records, tombstones among them.
+    /// These records, including tombstones.
     pub records: Vec<RecordId>,
-    /// And these.
+    /// Related records.
     pub members: Option<RelatedRecords>,
 }
 
 impl Mutation {
-    /// What tells two mutations apart: an operation id may be used again only for the same one.
+    /// Identifies the mutation: an operation id may be reused only with the same digest.
     pub fn digest(&self) -> Result<Digest, NotCanonical> {
         digest(self)
     }
 
-    /// What has to be read before it can be decided.
+    /// The records to read before the mutation can be applied.
     #[must_use]
     pub fn needs(&self) -> ReadRequest {
         let (records, members) = match self {

@@ -1,4 +1,4 @@
-//! The records themselves. There is none for anything that belongs to an agent.
+//! The record types of the journal. Agents' internal data has none.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,87 +8,77 @@ use super::label::LinkKind;
 use crate::time::Millis;
 
 string_enum! {
-    /// Where a task stands. Any state may follow any other: people change their minds.
+    /// The status of a task. Any status may follow any other.
     pub enum TaskStatus {
-        /// Nobody has begun.
+        /// Not started.
         Open = "open",
-        /// Somebody has.
+        /// Started.
         InProgress = "in_progress",
-        /// It is done.
+        /// Completed.
         Done = "done",
         /// It will not be done.
         Dropped = "dropped",
     }
 }
 
-/// A part of a life that tasks belong to.
+/// An area of life that tasks belong to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Category {
-    /// Its name in the database.
     pub id: RecordId,
-    /// Its name for people; no two have the same.
+    /// Unique among categories.
     pub name: String,
-    /// When it was made.
     pub created_at: Millis,
-    /// How many writes it has seen.
+    /// The number of writes.
     pub version: u64,
-    /// When it was taken away; the row stays as a tombstone.
+    /// When it was deleted; the row stays as a tombstone.
     pub removed_at: Option<Millis>,
 }
 
 /// Something to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Its name.
     pub id: RecordId,
-    /// What it belongs to.
     pub category: Option<RecordId>,
     /// One line.
     pub title: String,
-    /// More about it; may be empty.
+    /// May be empty.
     pub details: String,
-    /// Where it stands.
     pub status: TaskStatus,
-    /// When it was made.
     pub created_at: Millis,
     /// When it was last written.
     pub updated_at: Millis,
-    /// How many writes it has seen.
+    /// The number of writes.
     pub version: u64,
-    /// When it was taken away; the row stays as a tombstone.
+    /// When it was deleted; the row stays as a tombstone.
     pub removed_at: Option<Millis>,
 }
 
 /// Something written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// Its name.
     pub id: RecordId,
-    /// The task it is about.
+    /// The task that the note is about.
     pub task: Option<RecordId>,
-    /// What it says.
     pub text: String,
-    /// When it was made.
     pub created_at: Millis,
-    /// How many writes it has seen.
+    /// The number of writes.
     pub version: u64,
-    /// When it was taken away; the row stays as a tombstone.
+    /// When it was deleted; the row stays as a tombstone.
     pub removed_at: Option<Millis>,
 }
 
-/// What every record has.
+/// The fields common to all records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordMeta {
-    /// When it was made.
     pub created_at: Millis,
-    /// How many writes it has seen.
+    /// The number of writes.
     pub version: u64,
-    /// When it was taken away; the row stays as a tombstone.
+    /// When it was deleted; the row stays as a tombstone.
     pub removed_at: Option<Millis>,
 }
 
 impl RecordMeta {
-    /// The first moment of a record.
+    /// The metadata of a record created at `at`.
     pub(super) const fn begun(at: Millis) -> Self {
         Self {
             created_at: at,
@@ -97,7 +87,7 @@ impl RecordMeta {
         }
     }
 
-    /// Present, and one write older.
+    /// The metadata after another write, not deleted.
     pub(super) const fn next(self) -> Self {
         Self {
             version: self.version.saturating_add(1),
@@ -107,103 +97,80 @@ impl RecordMeta {
     }
 }
 
-/// What a task takes, item by item.
+/// A list of the parts of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checklist {
-    /// Its name.
     pub id: RecordId,
-    /// The task that it belongs to.
     pub task: RecordId,
     /// One line.
     pub title: String,
-    /// What every record has.
     pub life: RecordMeta,
 }
 
 /// One item of a checklist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChecklistItem {
-    /// Its name.
     pub id: RecordId,
-    /// Where it stands.
     pub checklist: RecordId,
     /// One line.
     pub text: String,
-    /// Whether it is done.
     pub checked: bool,
-    /// Its place among the others, from 1 on.
+    /// The position in the checklist, from 1.
     pub position: u32,
-    /// What every record has.
     pub life: RecordMeta,
 }
 
-/// Time that was spent on a task.
+/// Time spent on a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeEntry {
-    /// Its name.
     pub id: RecordId,
-    /// What it was spent on.
     pub task: RecordId,
-    /// Since when.
     pub started_at: Millis,
-    /// Until when; none while it runs.
+    /// `None` while it is running.
     pub ended_at: Option<Millis>,
-    /// What was done; may be empty.
+    /// May be empty.
     pub description: String,
-    /// What every record has.
     pub life: RecordMeta,
 }
 
-/// What a day is for. There is one per day.
+/// The plan for a day. There is one per day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayPlan {
-    /// Its name.
     pub id: RecordId,
-    /// Which day.
     pub day: CalendarDay,
-    /// What the day is for, in words; may be empty.
+    /// The purpose of the day; may be empty.
     pub note: String,
-    /// What every record has.
     pub life: RecordMeta,
 }
 
 /// A block of a planned day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayPlanBlock {
-    /// Its name.
     pub id: RecordId,
-    /// Where it stands.
     pub plan: RecordId,
-    /// From when.
     pub starts_at: Millis,
-    /// Until when.
     pub ends_at: Millis,
-    /// What is to be done then.
+    /// The planned task.
     pub task: Option<RecordId>,
-    /// The part of a life that it is for.
+    /// The planned category.
     pub category: Option<RecordId>,
-    /// More about it; may be empty.
+    /// May be empty.
     pub note: String,
-    /// What every record has.
     pub life: RecordMeta,
 }
 
-/// What is rated.
+/// The rated record or day.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RatingTarget {
-    /// A record.
     Record(RecordId),
-    /// A day.
     Day(CalendarDay),
 }
 
-/// How good something was. There is one per target and scale.
+/// A rating. There is one per target and scale.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rating {
-    /// Its name.
     pub id: RecordId,
-    /// What is rated.
     pub target: RatingTarget,
     /// The name of the scale, such as `energy`.
     pub scale: String,
@@ -211,55 +178,38 @@ pub struct Rating {
     pub value: u32,
     /// The upper end of the scale.
     pub most: u32,
-    /// More about it; may be empty.
+    /// May be empty.
     pub note: String,
-    /// What every record has.
     pub life: RecordMeta,
 }
 
-/// What one record has to do with another. There is one per kind and pair.
+/// A relation between two records. There is one per kind and pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// Its name.
     pub id: RecordId,
-    /// The record that says it.
     pub from: RecordId,
-    /// The record that it is said of.
     pub to: RecordId,
-    /// What they have to do with each other.
     pub kind: LinkKind,
-    /// What every record has.
     pub life: RecordMeta,
 }
 
-/// One record. There is no variant for anything that belongs to an agent.
+/// A record of the journal. Agents' internal data has no variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Record {
-    /// A category.
     Category(Category),
-    /// A task.
     Task(Task),
-    /// A note.
     Note(Note),
-    /// A checklist.
     Checklist(Checklist),
-    /// An item of a checklist.
     ChecklistItem(ChecklistItem),
-    /// Time that was spent.
     TimeEntry(TimeEntry),
-    /// The plan of a day.
     DayPlan(DayPlan),
-    /// A block of a planned day.
     DayPlanBlock(DayPlanBlock),
-    /// A rating.
     Rating(Rating),
-    /// A link.
     Link(Link),
 }
 
 impl Record {
-    /// What kind it is.
     #[must_use]
     pub const fn kind(&self) -> RecordKind {
         match self {
@@ -276,7 +226,6 @@ impl Record {
         }
     }
 
-    /// Its name.
     #[must_use]
     pub const fn id(&self) -> &RecordId {
         match self {
@@ -293,7 +242,7 @@ impl Record {
         }
     }
 
-    /// When it was made, how often it was written, and whether it is there.
+    /// The creation time, version and deletion time.
     #[must_use]
     pub const fn life(&self) -> RecordMeta {
         let (created_at, version, removed_at) = match self {
@@ -315,19 +264,19 @@ impl Record {
         }
     }
 
-    /// How many writes it has seen.
+    /// The number of writes.
     #[must_use]
     pub const fn version(&self) -> u64 {
         self.life().version
     }
 
-    /// Whether only its tombstone is there.
+    /// Whether it is a tombstone.
     #[must_use]
     pub const fn is_removed(&self) -> bool {
         self.life().removed_at.is_some()
     }
 
-    /// The same with another version, written at a moment, there or taken away.
+    /// Returns the record with another version, write time and deletion time.
     pub(super) fn written(mut self, version: u64, at: Millis, removed_at: Option<Millis>) -> Self {
         match &mut self {
             Self::Category(category) => {
@@ -357,7 +306,7 @@ impl Record {
         self
     }
 
-    /// What it belongs to or speaks of, nearest first.
+    /// The records that it belongs to or refers to, nearest first.
     #[must_use]
     pub fn owners(&self) -> Vec<&RecordId> {
         match self {

@@ -1,4 +1,5 @@
-//! What a record tells the outside: tokens, which subscriptions are matched by, and fields, which predicates ask for.
+//! What subscribers receive of a record: tokens, which subscriptions match, and fields, which predicates
+//! use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +9,15 @@ use super::rule::RecordChange;
 use super::{Category, Rating, RatingTarget, Record, RecordId, RecordKind, Task, TimeEntry};
 use crate::change::Token;
 
-/// How far what a record belongs to is followed: from an item over its checklist and its task to the category.
+/// Number of ownership levels that are followed: from an item over its checklist and its task to the
+/// category.
 pub const OWNERS_HOPS_MAX: usize = 3;
 
-/// What records belong to and speak of, as far as it was read.
+/// The records that others belong to or refer to, as far as they were read.
 pub type RelatedRecordMap = BTreeMap<RecordId, Record>;
 
-/// What a write of a record says: its kind, itself and what it belongs to, and in namespaces what a subscription may
-/// narrow it down by.
+/// The tokens of a record's write: its kind, its id and its owners' ids, and namespaced values by which a
+/// subscription can narrow its match.
 #[must_use]
 pub fn tokens(record: &Record, change: RecordChange, around: &RelatedRecordMap) -> Vec<Token> {
     let mut tokens = vec![
@@ -60,7 +62,7 @@ pub fn tokens(record: &Record, change: RecordChange, around: &RelatedRecordMap) 
     tokens
 }
 
-/// The namespace of a kind. A part speaks in that of its whole.
+/// The namespace of a kind. A part has the namespace of its whole.
 const fn prefix(kind: RecordKind) -> &'static str {
     match kind {
         RecordKind::Category => "category",
@@ -81,7 +83,7 @@ const fn state(entry: &TimeEntry) -> &'static str {
     }
 }
 
-/// Everything that a record belongs to or speaks of, nearest first, each once.
+/// All records that a record belongs to or refers to, nearest first, without duplicates.
 #[must_use]
 pub fn owners<'a>(record: &'a Record, around: &'a RelatedRecordMap) -> Vec<&'a RecordId> {
     let (mut seen, mut found) = (BTreeSet::from([record.id()]), Vec::new());
@@ -95,7 +97,7 @@ pub fn owners<'a>(record: &'a Record, around: &'a RelatedRecordMap) -> Vec<&'a R
     found
 }
 
-/// The task that a record is, belongs to or speaks of.
+/// The task that a record is, belongs to or refers to.
 fn task<'a>(record: &'a Record, around: &'a RelatedRecordMap) -> Option<&'a Task> {
     let id = match record {
         Record::Task(task) => return Some(task),
@@ -121,7 +123,7 @@ fn task<'a>(record: &'a Record, around: &'a RelatedRecordMap) -> Option<&'a Task
     Some(task)
 }
 
-/// The category that a record is, or is in.
+/// The category that a record is or belongs to.
 fn category<'a>(record: &'a Record, around: &'a RelatedRecordMap) -> Option<&'a Category> {
     let id = match record {
         Record::Category(category) => return Some(category),
@@ -146,7 +148,7 @@ fn category<'a>(record: &'a Record, around: &'a RelatedRecordMap) -> Option<&'a 
     Some(category)
 }
 
-/// The fields of a record that a predicate can ask for: one flat object. What a record has not is left out.
+/// The fields of a record for predicates, as one flat object. Missing values are omitted.
 #[must_use]
 pub fn entity(record: &Record, around: &RelatedRecordMap) -> Value {
     let life = record.life();

@@ -1,5 +1,5 @@
-//! Spelling canonically, in one buffer: members are written as they come and put into their order where their object ends.
-//! Most objects come in order, and nothing has to be moved.
+//! The canonical serializer. It writes to one buffer: members are written in the given order and sorted at
+//! the end of their object. Most objects are already in order and need no move.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -8,10 +8,9 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-/// The largest integer up to which every integer is a double.
+/// Every integer up to this one is exact as a double.
 const EXACT_MAX: u64 = 1 << 53;
 
-/// The canonical bytes of a value.
 pub(super) fn spell<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
     let out = RefCell::new(Vec::with_capacity(256));
     let formatter = Ordered {
@@ -23,7 +22,7 @@ pub(super) fn spell<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Erro
     Ok(out.into_inner())
 }
 
-/// The way into the buffer that the formatter looks at as well.
+/// Writes to the buffer that the formatter shares.
 struct Out<'a>(&'a RefCell<Vec<u8>>);
 
 impl io::Write for Out<'_> {
@@ -37,7 +36,7 @@ impl io::Write for Out<'_> {
     }
 }
 
-/// Where a member stands: from its name to what comes after its value.
+/// The position of a member in the buffer, from its name to the end of its value.
 #[derive(Debug, Clone, Copy)]
 struct Member {
     begins: usize,
@@ -45,10 +44,10 @@ struct Member {
     ends: usize,
 }
 
-/// Puts members in order and spells numbers as doubles.
+/// A formatter that sorts members and writes numbers as doubles.
 struct Ordered<'a> {
     out: &'a RefCell<Vec<u8>>,
-    /// For each open object, which of the members is its first.
+    /// For each open object, the index of its first member.
     objects: Vec<usize>,
     members: Vec<Member>,
 }
@@ -58,7 +57,7 @@ impl Ordered<'_> {
         self.out.borrow().len()
     }
 
-    /// Orders the members of the innermost object. Two with one name have no order.
+    /// Sorts the members of the innermost object. Duplicate names are an error.
     fn put_in_order(&mut self) -> io::Result<()> {
         let first = self.objects.pop().unwrap_or_default();
         let members = self.members.get_mut(first..).unwrap_or_default();
@@ -71,7 +70,7 @@ impl Ordered<'_> {
             if !members.windows(2).all(in_order) {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
-                    "two members have one name",
+                    "two members have the same name",
                 ));
             }
             let mut ordered: Vec<u8> = Vec::with_capacity(out.len().saturating_sub(begins));
@@ -89,13 +88,13 @@ impl Ordered<'_> {
     }
 }
 
-/// By the code units of their names in UTF-16, as the standard wants it.
+/// Compares names by their UTF-16 code units, as RFC 8785 requires.
 fn compare(out: &[u8], a: &Member, b: &Member) -> Ordering {
     let name = |member: &Member| out.get(member.begins..member.name_ends).unwrap_or_default();
     let (a, b) = (name(a), name(b));
     let is_plain = |name: &[u8]| name.iter().all(|byte| byte.is_ascii() && *byte != b'\\');
     if is_plain(a) && is_plain(b) {
-        // Without the quotes: the closing one is larger than some characters.
+        // Without the quotes: the closing quote is greater than some characters.
         return unquoted(a).cmp(unquoted(b));
     }
     let units = |name: &[u8]| -> Vec<u16> {
@@ -176,12 +175,12 @@ impl Formatter for Ordered<'_> {
     }
 
     fn write_raw_fragment<W: ?Sized + io::Write>(&mut self, _: &mut W, _: &str) -> io::Result<()> {
-        // Somebody else spelled it, and nobody knows how.
+        // A raw fragment may not be canonical.
         Err(io::ErrorKind::Unsupported.into())
     }
 
     fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        // Nothing infinite gets here.
+        // The value is always finite.
         writer.write_all(ryu_js::Buffer::new().format_finite(value).as_bytes())
     }
 }
@@ -193,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    /// What somebody else makes of it.
+    /// The output of the reference implementation.
     fn theirs<T: Serialize>(value: &T) -> Option<String> {
         String::from_utf8(serde_json_canonicalizer::to_vec(value).ok()?).ok()
     }
@@ -247,12 +246,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_value_is_spelled_as_the_reference_spells_it(value in value()) {
+        fn every_value_is_serialized_like_the_reference(value in value()) {
             prop_assert_eq!(ours(&value), theirs(&value));
         }
 
         #[test]
-        fn fields_in_any_order_are_spelled_as_the_reference_spells_them(
+        fn fields_in_any_order_are_serialized_like_the_reference(
             names in prop::collection::btree_map(name(), value(), 0..4),
             z in any::<u8>(), a in any::<Option<i64>>(), n in any::<u64>(), b in name(),
         ) {
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_ordered_by_their_utf_16_units() {
+    fn names_are_ordered_by_their_utf_16_code_units() {
         let value =
             json!({"\u{fb33}": 1, "\u{1f600}": 2, "\u{20ac}": 3, "1": 4, "\r": 5, "\u{80}": 6, "\u{f6}": 7});
         assert_eq!(ours(&value), theirs(&value));
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_comes_before_those_that_go_on_from_it() {
+    fn a_name_precedes_longer_names_that_start_with_it() {
         assert_eq!(
             ours(&json!({"a!": 1, "a": 2})).as_deref(),
             Some(r#"{"a":2,"a!":1}"#)
@@ -279,13 +278,13 @@ mod tests {
     }
 
     #[test]
-    fn a_map_with_names_that_are_no_strings_has_no_spelling() {
+    fn a_map_with_keys_other_than_strings_is_rejected() {
         let map: std::collections::BTreeMap<Vec<u8>, u8> = [(vec![1], 1)].into();
         assert!(spell(&map).is_err());
     }
 
     #[test]
-    fn numbers_beyond_the_exact_ones_are_doubles() {
+    fn large_integers_become_doubles() {
         for number in [EXACT_MAX - 1, EXACT_MAX, EXACT_MAX + 1, EXACT_MAX + 2, u64::MAX] {
             assert_eq!(ours(&number), theirs(&number));
         }

@@ -1,62 +1,61 @@
-//! JSON that means the same to every reader.
+//! A JSON parser that accepts only unambiguous documents.
 //!
-//! Parsers differ over duplicate keys, lone surrogates, deep nesting and numbers that a double cannot hold. What one
-//! program would read so and another otherwise is refused here, before anything is hashed or compared.
+//! Parsers differ over duplicate keys, lone surrogates, deep nesting and numbers that a double cannot
+//! represent. Such documents are rejected before anything is hashed or compared.
 
 #[cfg(test)]
 mod tests;
 
 use serde_json::{Map, Number, Value};
 
-/// Objects and arrays inside one another that are followed, the outermost included.
+/// Maximum nesting depth of objects and arrays, including the outermost.
 pub const NESTING_MAX: usize = 127;
 
-/// Digits of the longest integer that a double holds. A longer literal overflows it.
+/// Number of digits of the greatest integer that a double can represent. A longer literal overflows.
 const INTEGER_DIGITS_MAX: usize = 309;
 
-/// Integers of so few digits are always exact.
+/// Integers with at most this many digits are always exact.
 const EXACT_DIGITS: usize = 15;
 
-/// Why a text is not taken.
+/// Why a document is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadJson {
-    /// It does not follow the grammar.
+    /// A syntax error.
     #[error("no JSON: something else was expected at byte {at}")]
     Malformed {
-        /// Where, counted in bytes from 0.
+        /// The byte offset, from 0.
         at: usize,
     },
-    /// It is not UTF-8.
     #[error("no JSON: byte {at} is not UTF-8")]
     NotUtf8 {
-        /// Where, counted in bytes from 0.
+        /// The byte offset, from 0.
         at: usize,
     },
-    /// An object has a key twice; readers differ over which counts.
-    #[error("the object that goes on at byte {at} has a key twice")]
+    /// An object has a duplicate key; parsers differ over which value counts.
+    #[error("the object that continues at byte {at} has a key twice")]
     DuplicateKey {
         /// The end of the second key's value.
         at: usize,
     },
-    /// Half of a pair of surrogates stands alone; no string of Unicode can hold it.
+    /// A lone surrogate; no Unicode string can contain it.
     #[error("a surrogate at byte {at} stands alone")]
     LoneSurrogate {
-        /// Where, counted in bytes from 0.
+        /// The byte offset, from 0.
         at: usize,
     },
-    /// Too many objects and arrays inside one another.
+    /// The nesting is too deep.
     #[error("nested deeper than {NESTING_MAX}, at byte {at}")]
     TooDeep {
-        /// Where, counted in bytes from 0.
+        /// The byte offset, from 0.
         at: usize,
     },
-    /// A double would hold another integer.
+    /// A double cannot represent the integer exactly.
     #[error("the integer that ends at byte {at} cannot be held exactly by a double; give it as a string")]
     InexactInteger {
         /// The end of the number.
         at: usize,
     },
-    /// A double cannot hold a number so large.
+    /// The number is too large for a double.
     #[error("the number that ends at byte {at} is too large for a double")]
     Overflow {
         /// The end of the number.
@@ -64,7 +63,7 @@ pub enum BadJson {
     },
 }
 
-/// Reads one JSON text, all of it.
+/// Parses one complete JSON document.
 pub fn parse(bytes: &[u8]) -> Result<Value, BadJson> {
     let text = std::str::from_utf8(bytes).map_err(|error| BadJson::NotUtf8 {
         at: error.valid_up_to(),
@@ -97,7 +96,7 @@ impl<'a> Reader<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Takes this byte if it is the next one.
+    /// Consumes this byte if it is next.
     fn take(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
         self.at += usize::from(is_next);
@@ -118,7 +117,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How many decimal digits follow; they are passed over.
+    /// Skips decimal digits and returns their number.
     fn digits(&mut self) -> usize {
         let start = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
@@ -222,7 +221,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The character that an escape stands for; its backslash is behind us.
+    /// Parses an escape after its backslash.
     fn escaped(&mut self) -> Result<char, BadJson> {
         let character = match self.peek() {
             Some(plain @ (b'"' | b'\\' | b'/')) => char::from(plain),
@@ -241,14 +240,14 @@ impl<'a> Reader<'a> {
         Ok(character)
     }
 
-    /// The character of one UTF-16 unit in hex, or of two that belong together.
+    /// Parses one UTF-16 code unit in hex, or a surrogate pair.
     fn escaped_unit(&mut self) -> Result<char, BadJson> {
         let lone = BadJson::LoneSurrogate { at: self.at };
         let first = self.unit()?;
         if let Some(character) = char::from_u32(first) {
             return Ok(character);
         }
-        // Whether it is the first half at all is told by what it makes with a second one.
+        // Combining it with the second unit shows whether it is a valid first half.
         if first >= 0xDC00 || !self.rest().starts_with("\\u") {
             return Err(lone);
         }
@@ -302,7 +301,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An integer. That of a double is written out in all its digits, so the literal must be the same.
+    /// Parses an integer. The double's decimal expansion must equal the literal.
     fn integer(&self, literal: &str, digits: usize, is_negative: bool) -> Result<Number, BadJson> {
         if digits > EXACT_DIGITS {
             let overflow = BadJson::Overflow { at: self.at };
@@ -324,7 +323,7 @@ impl<'a> Reader<'a> {
                 Err(_) => Number::from_f64(double).ok_or(overflow),
             };
         }
-        // Few digits always fit; `-0` becomes the one zero that canonical JSON knows.
+        // Few digits always fit; `-0` becomes `0`, the only zero in canonical JSON.
         literal
             .parse::<i64>()
             .map(Number::from)

@@ -1,4 +1,4 @@
-//! The operation `converge`: replicas that write and tell each other.
+//! The operation `converge`: replicas that write and send each other their records.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,11 @@ use super::fields::{Fields, text};
 use crate::causal::{Ancestry, AncestryCycle, CausalRecord, FormError, Write};
 use crate::key::Digest;
 
-/// Most replicas.
 const REPLICAS_MAX: usize = 16;
 
-/// Most steps.
 const STEPS_MAX: usize = 100_000;
 
-/// One thing that happens to the replicas.
+/// One write or transfer.
 enum Step {
     Write { at: usize, write: Write },
     Send { from: usize, to: usize },
@@ -41,7 +39,7 @@ pub(super) fn converge(form: &Fields<'_, '_>) -> Result<Value, RequestError> {
     for step in steps {
         match step {
             Step::Write { at, write } => {
-                // Both exist: the index was checked when the step was read.
+                // Both exist: the index was checked when the step was parsed.
                 if let (Some(record), Some(host)) = (records.get_mut(at), hosts.get(at)) {
                     let written = record.write(host, write);
                     written.map_err(|destroyed| {

@@ -1,24 +1,23 @@
-//! What a request is refused with, and where in it the fault is.
+//! Errors of a request, with the path to the invalid part.
 
 use std::fmt;
 
-/// Most characters of a stranger's word that a message repeats.
+/// Maximum number of characters of a request's text that an error message repeats.
 const WORD_CHARS_MAX: usize = 64;
 
-/// The stable word for a refusal.
+/// The stable error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ErrorCode {
-    /// The line is no JSON that means the same to every reader.
+    /// The line is not unambiguous JSON.
     BadJson,
-    /// Something about the form of the request is wrong.
+    /// The request is malformed.
     BadRequest,
-    /// The line is too long.
     TooLarge,
-    /// There is no such operation.
+    /// The operation does not exist.
     UnknownOp,
-    /// A token is none.
+    /// A token is invalid.
     InvalidToken,
-    /// A replica that reads `destroyed` was to live again.
+    /// A replica whose lifecycle is `destroyed` was given another lifecycle.
     Destroyed,
 }
 
@@ -35,7 +34,7 @@ impl ErrorCode {
     }
 }
 
-/// A refusal: its code, and a sentence for people.
+/// An error: its code and a sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RequestError {
     pub(super) code: ErrorCode,
@@ -48,20 +47,17 @@ impl RequestError {
         Self { code, message }
     }
 
-    /// A fault of form in one field.
+    /// An error in one field.
     pub(super) fn field(path: &JsonPath<'_>, why: impl fmt::Display) -> Self {
         Self::new(ErrorCode::BadRequest, format!("`{path}` {why}"))
     }
 }
 
-/// The way to a place in a request. Spelled only when something is wrong there.
+/// The path to a part of the request. It is formatted only for an error message.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum JsonPath<'a> {
-    /// The request itself.
     Request,
-    /// A member of an object.
     Member(&'a JsonPath<'a>, &'a str),
-    /// An item of an array.
     Item(&'a JsonPath<'a>, usize),
 }
 
@@ -86,7 +82,7 @@ impl fmt::Display for JsonPath<'_> {
     }
 }
 
-/// The beginning of a word that somebody else chose.
+/// The first characters of a text from the request.
 pub(super) fn shortened(word: &str) -> String {
     match word.char_indices().nth(WORD_CHARS_MAX) {
         Some((end, _)) => format!("{}…", word.get(..end).unwrap_or_default()),

@@ -1,4 +1,4 @@
-//! Reading the fields of a request. What is wrong is named by its path.
+//! Parsing of request fields. Errors contain the path of the invalid field.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use crate::change::{BadToken, Token, TokenClass};
 use crate::key::Digest;
 use crate::time::Millis;
 
-/// The greatest counter: every natural number up to it is exact in a double.
+/// The greatest counter: every integer up to it is exact as a double.
 pub(super) const COUNTER_MAX: u64 = (1 << 53) - 1;
 
-/// An object of a request, and where it stands.
+/// An object of a request with its path.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'p, 'a> {
     pub(super) path: &'p JsonPath<'p>,
@@ -24,14 +24,14 @@ impl<'p, 'a> Fields<'p, 'a> {
         Self { path, members }
     }
 
-    /// An object, if the value is one.
+    /// Wraps the value if it is an object.
     pub(super) fn of(path: &'p JsonPath<'p>, value: &'a Value) -> Result<Self, RequestError> {
         let members = value.as_object();
         let members = members.ok_or_else(|| RequestError::field(path, "must be an object"))?;
         Ok(Self::new(path, members))
     }
 
-    /// Refuses every field that is not among these.
+    /// Rejects all other fields.
     pub(super) fn only(&self, known: &[&str]) -> Result<(), RequestError> {
         match self.members.keys().find(|name| !known.contains(&name.as_str())) {
             Some(unknown) => {
@@ -46,12 +46,12 @@ impl<'p, 'a> Fields<'p, 'a> {
         RequestError::field(&self.path.member(name), why)
     }
 
-    /// A field that may be left out, or be null instead.
+    /// An optional field; null counts as absent.
     pub(super) fn optional(&self, name: &str) -> Option<&'a Value> {
         self.members.get(name).filter(|value| !value.is_null())
     }
 
-    /// A field that must be there. Null is a value like any other.
+    /// A required field. Null is a value.
     pub(super) fn required(&self, name: &str) -> Result<&'a Value, RequestError> {
         self.members
             .get(name)
@@ -66,7 +66,7 @@ impl<'p, 'a> Fields<'p, 'a> {
         list(self.required(name)?, &self.path.member(name))
     }
 
-    /// A natural number, up to the greatest counter.
+    /// An integer from 0 to [`COUNTER_MAX`].
     pub(super) fn counter(&self, name: &str) -> Result<u64, RequestError> {
         counter(self.required(name)?, &self.path.member(name))
     }
@@ -127,14 +127,14 @@ pub(super) fn time(value: &Value, path: &JsonPath<'_>) -> Result<Millis, Request
     })
 }
 
-/// Reads tokens and keeps the first fault of one: it counts only when nothing else is wrong.
+/// Parses tokens and keeps their first error, which is reported only if nothing else is wrong.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     fault: Option<RequestError>,
 }
 
 impl Tokens {
-    /// The tokens of a list, without those that are none.
+    /// Parses a list of tokens and skips invalid ones.
     pub(super) fn read(
         &mut self,
         value: &Value,
@@ -154,7 +154,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// The token whose parts are fields of this form.
+    /// Parses the token whose parts are these fields.
     pub(super) fn token(&mut self, form: &Fields<'_, '_>) -> Result<Option<Token>, RequestError> {
         let namespace = match form.optional("namespace") {
             Some(namespace) => Some(text(namespace, &form.path.member("namespace"))?),
@@ -192,7 +192,7 @@ impl Tokens {
         }
     }
 
-    /// Whether all of them were tokens.
+    /// Returns the first token error, if any.
     pub(super) fn check(self) -> Result<(), RequestError> {
         self.fault.map_or(Ok(()), Err)
     }

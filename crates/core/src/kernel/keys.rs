@@ -1,4 +1,4 @@
-//! The operations that name things.
+//! The operations that compute hashes and keys.
 
 use std::collections::BTreeSet;
 
@@ -108,7 +108,7 @@ pub(super) fn operation_id(form: &Fields<'_, '_>) -> Result<Value, RequestError>
     let (arguments, scope) = (form.required("arguments")?, form.required("scope")?);
     let targets: BTreeSet<&str> = form.texts("targets")?.into_iter().collect();
     let occurrence = form.counter("occurrence")?;
-    // What was read from JSON has a canonical form; the error is there for other types.
+    // Parsed JSON always has a canonical form; the error exists for other types.
     let canonical = |value: &Value| {
         digest(value).map_err(|error| RequestError::new(ErrorCode::BadRequest, error.to_string()))
     };

@@ -1,4 +1,4 @@
-//! The operation `match`: which subscriptions a notice concerns.
+//! The operation `match`: which subscriptions match a notice.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub(super) fn matching(form: &Fields<'_, '_>) -> Result<Value, RequestError> {
     Ok(json!({"matched": matched, "entity_loads": entity_loads}))
 }
 
-/// What a subscription lets pass; none only when one of its tokens was noted to be none.
+/// The filter of a subscription; `None` only if one of its tokens is invalid.
 fn filter(subscription: &Fields<'_, '_>, tokens: &mut Tokens) -> Result<Option<Filter>, RequestError> {
     subscription.only(&["id", "agent_id", "tokens_any", "tokens_all", "entity"])?;
     subscription.text("id")?;

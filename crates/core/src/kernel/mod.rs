@@ -1,13 +1,14 @@
 //! The decisions of this crate as a service: one line of JSON in, one line of JSON out.
 //!
-//! Another implementation, in any language, can be compared with ours line by line, and a bug report can be a line.
-//! `docs/kernel-protocol.md` is the contract. The form of a whole request is checked before anything is computed.
+//! Other implementations, in any language, can be compared with this one line by line, and a bug report can
+//! be a single line. `docs/kernel-protocol.md` is the contract. A request is validated completely before
+//! anything is computed.
 //!
-//! | module | does |
+//! | module | purpose |
 //! |---|---|
-//! | `fault` | refusals, and the path to what is wrong |
-//! | `form` | reads the fields of a request |
-//! | `naming` | hashes and keys |
+//! | `error` | errors, and the path to the invalid part |
+//! | `fields` | parses the fields of a request |
+//! | `keys` | hashes and keys |
 //! | `matching` | subscriptions |
 //! | `converging` | replicas of a record |
 //! | `scheduling` | firings of schedules |
@@ -27,10 +28,10 @@ use self::error::{ErrorCode, JsonPath, RequestError, shortened};
 use self::fields::Fields;
 use crate::json::strict;
 
-/// Longest line that is read, without its end.
+/// Maximum length of a line in bytes, without its line break.
 pub const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// One operation: the request in, the result out.
+/// One operation: computes the result of a request.
 type Operation = fn(&Fields<'_, '_>) -> Result<Value, RequestError>;
 
 const OPERATIONS: [(&str, Operation); 11] = [
@@ -47,7 +48,7 @@ const OPERATIONS: [(&str, Operation); 11] = [
     ("schedule_due", scheduling::schedule_due),
 ];
 
-/// The answer to one line, without a line's end. There is one for every line.
+/// Answers one line, without a line break. Every line gets an answer.
 #[must_use]
 pub fn answer(line: &[u8]) -> String {
     if line.len() > LINE_BYTES_MAX {
@@ -73,7 +74,7 @@ pub fn answer(line: &[u8]) -> String {
     }
 }
 
-/// The answer to a line that is too long to be kept.
+/// The answer to a line that exceeds the limit.
 #[must_use]
 pub fn too_large() -> String {
     let message = format!("a line has at most {LINE_BYTES_MAX} bytes");

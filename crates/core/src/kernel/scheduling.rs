@@ -7,10 +7,10 @@ use super::fields::{Fields, counter, time};
 use crate::recurrence::{CatchUp, Recurrence, RecurrenceError};
 use crate::time::Millis;
 
-/// Most firings that are listed.
+/// Maximum number of listed firings.
 const COUNT_MAX: usize = 1_000;
 
-/// How late a firing may be and still run, if nobody says otherwise.
+/// Default for how late a firing may be and still run.
 const GRACE_SECONDS: u64 = 60;
 
 pub(super) fn schedule_next(form: &Fields<'_, '_>) -> Result<Value, RequestError> {
@@ -72,7 +72,7 @@ fn spelled(times: &[Millis]) -> Vec<String> {
     times.iter().map(|time| time.rfc3339()).collect()
 }
 
-/// What is wrong, without repeating all of a long word.
+/// Converts the error without repeating a long text.
 fn refused(error: RecurrenceError) -> RequestError {
     let error = match error {
         RecurrenceError::Form { field, problem } => {

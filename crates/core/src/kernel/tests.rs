@@ -1,4 +1,4 @@
-//! Golden vectors, hostile lines, and what holds for every line.
+//! Golden vectors, hostile lines, and property tests of the protocol.
 
 mod converge;
 mod golden;
@@ -14,7 +14,7 @@ fn ask(line: &str) -> Value {
     serde_json::from_str(&answer(line.as_bytes())).expect("an answer is JSON")
 }
 
-/// The result of a request that is fine.
+/// The result of a valid request.
 fn result_of(mut request: Value) -> Value {
     request["id"] = json!("r-1");
     let answer = ask(&request.to_string());
@@ -26,7 +26,7 @@ fn result_of(mut request: Value) -> Value {
     answer["result"].clone()
 }
 
-/// The code of a request that is not, and the sentence.
+/// The code and message of an invalid request.
 fn refusal_of(line: &str) -> (String, String) {
     let answer = ask(line);
     assert_eq!(answer["ok"], json!(false), "{line}: {answer}");
@@ -35,7 +35,7 @@ fn refusal_of(line: &str) -> (String, String) {
 }
 
 proptest! {
-    /// Whatever arrives is answered with one line that is an object with the three promised members.
+    /// Any input is answered with one line that is an object with the three required members.
     #[test]
     fn every_line_has_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let answer = answer(&bytes);

@@ -15,14 +15,14 @@ fn message(text: &str, at: i64) -> Message {
 }
 
 #[test]
-fn the_same_words_at_another_time_are_the_same_message() {
+fn the_same_text_at_another_time_is_the_same_message() {
     assert!(message("a", 1).is_same_as(&message("a", 2)));
     assert!(!message("a", 1).is_same_as(&message("b", 1)));
     assert_eq!(message("a", 1).run_key, message("b", 2).run_key);
 }
 
 #[test]
-fn only_a_persons_interjection_without_wishes_joins_a_run_of_its_own_thread() {
+fn only_an_interjection_without_options_joins_a_run() {
     let said = message("a", 1).through_api(RunOptions::default());
     let thread = said.thread_id.clone();
     assert!(!said.may_join(&thread), "it did not ask for it");
@@ -48,7 +48,7 @@ fn only_a_persons_interjection_without_wishes_joins_a_run_of_its_own_thread() {
     );
 }
 
-/// What comes by itself, by each way there is.
+/// One origin of each kind that the program creates.
 fn origins() -> [MessageOrigin; 4] {
     let rule = || RuleId::parse("rule").expect("id");
     [
@@ -76,7 +76,7 @@ fn origins() -> [MessageOrigin; 4] {
     ]
 }
 
-/// Kind, authority, surface and context as they are written.
+/// Kind, authority, surface and context in their stored form.
 fn written(message: &Message) -> String {
     let json = serde_json::to_value(message).expect("json");
     let word = |field: &str| json[field].as_str().expect("a word").to_owned();
@@ -84,7 +84,7 @@ fn written(message: &Message) -> String {
 }
 
 #[test]
-fn whose_word_it_is_follows_from_where_it_comes_from() {
+fn the_authority_follows_from_the_origin() {
     let agent = AgentId::parse("main").expect("id");
     let (run, body) = (RunKey(Digest::of(b"run")), BlobHash(Digest::of(b"x")));
     let came = origins().map(|origin| {
@@ -120,7 +120,7 @@ fn whose_word_it_is_follows_from_where_it_comes_from() {
 }
 
 #[test]
-fn a_message_is_read_as_it_was_written_with_all_that_it_can_hold_and_with_the_least() {
+fn a_message_round_trips_with_all_fields_and_with_few() {
     let least = message("a", 1);
     let json = serde_json::to_value(&least).expect("json");
     for optional in ["parent", "correlation", "causation"] {
@@ -157,7 +157,7 @@ fn a_message_is_read_as_it_was_written_with_all_that_it_can_hold_and_with_the_le
 }
 
 #[test]
-fn the_same_words_through_another_door_are_the_same_message() {
+fn the_same_text_through_another_surface_is_the_same_message() {
     let wishes = RunOptions {
         max_rounds: Some(3),
         ..RunOptions::default()

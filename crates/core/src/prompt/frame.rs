@@ -1,4 +1,4 @@
-//! Assembly: from what is known of an agent and its turn to the bytes of a request.
+//! Assembly of a request from the agent, its guidance and its turn.
 
 use super::contract::{CONTRACT, turn_mode};
 use super::guidance::{Guidance, GuidanceFile, bounded, plain};
@@ -9,33 +9,31 @@ use crate::id::AgentId;
 use crate::key::{Digest, derived_hash};
 use crate::message::MessageKind;
 
-/// Largest block that says who the agent is and where it works, in bytes: the longest path and some words.
+/// Maximum size in bytes of the block with the agent's id and workspace: the longest path and a sentence.
 pub const IDENTITY_BYTES_MAX: usize = 5_000;
 
-/// What a request is assembled from.
+/// Everything that a request is assembled from.
 #[derive(Debug, Clone)]
 pub struct PromptInputs<'a> {
-    /// Whose turn it is.
     pub agent: &'a AgentId,
-    /// Where its commands run.
+    /// The folder in which its commands run.
     pub workspace: &'a str,
-    /// What guides it.
     pub guidance: &'a Guidance,
-    /// What caused the turn.
+    /// The cause of the turn.
     pub kind: MessageKind,
-    /// The model as it was asked for.
+    /// The requested model.
     pub model_ref: &'a str,
-    /// How many requests of this run have a recorded result.
+    /// The number of this run's requests with a recorded result.
     pub request: u32,
-    /// What this run was asked, kept in sight however long the run gets.
+    /// The entry that started this run; it is included however long the run gets.
     pub opening: &'a TranscriptEntry,
     /// The newest entries of the thread, oldest first.
     pub entries: &'a [TranscriptEntry],
-    /// The tools on offer.
+    /// The tool definitions.
     pub tools: Vec<ToolSpec>,
 }
 
-/// Assembles a request: the same ingredients always give the same bytes.
+/// Assembles a request; equal inputs give equal bytes.
 #[must_use]
 pub fn assemble(from: PromptInputs<'_>) -> ModelRequest {
     let system = system(&from);
@@ -51,7 +49,8 @@ pub fn assemble(from: PromptInputs<'_>) -> ModelRequest {
     }
 }
 
-/// The system blocks in their order. A provider may cache up to the last block of each kind that outlives a turn.
+/// The system blocks in order. A provider may cache up to the last block of each stability that outlives a
+/// turn.
 fn system(from: &PromptInputs<'_>) -> Vec<PromptBlock> {
     let identity = format!(
         "You are the agent `{}`. Your workspace is `{}`; commands run there.",
@@ -88,14 +87,14 @@ fn system(from: &PromptInputs<'_>) -> Vec<PromptBlock> {
     blocks
 }
 
-/// A file of guidance under its head; none when it says nothing.
+/// A guidance file under its heading; `None` if it is empty.
 fn guiding(head: &str, file: Option<&GuidanceFile>) -> Option<String> {
     let file = file?;
     let text = plain(&file.text);
     (!text.is_empty()).then(|| format!("{head}, from `{}`:\n\n{text}", file.kind.file_name()))
 }
 
-/// The key is of what outlives the turn; the fingerprint is of everything.
+/// The key covers what outlives the turn; the fingerprint covers everything.
 fn cache(
     agent: &AgentId,
     system: &[PromptBlock],
@@ -117,7 +116,7 @@ fn cache(
 }
 
 fn digest(part: &impl serde::Serialize) -> String {
-    // Blocks, entries and specs are plain data and always have a JSON form.
+    // Blocks, entries and tool definitions always serialize to JSON.
     Digest::of(&serde_json::to_vec(part).unwrap_or_default()).to_string()
 }
 

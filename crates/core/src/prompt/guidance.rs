@@ -1,20 +1,20 @@
-//! Guidance: what people wrote down for an agent, or for whoever works in a workspace.
+//! Guidance: instructions from people for one agent or for all agents in a workspace.
 
-/// Largest guidance block in bytes, head and mark included. Whoever writes more than this is read up to here.
+/// Maximum size of a guidance block in bytes, including heading and truncation mark. A longer file is
+/// truncated.
 pub const GUIDANCE_BYTES_MAX: usize = 32 * 1024;
 
 string_enum! {
-    /// Which file guidance was read from.
+    /// The file that guidance was read from.
     pub enum GuidanceKind {
         /// `AGENTS.md`.
         AgentsMd = "agents_md",
-        /// `CLAUDE.md`, which a workspace may have instead.
+        /// `CLAUDE.md`, an alternative in workspaces.
         ClaudeMd = "claude_md",
     }
 }
 
 impl GuidanceKind {
-    /// The name of the file.
     #[must_use]
     pub const fn file_name(self) -> &'static str {
         match self {
@@ -27,26 +27,24 @@ impl GuidanceKind {
 /// One file of guidance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuidanceFile {
-    /// Where it is.
     pub path: String,
-    /// Which file it is.
     pub kind: GuidanceKind,
-    /// What it says, as it was read.
+    /// The content as it was read.
     pub text: String,
 }
 
-/// Everything that guides a run.
+/// All guidance of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guidance {
-    /// The agent's own.
+    /// Guidance of the agent.
     pub agent: Option<GuidanceFile>,
-    /// The workspace's.
+    /// Guidance of the workspace.
     pub workspace: Option<GuidanceFile>,
-    /// What was found and not read, and why.
+    /// Files that were found and not read, with the reason.
     pub notes: Vec<String>,
 }
 
-/// Text that holds nothing but words: no control characters but tabs and line ends, which are all of one kind.
+/// Normalizes line breaks and makes control characters other than tabs visible.
 #[must_use]
 pub(super) fn plain(text: &str) -> String {
     let text = text
@@ -61,7 +59,7 @@ pub(super) fn plain(text: &str) -> String {
     text.trim().chars().map(safe).collect()
 }
 
-/// At most so many bytes of a text. One that is cut ends with a mark that says so.
+/// Truncates a text to a number of bytes and marks the cut.
 #[must_use]
 pub(super) fn bounded(text: String, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
@@ -79,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_word_is_made_visible_and_line_ends_are_of_one_kind() {
+    fn control_characters_become_visible_and_line_breaks_uniform() {
         assert_eq!(
             plain("\u{feff}\r\none\r\ntwo\u{1b}[31m\0\tthree\n\n"),
             "one\ntwo\u{fffd}[31m\u{fffd}\tthree"
@@ -87,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_cut_between_letters_and_says_so() {
+    fn a_long_text_is_truncated_between_characters_and_marked() {
         let text = "ü".repeat(100);
         assert_eq!(bounded(text.clone(), 200), text);
         let cut = bounded(text, 101);

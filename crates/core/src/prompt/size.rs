@@ -1,31 +1,31 @@
-//! How large a request is, guessed before anybody counts it. The guess is rather too high: budgets set aside what it
-//! says, and what was set aside too much is given back.
+//! Estimates of a request's size in tokens. They are deliberately high: the budget reserves the estimate
+//! and later releases what was not needed.
 
 use crate::conversation::{Attachment, Block, TranscriptEntry};
 use crate::json::bytes_of;
 
 use super::ModelRequest;
 
-/// Bytes of text that are taken for one token. English has about four, code three, other scripts two.
+/// Bytes of text per token. English has about four, code three, other scripts two.
 pub const BYTES_PER_TOKEN: u64 = 2;
 
-/// Tokens of a picture: above what the providers charge for the largest that they take.
+/// Tokens of an image: more than providers charge for the largest they accept.
 pub const IMAGE_TOKENS: u64 = 4_000;
 
-/// Bytes of any other document that are taken for one token. Most of a document's bytes are no words.
+/// Bytes of any other document per token. Most of its bytes are not text.
 pub const DOCUMENT_BYTES_PER_TOKEN: u64 = 8;
 
-/// Bytes of a PDF that are taken for one token. Its words are packed, and each page is read as a picture as well.
+/// Bytes of a PDF per token. Its text is compressed, and each page also counts as an image.
 const PDF_BYTES_PER_TOKEN: u64 = 2;
 
-/// Tokens of the smallest document: one page, as words and as a picture.
+/// Tokens of the smallest document: one page, as text and as an image.
 const DOCUMENT_TOKENS_MIN: u64 = 6_000;
 
-/// Tokens that an entry, a system block or a tool costs beside its text.
+/// Tokens that an entry, a system block or a tool costs in addition to its text.
 pub const ENTRY_TOKENS: u64 = 16;
 
 impl ModelRequest {
-    /// Tokens of the whole request, estimated and rather too many.
+    /// A high estimate of the whole request in tokens.
     #[must_use]
     pub fn estimated_tokens(&self) -> u64 {
         let system = self
@@ -41,7 +41,7 @@ impl ModelRequest {
     }
 }
 
-/// Tokens of so many bytes of text, estimated.
+/// A high estimate of a text's tokens.
 #[must_use]
 pub fn tokens_of(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX).div_ceil(BYTES_PER_TOKEN)
@@ -67,7 +67,7 @@ fn block_tokens(block: &Block) -> u64 {
 }
 
 fn attachment_tokens(attachment: &Attachment) -> u64 {
-    // Four letters of base64 are three bytes.
+    // Four base64 characters are three bytes.
     let bytes = attachment.data.len().div_ceil(4).saturating_mul(3);
     let named = tokens_of(attachment.name.len());
     let bare = attachment.media_type.split(';').next().unwrap_or_default();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn words_pictures_and_documents_have_each_their_weight() {
+    fn text_images_and_documents_have_different_weights() {
         let text = |bytes: usize| Block::Text {
             text: "x".repeat(bytes),
         };

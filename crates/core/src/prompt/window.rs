@@ -1,16 +1,17 @@
-//! Which entries of a thread a request shows.
+//! Selection of the transcript entries in a request.
 
 use crate::conversation::{Block, Role, TranscriptEntry, calls_of};
 use crate::json::bytes_of;
 
-/// Most transcript entries of a request: the hot window.
+/// Maximum number of transcript entries in a request.
 pub const WINDOW_ENTRIES_MAX: usize = 200;
 
-/// Most bytes of transcript text in a request: about 130,000 tokens, what the usual context windows hold.
+/// Maximum size of transcript text in a request, in bytes: about 130,000 tokens, which common context
+/// windows hold.
 pub const WINDOW_BYTES_MAX: usize = 512 * 1024;
 
-/// The newest entries that fit the window, and before them what the run was asked. A person speaks first, which
-/// some providers insist on: what is left of an earlier run's end is not worth a refused request.
+/// The newest entries that fit, preceded by the entry that started the run. Some providers require that a
+/// person's entry comes first, so remaining entries of an earlier run before it are dropped.
 pub(super) fn window(opening: &TranscriptEntry, entries: &[TranscriptEntry]) -> Vec<TranscriptEntry> {
     let kept = entries.iter().skip(window_start(entries));
     if kept.clone().any(|entry| entry == opening) {
@@ -19,19 +20,19 @@ pub(super) fn window(opening: &TranscriptEntry, entries: &[TranscriptEntry]) -> 
     mended(std::iter::once(opening).chain(kept))
 }
 
-/// What is said of a call whose run was given up before it had a result.
+/// The result of a call whose run was abandoned before it had one.
 const NO_RESULT: &str =
     r#"{"ok":false,"kind":"no_result","message":"the run was given up before this had a result"}"#;
 
-/// The same entries with a result for every call. A run that was given up leaves calls without one, and providers
-/// refuse a conversation with such a call for ever after.
+/// Adds a result for every call without one. An abandoned run leaves such calls, and providers reject every
+/// later conversation that contains one.
 fn mended<'a>(entries: impl Iterator<Item = &'a TranscriptEntry>) -> Vec<TranscriptEntry> {
     let mut mended: Vec<TranscriptEntry> = Vec::new();
     let mut open: Vec<String> = Vec::new();
     for entry in entries {
         if entry.role == Role::Tool {
             let answers = |call_id: &String| entry.blocks.iter().any(|block| is_result_of(block, call_id));
-            // A run that went on after others had spoken leaves its results where their calls are long closed.
+            // A run that resumed after other messages leaves results whose calls were already completed.
             if entry.blocks.iter().any(is_result) && !open.iter().any(answers) {
                 continue;
             }
@@ -72,10 +73,10 @@ fn no_result(call_id: String) -> TranscriptEntry {
     }
 }
 
-/// Where the window begins.
+/// The index of the window's first entry.
 ///
-/// The cut falls before something a person or the model said, never before a tool's result: a result without
-/// its call is refused by every provider. The newest exchange is kept even when it alone is too large.
+/// The window starts at an entry of a person or the model and never at a tool result, because every
+/// provider rejects a result without its call. The newest exchange is kept even if it alone is too large.
 #[must_use]
 pub fn window_start(entries: &[TranscriptEntry]) -> usize {
     let mut bytes = 0;
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_whose_run_was_given_up_gets_a_result_and_the_others_keep_theirs() {
+    fn a_call_of_an_abandoned_run_gets_a_result() {
         let (first, second) = (entry(Role::User, "one"), entry(Role::User, "two"));
         let result = |id: &str| TranscriptEntry {
             role: Role::Tool,
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_thread_is_cut_before_something_that_was_said() {
+    fn a_long_thread_is_cut_before_a_message() {
         let entries: Vec<TranscriptEntry> = (0..200).flat_map(|n| turn_of(&n.to_string())).collect();
         let kept = window(&entry(Role::User, "199"), &entries);
         assert_ne!(kept.first().map(|entry| entry.role), Some(Role::Tool));
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_opens_in_an_earlier_run_begins_where_a_person_speaks() {
+    fn a_window_within_an_earlier_run_starts_at_a_persons_message() {
         let earlier = (0..150).flat_map(|n| turn_of(&n.to_string()).split_off(1));
         let entries: Vec<TranscriptEntry> = earlier.chain(turn_of("the question")).collect();
         let kept = window(&entry(Role::User, "the question"), &entries);
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_run_keeps_its_question_and_its_newest_rounds() {
+    fn a_long_run_keeps_its_first_entry_and_its_newest_rounds() {
         let opening = entry(Role::User, "the question");
         let rounds = (0..500).flat_map(|n| turn_of(&n.to_string()).split_off(1));
         let entries: Vec<TranscriptEntry> = [opening.clone()].into_iter().chain(rounds).collect();
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_exchange_is_kept_however_large() {
+    fn the_newest_exchange_is_kept_at_any_size() {
         let mut entries = turn_of("old");
         let large = turn_of(&"x".repeat(WINDOW_BYTES_MAX));
         entries.extend(large.clone());

@@ -1,5 +1,5 @@
-//! A run on its way to another machine: one file of JSON lines that holds all that proves it, and the check that needs
-//! nothing else. `docs/proof.md` describes the format.
+//! Exported runs: one file of JSON lines with everything needed to verify a run on another machine.
+//! `docs/proof.md` describes the format.
 
 mod check;
 
@@ -16,94 +16,90 @@ use crate::id::AgentId;
 use crate::key::{Digest, RunKey};
 use crate::time::Millis;
 
-/// What the first line calls the format.
+/// The format name in the first line.
 pub const FORMAT: &str = "wakeful.bundle";
 
-/// The version of the format. It grows when an old reader would misunderstand a new bundle.
+/// The version of the format. It increases when an older reader would misinterpret a new bundle.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// Most events of a bundle, those of other runs between them included: a run of many days.
+/// Maximum number of events in a bundle, including those of other runs in between: a run of many days.
 pub const EVENTS_MAX: u64 = 1_000_000;
 
-/// Longest line: the largest content there is, spelled in hex.
+/// Maximum length of a line in bytes: the largest blob in hex.
 pub const LINE_BYTES_MAX: usize = 72 * 1024 * 1024;
 
-/// One line of a bundle. They come in this order.
+/// One line of a bundle. Lines appear in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BundleLine {
-    /// The first line: which run it is, and where its log begins.
+    /// The first line: the run, and where its log starts.
     Opening(Box<BundleHeader>),
-    /// An event, from the first of the run to the last that the head covers.
+    /// An event, from the first of the run to the last that a head covers.
     Event(EventLine),
-    /// The head that was signed.
+    /// A signed head.
     Head(SignedHead),
     /// A transition of the run.
     Journal(RunLogLine),
-    /// A content that the run names.
+    /// A blob that the run references.
     Blob(BlobLine),
-    /// The last line: how many there should be.
+    /// The last line: the number of lines of each kind.
     Closing(BundleFooter),
 }
 
-/// Which run a bundle is of.
+/// The run of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BundleHeader {
     /// Always [`FORMAT`].
     pub format: String,
-    /// [`FORMAT_VERSION`] of whoever wrote it.
+    /// The [`FORMAT_VERSION`] of the program that wrote it.
     pub version: u32,
-    /// Whose run it is.
     pub agent_id: AgentId,
-    /// Its name.
     pub run_key: RunKey,
-    /// What it is run again from; none where only the log came along.
+    /// The data for a replay; `None` if the bundle contains only the log.
     pub again: Option<ReplayInfo>,
-    /// The place in the log before its first event.
+    /// The position in the log before its first event.
     pub after: ChainPosition,
-    /// The lives of the host that wrote these events, oldest first. The first is told from the first of the events on.
+    /// The incarnations of the host that wrote these events, oldest first. The first starts at the first
+    /// event.
     pub lives: Vec<IncarnationStart>,
-    /// When it was exported. Nobody has signed this.
+    /// When it was exported. Not covered by a signature.
     #[serde(with = "rfc3339")]
     pub exported_at: Millis,
 }
 
-/// What a run is run again from, beside its journal.
+/// The data that a replay needs in addition to the run log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayInfo {
     /// The kind of machine.
     pub machine: String,
-    /// The version of the program that wrote it last. It says who can run it again, and nobody has signed it.
+    /// The version of the program that wrote the run last. It determines which programs can replay the run,
+    /// and is not covered by a signature.
     pub machine_version: u32,
-    /// How many transitions it made.
+    /// The number of transitions.
     pub transitions: i64,
-    /// Its last state, as JSON.
+    /// The last state as JSON.
     pub state: String,
 }
 
-/// An event of a bundle. Those of other runs are there without what they say: the chain needs their headers alone.
+/// An event of a bundle. Events of other runs have no payload, because the chain needs only their headers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventLine {
-    /// Its number.
     pub seq: u64,
-    /// Whether it is of this run.
+    /// Whether it belongs to this run.
     pub own: bool,
-    /// What happened.
     pub kind: String,
-    /// When.
     #[serde(with = "rfc3339")]
     pub at: Millis,
-    /// Its hash.
     pub hash: Digest,
-    /// What the chain holds of the payload.
+    /// The salted hash of the payload, as in the chain.
     pub payload_hash: Digest,
-    /// Under which rules; empty for none.
+    /// The policy version; empty if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub policy_version: String,
-    /// The payload, as canonical JSON, and its salt.
+    /// The payload as canonical JSON, and its salt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<(String, Digest)>,
 }
@@ -112,66 +108,61 @@ pub struct EventLine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunLogLine {
-    /// Which transition, from 1.
+    /// The number of the transition, from 1.
     pub ordinal: i64,
-    /// The input and what was read for it, as canonical JSON.
+    /// The input and its read set as canonical JSON.
     pub body: String,
-    /// Hash of what was read.
+    /// Hash of the read set.
     pub reads_hash: Digest,
-    /// Hash of the state it led to.
+    /// Hash of the resulting state.
     pub state_hash: Digest,
-    /// Hash of the effects it led to.
+    /// Hash of the resulting effects.
     pub effects_hash: Digest,
-    /// When.
     #[serde(with = "rfc3339")]
     pub at: Millis,
 }
 
-/// A content of a bundle.
+/// A blob of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlobLine {
-    /// Its name.
     pub hash: BlobHash,
-    /// What it is.
     #[serde(flatten)]
     pub body: BlobBody,
 }
 
-/// What a content is.
+/// The content of a blob.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlobBody {
-    /// Text.
+    /// UTF-8 text.
     Text(String),
-    /// Bytes that are no text, in hex.
+    /// Other bytes, in hex.
     Hex(String),
-    /// It did not come along, and why.
+    /// The content is not included, for this reason.
     Withheld(WithheldReason),
 }
 
-/// Why a content did not come along. Nobody has signed this.
+/// Why a blob is not included. Not covered by a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WithheldReason {
-    /// A secret is in it.
+    /// It contains a secret.
     Secret,
-    /// It is no longer there.
+    /// It is not stored any more.
     Gone,
 }
 
-/// How many lines a bundle has.
+/// The number of lines of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BundleFooter {
-    /// Events.
     pub events: u64,
-    /// Transitions.
+    /// Transitions of the run log.
     pub journal: u64,
-    /// Contents.
     pub blobs: u64,
 }
 
-/// The whole outputs that a line of a transcript names: what a tool gave out beyond what the model read of it.
+/// The full tool outputs that a transcript entry references, of which the model read only a part.
 #[must_use]
 pub fn artifacts_in(line: &[u8]) -> BTreeSet<BlobHash> {
     #[derive(Deserialize)]

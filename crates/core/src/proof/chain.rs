@@ -1,5 +1,5 @@
-//! The log of one agent, walked from its beginning: each event follows from the one before, nothing is missing, and
-//! what heads say of it is so.
+//! Verification of an agent's log from its start: each event follows from its predecessor, nothing is
+//! missing, and all heads agree with it.
 
 use std::collections::BTreeMap;
 
@@ -14,167 +14,148 @@ use crate::report::{EventHeader, EventKind, event_hash, payload_hash};
 use crate::retention::DataClass;
 use crate::time::Millis;
 
-/// Most devices that are told apart in one log. A person has a few.
+/// Maximum number of devices that are distinguished in one log.
 pub const SIGNERS_MAX: usize = 1_000;
 
-/// From which event on a log was written by one life of its host.
+/// The first event of an incarnation in a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IncarnationStart {
-    /// The first event of it.
     pub first_seq: u64,
-    /// The host and its life.
     pub incarnation: Incarnation,
 }
 
-/// One event as it is kept.
+/// One stored event.
 #[derive(Debug, Clone, Copy)]
 pub struct ChainedEvent<'a> {
-    /// Its number.
     pub seq: u64,
-    /// The run it is kept under.
+    /// The run it is stored under.
     pub run_key: Option<RunKey>,
-    /// What happened.
     pub kind: &'a str,
-    /// When.
     pub at: Millis,
-    /// Its hash.
     pub hash: Digest,
-    /// What the chain holds of the payload.
+    /// The salted hash of the payload, as in the chain.
     pub payload_hash: Digest,
-    /// Under which rules; empty for none.
+    /// The policy version; empty if there is none.
     pub policy_version: &'a str,
     /// The payload and its salt, unless erased.
     pub payload: Option<(&'a [u8], &'a [u8; 32])>,
 }
 
-/// The first thing that is wrong with a log.
+/// The first error in a log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
-    /// Events were taken out.
+    /// Events were removed.
     #[error("event {expected} is missing: the next one is {found}")]
     Missing {
-        /// Which one should have come.
+        /// The expected sequence number.
         expected: u64,
-        /// Which one came.
+        /// The actual sequence number.
         found: u64,
     },
-    /// Events stand in another order, or one stands there twice.
-    #[error("event {found} stands where event {expected} should")]
+    /// Events are out of order, or one is repeated.
+    #[error("event {found} is in the place of event {expected}")]
     Misplaced {
-        /// Which one should have come.
+        /// The expected sequence number.
         expected: u64,
-        /// Which one came.
+        /// The actual sequence number.
         found: u64,
     },
-    /// Something of an event or before it was changed.
-    #[error(
-        "event {seq} does not follow from the one before: its hash is {stored}, and should be {computed}"
-    )]
+    /// An event or one of its predecessors was changed.
+    #[error("event {seq} does not follow from the one before: its hash is {stored}, expected {computed}")]
     Hash {
-        /// Which event.
         seq: u64,
-        /// The hash that is kept.
         stored: Digest,
-        /// The hash of what is kept.
+        /// The hash computed from the stored event.
         computed: Digest,
     },
-    /// A payload is another than the one that the chain holds.
-    #[error(
-        "the payload of event {seq} is not the one that was written: it hashes to {computed}, the chain holds {stored}"
-    )]
+    /// A payload does not match its hash in the chain.
+    #[error("the payload of event {seq} was changed: it hashes to {computed}, the chain has {stored}")]
     Payload {
-        /// Which event.
         seq: u64,
-        /// What the chain holds.
+        /// The hash in the chain.
         stored: Digest,
-        /// The hash of what is kept.
+        /// The hash of the stored payload.
         computed: Digest,
     },
     /// An event was moved to another run.
-    #[error("event {seq} is of another run than the one it is kept under")]
-    Run {
-        /// Which event.
-        seq: u64,
-    },
-    /// Nothing says who wrote an event.
-    #[error("nothing tells which life of the host wrote event {seq}")]
-    Incarnation {
-        /// Which event.
-        seq: u64,
-    },
-    /// The log is shorter than its head says.
-    #[error("the log ends with event {last}, and its head says {head}")]
+    #[error("event {seq} belongs to another run than the one it is stored under")]
+    Run { seq: u64 },
+    /// The incarnation that wrote an event is unknown.
+    #[error("the incarnation of the host that wrote event {seq} is unknown")]
+    Incarnation { seq: u64 },
+    /// The log is shorter than its head.
+    #[error("the log ends with event {last}, but its head is event {head}")]
     Short {
-        /// The last event there is.
+        /// The last event of the log.
         last: u64,
-        /// The last event there should be.
+        /// The last event according to the head.
         head: u64,
     },
-    /// The log goes on after its head.
-    #[error("the log goes on after event {head}, where its head ends")]
+    /// The log continues after its head.
+    #[error("the log continues after event {head}, where its head ends")]
     Long {
-        /// Where the head ends.
+        /// The last event according to the head.
         head: u64,
     },
-    /// The head is of another log.
-    #[error("the last event {seq} has hash {last}, and the head of the log says {head}")]
+    /// The head belongs to another log.
+    #[error("the last event {seq} has hash {last}, but the head of the log has {head}")]
     Head {
         /// The last event.
         seq: u64,
-        /// Its hash.
+        /// The hash of the last event.
         last: Digest,
-        /// What the head says.
+        /// The hash in the head.
         head: Digest,
     },
-    /// A head that its key has not signed.
+    /// The signature of a head is invalid.
     #[error("the head at event {seq} is not signed by key {key}, which it names")]
     Signature {
-        /// Which event it covers.
+        /// The event that the head covers.
         seq: u64,
-        /// Whose signature it should be.
+        /// The key that the head names.
         key: Fingerprint,
     },
-    /// A signed head of another past.
-    #[error("the head that key {key} signed at event {seq} is {signed}, and the event has {found}")]
+    /// A signed head differs from the event that it covers.
+    #[error("key {key} signed hash {signed} for event {seq}, but the event has {found}")]
     Signed {
-        /// Which event it covers.
+        /// The event that the head covers.
         seq: u64,
-        /// Who signed it.
+        /// The signing key.
         key: Fingerprint,
-        /// The hash that was signed.
+        /// The signed hash.
         signed: Digest,
-        /// The hash that is kept.
+        /// The hash of the event.
         found: Digest,
     },
-    /// The log was cut off before a head that was signed.
-    #[error("key {key} signed a head at event {seq}, and the log ends with event {last}")]
+    /// The log ends before a signed head.
+    #[error("key {key} signed a head at event {seq}, but the log ends with event {last}")]
     Truncated {
-        /// Which event the head covers.
+        /// The event that the head covers.
         seq: u64,
-        /// Who signed it.
+        /// The signing key.
         key: Fingerprint,
-        /// The last event there is.
+        /// The last event of the log.
         last: u64,
     },
-    /// Nobody with the key that was asked for has signed it.
+    /// The expected key signed no head.
     #[error("no head of the log is signed by key {key}")]
     UnknownSigner {
-        /// Whose signature was asked for.
+        /// The expected key.
         key: Fingerprint,
     },
-    /// Payloads went without anybody saying so.
-    #[error("{gone} payloads are gone, and the log tells of {recorded} that were erased")]
+    /// Payloads are missing without a record of their erasure.
+    #[error("{gone} payloads are missing, but the log records only {recorded} as erased")]
     Unrecorded {
-        /// How many are gone.
+        /// The number of missing payloads.
         gone: u64,
-        /// How many the log tells of.
+        /// The number of recorded erasures.
         recorded: u64,
     },
 }
 
 impl VerifyError {
-    /// A stable word for programs.
+    /// A stable code for programs.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -195,7 +176,7 @@ impl VerifyError {
         }
     }
 
-    /// The event at which it shows.
+    /// The event at which the error was found.
     #[must_use]
     pub const fn seq(&self) -> Option<u64> {
         match self {
@@ -215,12 +196,12 @@ impl VerifyError {
         }
     }
 
-    /// What can be done about it.
+    /// What to do about it.
     #[must_use]
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Missing { .. } | Self::Short { .. } | Self::Truncated { .. } => {
-                "events were taken away: keep the home as it is, and put a backup that still has them beside it"
+                "events were removed: leave the home unchanged, and compare it with a backup that still has them"
             }
             Self::Misplaced { .. }
             | Self::Hash { .. }
@@ -230,13 +211,12 @@ impl VerifyError {
             | Self::Long { .. }
             | Self::Head { .. }
             | Self::Signed { .. } => {
-                "the log was changed after it was written: keep the home as it is, and compare with a backup or an \
-                 exported run from before"
+                "the log was changed after it was written: leave the home unchanged, and compare it with an earlier backup or exported run"
             }
             Self::UnknownSigner { .. } => {
-                "compare the fingerprint with `wakeful status` on the device that it should be from"
+                "compare the fingerprint with `wakeful status` on the device that should have signed it"
             }
-            Self::Signature { .. } => "the head was not made by that device: ask whoever gave it to you",
+            Self::Signature { .. } => "that device did not sign the head: ask the person who gave it to you",
             Self::Unrecorded { .. } => {
                 "payloads are erased with `wakeful erase`, which leaves a record: compare with a backup"
             }
@@ -244,28 +224,27 @@ impl VerifyError {
     }
 }
 
-/// What a walk has seen.
+/// The result of a verification so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainSummary {
-    /// Events that were checked.
+    /// The number of verified events.
     pub events: u64,
-    /// Of these, how many have lost their payload.
+    /// How many of them have no payload any more.
     pub erased: u64,
     /// The last event; 0 before the first.
     pub last_seq: u64,
-    /// Its hash.
     pub last_hash: Digest,
-    /// Who signed heads of it, each with the last event that they covered.
+    /// The keys that signed heads, each with the last event that it covers.
     pub signers: BTreeMap<PublicKey, u64>,
 }
 
-/// Where a walk begins.
+/// A position in the log at which a verification starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChainPosition {
-    /// The event after which it begins; 0 for the beginning.
+    /// The event before the first verified one; 0 for the start of the log.
     pub seq: u64,
-    /// The hash of that event, which is believed.
+    /// The hash of that event, which is trusted.
     pub hash: Digest,
 }
 
@@ -277,7 +256,7 @@ impl ChainPosition {
     };
 }
 
-/// A walk along the log of one agent.
+/// Verifies the log of one agent.
 #[derive(Debug)]
 pub struct ChainVerifier {
     agent: AgentId,
@@ -288,7 +267,7 @@ pub struct ChainVerifier {
 }
 
 impl ChainVerifier {
-    /// A walk that begins after a place. Lives come oldest first.
+    /// Starts after a position. Incarnations are sorted, oldest first.
     #[must_use]
     pub const fn new(agent: AgentId, lives: Vec<IncarnationStart>, after: ChainPosition) -> Self {
         let seen = ChainSummary {
@@ -307,13 +286,12 @@ impl ChainVerifier {
         }
     }
 
-    /// What it has seen so far.
     #[must_use]
     pub const fn seen(&self) -> &ChainSummary {
         &self.seen
     }
 
-    /// Takes the next event.
+    /// Verifies the next event.
     pub fn link(&mut self, link: &ChainedEvent<'_>) -> Result<(), VerifyError> {
         let expected = self.seen.last_seq.saturating_add(1);
         match link.seq {
@@ -365,7 +343,8 @@ impl ChainVerifier {
         let Some(body) = EventBody::read(link.kind, payload) else {
             return Ok(());
         };
-        // The hash does not cover which run an event is kept under; the payloads that begin and end a run do.
+        // The hash does not cover the run that an event is stored under; the payloads of a run's start and
+        // end do.
         let run = named_run(&body.payload);
         if run.is_some() && run != link.run_key {
             return Err(VerifyError::Run { seq });
@@ -374,7 +353,7 @@ impl ChainVerifier {
         Ok(())
     }
 
-    /// Compares a signed head with the event that was taken last, which must be the one that it covers.
+    /// Verifies a signed head against the last verified event, which must be the one that it covers.
     pub fn head(&mut self, head: &SignedHead) -> Result<(), VerifyError> {
         let (seq, key) = (head.seq, head.public_key.fingerprint());
         if !head.is_sound() || head.agent_id != self.agent {
@@ -399,7 +378,7 @@ impl ChainVerifier {
         Ok(())
     }
 
-    /// Whether a key has signed any of it. A log without events needs no signature.
+    /// Checks that a key has signed part of the log. An empty log needs no signature.
     pub fn signed_by(&self, key: Fingerprint) -> Result<(), VerifyError> {
         let mut signers = self.seen.signers.keys();
         let is_signed = signers.any(|signer| signer.fingerprint() == key);
@@ -408,7 +387,7 @@ impl ChainVerifier {
             .ok_or(VerifyError::UnknownSigner { key })
     }
 
-    /// Compares the end of the walk with where the log should end.
+    /// Compares the end of the log with its expected end.
     pub fn end(&self, end: ChainPosition) -> Result<(), VerifyError> {
         let ChainSummary {
             last_seq, last_hash, ..
@@ -421,7 +400,7 @@ impl ChainVerifier {
             let (seq, last, head) = (last_seq, last_hash, end.hash);
             return Err(VerifyError::Head { seq, last, head });
         }
-        // A walk from the middle may have passed by the record.
+        // A verification that starts in the middle may have missed the record.
         if self.begun_at == 0 && self.seen.erased > self.recorded {
             let (gone, recorded) = (self.seen.erased, self.recorded);
             return Err(VerifyError::Unrecorded { gone, recorded });
@@ -430,7 +409,8 @@ impl ChainVerifier {
     }
 }
 
-/// The run under which an event is kept, as its own payload says: those that begin and end a run do.
+/// The run that an event belongs to, according to its own payload: the events of a run's start and end
+/// contain it.
 fn named_run(payload: &Payload) -> Option<RunKey> {
     let names = matches!(
         payload.kind(),
@@ -439,7 +419,7 @@ fn named_run(payload: &Payload) -> Option<RunKey> {
     payload.run_key().filter(|_| names)
 }
 
-/// How many payloads an event tells of that were taken away: by a person, or because they were old.
+/// The number of payloads whose removal an event records, by erasure or by retention.
 fn recorded_by(payload: &Payload) -> u64 {
     if let Payload::ContentErased(erased) = payload {
         erased.events

@@ -1,5 +1,6 @@
-//! Signed heads. A chain proves that nothing within it was changed, but whoever can write it can write another. A head
-//! that a device has signed fixes the past up to one event; kept elsewhere, it fixes it against the device as well.
+//! Signed heads. The hash chain detects partial changes, but a program that can write the log can replace
+//! it entirely. A signed head fixes the log up to one event; stored elsewhere, it also protects against the
+//! device itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,25 +10,23 @@ use crate::id::AgentId;
 use crate::key::{Digest, derived_hash};
 use crate::time::Millis;
 
-/// Most heads that are read from one file: far more than agents are listed.
+/// Maximum number of heads read from one file: far more than there are agents.
 pub const HEADS_MAX: usize = 100_000;
 
-/// That a device has seen the log of an agent up to one event.
+/// A device's signed statement of an agent's log up to one event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignedHead {
-    /// Whose log.
     pub agent_id: AgentId,
-    /// The number of the last event that it covers.
+    /// The last event that it covers.
     pub seq: u64,
     /// The hash of that event.
     pub chain_hash: Digest,
-    /// When it was signed.
     #[serde(with = "rfc3339")]
     pub signed_at: Millis,
-    /// By which device.
+    /// The key of the signing device.
     pub public_key: PublicKey,
-    /// The signature on all of this.
+    /// The signature of all other fields.
     pub signature: Signature,
 }
 
@@ -47,7 +46,7 @@ impl SignedHead {
         }
     }
 
-    /// Whether the key that it names has signed it.
+    /// Whether the signature is valid for the named key.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let place = ChainPosition {
@@ -59,7 +58,7 @@ impl SignedHead {
     }
 }
 
-/// What is signed: `H("head", agent, seq, chain hash, time, public key)`, as 32 bytes.
+/// The signed statement: `H("head", agent, seq, chain hash, time, public key)`, as 32 bytes.
 fn statement(agent: &AgentId, place: &ChainPosition, at: Millis, key: &PublicKey) -> Digest {
     let fields = [
         agent.as_str(),
@@ -71,8 +70,9 @@ fn statement(agent: &AgentId, place: &ChainPosition, at: Millis, key: &PublicKey
     derived_hash("head", &fields)
 }
 
-/// Heads as they may be kept elsewhere: one, a list, or an answer of `wakeful status --json` or `wakeful verify --json`
-/// with the list in it. None for anything else, also for a list without any.
+/// Parses heads in any form in which they may be stored: one head, a list, or the output of `wakeful status
+/// --json` or `wakeful verify --json` that contains the list. Returns `None` for anything else, including
+/// an empty list.
 #[must_use]
 pub fn read_heads(value: serde_json::Value) -> Option<Vec<SignedHead>> {
     use serde_json::Value;
@@ -97,13 +97,13 @@ pub fn read_heads(value: serde_json::Value) -> Option<Vec<SignedHead>> {
         .collect()
 }
 
-/// Times in answers and files are spelled, not counted.
+/// Formats times as RFC 3339 in outputs and files.
 pub(super) mod rfc3339 {
     use serde::{Deserialize, Deserializer, Serializer};
 
     use crate::time::Millis;
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
     pub(in crate::proof) fn serialize<S: Serializer>(at: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&at.rfc3339())
     }

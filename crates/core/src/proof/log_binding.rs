@@ -1,6 +1,6 @@
-//! What ties a journal to the log. The log is chained and signed, the journal is not; so the last event of every transition
-//! holds a hash of what the run was told and of what that led to. Without it a journal could be exchanged for another one
-//! that tells the same story in other words.
+//! Log bindings, which tie the run log to the event log. The event log is chained and signed, the run log
+//! is not; so the last event of every transition contains a hash of its input and its results. Without it,
+//! a run log could be replaced by another that leads to the same events.
 
 use super::replay::LoggedTransition;
 use crate::key::{Digest, RunKey, derived_hash};
@@ -21,13 +21,13 @@ pub fn log_binding_hash(run: &RunKey, row: &LoggedTransition<'_>) -> Digest {
     derived_hash("log_binding", &fields.each_ref().map(String::as_str))
 }
 
-/// Puts the bond of a transition into the last of the events that it made. A transition without events has none: it says
-/// nothing, and the states around it hold it.
+/// Adds the log binding of a transition to the last of its events. A transition without events has none;
+/// the states before and after it cover it.
 pub fn attach_log_binding(run: &RunKey, row: &LoggedTransition<'_>, events: &mut [EventDraft]) {
     let Some(last) = events.last_mut() else { return };
     last.body.log_binding = Some(log_binding_hash(run, row));
     if let Payload::RunEnded(ended) = &mut last.body.payload {
-        // Which run it is that ended can be read without the journal.
+        // The event then names the run that ended, without the run log.
         ended.run_key = Some(*run);
     }
 }

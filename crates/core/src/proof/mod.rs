@@ -1,15 +1,14 @@
-//! Proof: whether a log, a run or a bundle is what it says it is. Nothing here reads anything; whoever asks brings the
-//! rows.
+//! Verification of logs, runs and bundles. Nothing here performs I/O; the caller provides the rows.
 //!
-//! | module | judges |
+//! | module | verifies |
 //! |---|---|
-//! | [`chain`] | the events of one agent: each follows from the one before, and nothing is missing |
-//! | [`head`] | heads that a device has signed, here or elsewhere |
-//! | [`signing`] | the key of a device, and what it is known by |
-//! | [`bond`] | what ties a journal to the log |
-//! | [`record`] | what binds rows that govern to the log |
-//! | [`replay`] | a run: its journal leads to the states, effects and events that are kept |
-//! | [`bundle`] | a run that was carried to another machine, with all that proves it |
+//! | [`chain`] | the events of one agent: each follows from its predecessor, and nothing is missing |
+//! | [`head`] | heads that a device signed, stored here or elsewhere |
+//! | [`signing`] | signatures of a device key, and its fingerprint |
+//! | [`log_binding`] | the binding of a run log to the event log |
+//! | [`row_binding`] | the binding of governing rows to the event log |
+//! | [`replay`] | a run: its run log leads to the stored states, effects and events |
+//! | [`bundle`] | an exported run, with everything needed to verify it |
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,16 +23,16 @@ pub mod signing;
 #[cfg(test)]
 mod tests;
 
-/// What was erased.
+/// The result of an erasure.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Erasure {
-    /// The event that tells of it; absent when nothing was left to erase.
+    /// The event that records the erasure; absent if there was nothing left to erase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// Events that lost what they say.
+    /// Number of events whose payload was erased.
     pub events: u64,
-    /// Transitions that lost what they were told.
+    /// Number of transitions whose input was erased.
     pub transitions: u64,
-    /// Contents that are gone. Those that others name as well stay.
+    /// Number of deleted blobs. Blobs that are referenced elsewhere are kept.
     pub blobs: u64,
 }

@@ -1,4 +1,4 @@
-//! A run, applied again from its journal: every state, every effect and every event must be what was kept.
+//! Replay of a run from its run log: every state, effect and event must equal the stored one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,122 +10,116 @@ use crate::report::EventKind;
 use crate::run::{InputReads, RunInput, RunMachine, RunOutcome, RunStatus, Transition};
 use crate::time::Millis;
 
-/// One transition as the journal keeps it.
+/// One transition in the run log.
 #[derive(Debug, Clone, Copy)]
 pub struct LoggedTransition<'a> {
-    /// Which transition, from 1.
+    /// The number of the transition, from 1.
     pub ordinal: i64,
-    /// The input and what was read for it, as canonical JSON; empty when it was erased.
+    /// The input and its read set as canonical JSON; empty if it was erased.
     pub body: &'a [u8],
-    /// Hash of what was read.
+    /// Hash of the read set.
     pub reads_hash: Digest,
-    /// Hash of the state it led to.
+    /// Hash of the resulting state.
     pub state_hash: Digest,
-    /// Hash of the effects it led to.
+    /// Hash of the resulting effects.
     pub effects_hash: Digest,
-    /// When.
     pub at: Millis,
 }
 
-/// The first place where a run is not what was kept of it.
+/// The first difference between a replay and the stored run.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayMismatch {
-    /// There is nothing left to compare with.
-    #[error("the inputs of this run were erased, transition {0} the first of them")]
+    /// The input was erased, so nothing can be compared.
+    #[error("the inputs of this run were erased, starting with transition {0}")]
     Erased(i64),
-    /// A row of the journal is missing.
-    #[error("transition {found} stands where transition {expected} should")]
+    /// A row of the run log is missing.
+    #[error("transition {found} is in the place of transition {expected}")]
     Misplaced {
-        /// Which one should have come.
+        /// The expected transition.
         expected: i64,
-        /// Which one came.
+        /// The actual transition.
         found: i64,
     },
-    /// A row of the journal cannot be understood.
+    /// A row of the run log cannot be parsed.
     #[error("transition {ordinal}: its input cannot be read: {why}")]
-    Unreadable {
-        /// Which transition.
-        ordinal: i64,
-        /// Why not.
-        why: String,
-    },
-    /// The machine would not have taken the input.
+    Unreadable { ordinal: i64, why: String },
+    /// The machine rejects the input.
     #[error("transition {ordinal}: {why}")]
     Refused {
-        /// Which transition.
         ordinal: i64,
-        /// What the machine says.
+        /// The error of the machine.
         why: String,
     },
-    /// One of the hashes that are kept is another.
-    #[error("transition {ordinal}: the {what} that was kept is {kept}, and the machine comes to {computed}")]
+    /// A stored hash differs.
+    #[error("transition {ordinal}: the stored {what} has hash {kept}, but the replay gives {computed}")]
     Hash {
-        /// Which transition.
         ordinal: i64,
         /// `read set`, `state` or `list of effects`.
         what: &'static str,
-        /// The hash that is kept.
+        /// The stored hash.
         kept: Digest,
-        /// The hash of what the machine comes to.
+        /// The hash of the replay's result.
         computed: Digest,
     },
-    /// The journal is shorter or longer than the run.
-    #[error("the run has made {version} transitions, and its journal holds {rows}")]
+    /// The run log has another number of rows than the run has transitions.
+    #[error("the run has made {version} transitions, but its run log has {rows}")]
     Length {
-        /// Rows of the journal.
+        /// Rows of the run log.
         rows: i64,
         /// Transitions of the run.
         version: i64,
     },
-    /// The state that is kept is not the last one.
-    #[error("the state that is kept of the run is not the one that its journal leads to")]
+    /// The stored state is not the last one.
+    #[error("the stored state of the run is not the one that its run log leads to")]
     State,
-    /// The state that is kept is none.
-    #[error("the state that is kept of the run cannot be read: {0}")]
+    /// The stored state cannot be parsed.
+    #[error("the stored state of the run cannot be read: {0}")]
     NoState(String),
-    /// The log tells another story.
-    #[error("the log does not tell of the {kind} that the journal leads to, as event {nth} of the run's own")]
+    /// An event of the replay is missing in the log.
+    #[error(
+        "the log lacks the {kind} event that the run log leads to (number {nth} of the run's own events)"
+    )]
     Event {
-        /// What should have been told.
+        /// The kind of the missing event.
         kind: &'static str,
-        /// Which of the events that the machine made, from 1.
+        /// The number of the event among those that the machine created, from 1.
         nth: usize,
     },
-    /// The log tells of more than the run did.
-    #[error("the log tells of a {kind} that the journal does not lead to")]
+    /// The log has an event that the replay did not create.
+    #[error("the log has a {kind} event that the run log does not lead to")]
     EventMissing {
-        /// What is told.
+        /// The kind of the additional event.
         kind: &'static str,
     },
 }
 
-/// What a run has told, as far as it can be compared: the kind, and the hash of the payload unless that was erased.
+/// The comparable parts of an event: its kind, and the hash of its payload unless that was erased.
 pub type LoggedEvent = (String, Option<Digest>);
 
-/// How firmly a journal is tied to the log that it was held against.
+/// How completely the event log covers the run log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BindingStats {
-    /// Events of the machine whose payloads are gone. What they said is not known, and may have been anything.
+    /// Events of the machine whose payloads were erased, so that their contents cannot be compared.
     pub erased: u64,
 }
 
 impl BindingStats {
-    /// Whether every transition that tells anything is held by the log.
+    /// Whether the event log covers every transition that has events.
     #[must_use]
     pub const fn hold(&self) -> bool {
         self.erased == 0
     }
 }
 
-/// An event that the machine made, by its hashes.
+/// The hashes of an event that the machine created.
 #[derive(Debug)]
 struct ReplayedEvent {
     kind: EventKind,
-    /// With the bond, where it is the last of its transition.
+    /// The hash with the log binding, for the last event of a transition.
     payload: Digest,
 }
 
-/// A run on its way through its journal.
+/// A replay in progress.
 #[derive(Debug)]
 pub struct Replay {
     turn: RunMachine,
@@ -135,7 +129,8 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Begins where the run began. Its limits are carried in every later state, so any of them will do.
+    /// Starts at the initial state of the run. Every later state contains the run's options, so any of them
+    /// can be given.
     #[must_use]
     pub fn new(later: RunMachine) -> Self {
         let turn = beginning(later);
@@ -147,7 +142,7 @@ impl Replay {
         }
     }
 
-    /// Applies the next row and compares.
+    /// Applies the next row and compares the results.
     pub fn step(&mut self, row: &LoggedTransition<'_>) -> Result<Transition, ReplayMismatch> {
         let ordinal = self.rows + 1;
         if row.ordinal != ordinal {
@@ -187,7 +182,7 @@ impl Replay {
         Ok(moved)
     }
 
-    /// Keeps what a transition told and which contents it names.
+    /// Records the events of a transition and the blobs that it references.
     fn note(&mut self, row: &LoggedTransition<'_>, moved: &Transition) -> Result<(), NotCanonical> {
         for draft in &moved.events {
             self.made.push(ReplayedEvent {
@@ -207,19 +202,19 @@ impl Replay {
         Ok(())
     }
 
-    /// How many transitions were compared.
+    /// The number of compared transitions.
     #[must_use]
     pub const fn rows(&self) -> i64 {
         self.rows
     }
 
-    /// How the run has ended, if it has.
+    /// The final status of the run, if it has ended.
     #[must_use]
     pub fn outcome(&self) -> Option<RunStatus> {
         self.turn.outcome().map(RunOutcome::status)
     }
 
-    /// Compares the end with what is kept of the run.
+    /// Compares the end of the replay with the stored run.
     pub fn end(&self, version: i64, state: &str) -> Result<(), ReplayMismatch> {
         if self.rows != version {
             let rows = self.rows;
@@ -229,14 +224,15 @@ impl Replay {
         same.then_some(()).ok_or(ReplayMismatch::State)
     }
 
-    /// The contents that its journal names: what was said in it, and what its actions gave.
+    /// The blobs that the run log references: transcript entries and results of actions.
     #[must_use]
     pub const fn contents(&self) -> &BTreeSet<BlobHash> {
         &self.contents
     }
 
-    /// Compares what the machine had to tell with what the log tells of the run. Others may have told more in between:
-    /// that a message came in, that a person answered. What is no longer there matches anything, and is counted.
+    /// Compares the events of the replay with those in the log. The log may have additional events of other
+    /// writers in between, such as an admission or an answer. An erased payload matches anything and is
+    /// counted.
     pub fn compare_events(&self, told: &[LoggedEvent]) -> Result<BindingStats, ReplayMismatch> {
         let (mut told, mut ties) = (told.iter(), BindingStats::default());
         for (nth, made) in (1..).zip(&self.made) {
@@ -251,7 +247,7 @@ impl Replay {
         Ok(ties)
     }
 
-    /// Whether a run that has ended tells of nothing that its journal does not lead to.
+    /// Checks that the log of an ended run has no machine events beyond those of the replay.
     pub fn check_no_extra_events(&self, told: &[LoggedEvent]) -> Result<(), ReplayMismatch> {
         let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
         for made in &self.made {
@@ -270,7 +266,7 @@ impl Replay {
     }
 }
 
-/// How an event of the log holds one that the machine made.
+/// How an event in the log matches one of the replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EventBinding {
     Held,
@@ -278,7 +274,7 @@ enum EventBinding {
 }
 
 impl ReplayedEvent {
-    /// None for an event that says something else.
+    /// Returns `None` if the event has another content.
     fn tie(&self, payload: Option<&Digest>) -> Option<EventBinding> {
         match payload {
             None => Some(EventBinding::Erased),
@@ -287,7 +283,7 @@ impl ReplayedEvent {
     }
 }
 
-/// Whether only the machine makes events of this kind.
+/// Whether only the machine creates events of this kind.
 #[must_use]
 pub const fn is_machine_event(kind: EventKind) -> bool {
     match kind {
@@ -316,7 +312,7 @@ pub const fn is_machine_event(kind: EventKind) -> bool {
     }
 }
 
-/// Contents that an input brings.
+/// The blobs that an input references.
 fn said(input: &RunInput) -> Vec<BlobHash> {
     match input {
         RunInput::Admitted { body } => vec![*body],
@@ -333,7 +329,7 @@ fn said(input: &RunInput) -> Vec<BlobHash> {
     }
 }
 
-/// The turn before its first input: what it was limited to stays, what it came to goes.
+/// The machine before its first input: options are kept, results are reset.
 fn beginning(later: RunMachine) -> RunMachine {
     let fresh = RunMachine::new(later.run_key, String::new(), 0);
     RunMachine {

@@ -1,6 +1,6 @@
-//! Records: rows that govern what agents may do (caps, brakes, settings, schedules) are bound to a log of the home.
-//! Each change of such a row appends a `rows_bound` event with the hash of its columns, in the same transaction, so
-//! that the newest binding says what the row must be.
+//! Row bindings. Rows that govern what agents may do (caps, brakes, settings, schedules) are bound to the log of the
+//! home: each change of such a row appends a `rows_bound` event with the hash of its columns, in the same transaction.
+//! The newest binding determines the valid content of the row.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,24 +13,25 @@ use crate::report::EventDraft;
 use crate::report::payload::RowsBound;
 use crate::time::Millis;
 
-/// The member of a payload that holds the hash of a row.
+/// The payload field that contains the hash of a row.
 const RECORD_HASH: &str = "row_hash";
 
-/// Most rows that one event binds. More become several events.
+/// Maximum number of rows that one event binds. More rows need several events.
 pub const RECORDS_PER_EVENT_MAX: usize = 500;
 
-/// What one event says of one row.
+/// The binding of one row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RowBinding {
-    /// The table.
+    /// Name of the table.
     pub table: String,
     /// The row's key as text.
     pub key: String,
-    /// The hash of the columns that govern; none when the row was removed.
+    /// The hash of the governing columns; `None` if the row was removed.
     pub row_hash: Option<Digest>,
 }
 
-/// The hash of a row: the SHA-256 of the canonical JSON of its table and columns, every value as text or null.
+/// The hash of a row: the SHA-256 of the canonical JSON of its table and columns, each value as text or
+/// null.
 pub fn row_hash(table: &str, columns: Vec<(&str, Option<String>)>) -> Result<Digest, NotCanonical> {
     let columns = columns.into_iter();
     let row: Map<String, Value> = columns
@@ -39,7 +40,7 @@ pub fn row_hash(table: &str, columns: Vec<(&str, Option<String>)>) -> Result<Dig
     digest(&json!({"table": table, "row": row}))
 }
 
-/// The event that binds rows.
+/// Creates the event that binds rows.
 #[must_use]
 pub fn row_binding_event(bindings: &[RowBinding]) -> EventDraft {
     EventDraft::new(RowsBound {
@@ -47,36 +48,32 @@ pub fn row_binding_event(bindings: &[RowBinding]) -> EventDraft {
     })
 }
 
-/// The salt of such an event. Its payload holds hashes and no words, so the salt need not be random.
+/// The salt of such an event. Its payload contains only hashes, so the salt need not be random.
 #[must_use]
 pub fn row_binding_salt(previous: &Digest) -> [u8; 32] {
     *derived_hash("record_salt", &[&previous.to_string()]).as_bytes()
 }
 
-/// What is settled about a run when it begins, as the event of its beginning holds the hash of it.
+/// The properties of a run that are fixed at its start. The start event contains their hash.
 #[derive(Debug, Serialize)]
 pub struct RunRecord<'a> {
-    /// Which run.
     pub run_key: RunKey,
-    /// Whose.
     pub agent_id: &'a AgentId,
-    /// In which conversation.
     pub thread_id: &'a ThreadId,
-    /// The machine that runs it.
+    /// The kind of machine that drives it.
     pub machine: &'a str,
-    /// The version of that machine.
+    /// The version of the machine.
     pub machine_version: u32,
-    /// When it began.
     pub started_at: Millis,
 }
 
-/// Puts the hash of a row into the event that tells of it. What has no canonical form has no row either.
+/// Adds the hash of a row to its event. A value without a canonical form gets none.
 pub fn attach<T: Serialize>(draft: &mut EventDraft, record: &T) {
     draft.body.row_hash = digest(record).ok();
 }
 
-/// A payload without the hash of a row that it may hold. The machine does not know that hash, so what it made is compared
-/// without it.
+/// Removes the hash of a row from a payload. The machine does not compute that hash, so its events are
+/// compared without it.
 #[must_use]
 pub fn without_record_hash(payload: &[u8]) -> Option<(Vec<u8>, Digest)> {
     let mut value: Value = serde_json::from_slice(payload).ok()?;

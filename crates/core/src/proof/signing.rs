@@ -1,4 +1,4 @@
-//! The key of a device. It signs what the device has seen, so that nobody without the key can make up another past.
+//! The key of a device. It signs heads, so that the past cannot be forged without the key.
 
 use ed25519_dalek::ed25519::signature::Signer as _;
 use ed25519_dalek::{SigningKey, VerifyingKey};
@@ -6,23 +6,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::key::Digest;
 
-/// The secret key of a device. It can be neither shown nor compared; whoever holds it can only sign.
+/// The secret key of a device. It can only sign; it can be neither displayed nor compared.
 pub struct DeviceKey(SigningKey);
 
 impl DeviceKey {
-    /// The key that grows from these random bytes.
+    /// Derives the key from random bytes.
     #[must_use]
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(seed))
     }
 
-    /// What others know the device by.
+    /// The public key of the device.
     #[must_use]
     pub fn public(&self) -> PublicKey {
         PublicKey(self.0.verifying_key().to_bytes())
     }
 
-    /// Signs a hash.
     #[must_use]
     pub fn sign(&self, digest: &Digest) -> Signature {
         Signature(self.0.sign(digest.as_bytes()).to_bytes())
@@ -42,19 +41,18 @@ macro_rules! hex_bytes {
         pub struct $name([u8; $length]);
 
         impl $name {
-            /// Takes over stored bytes.
+            /// Wraps stored bytes.
             #[must_use]
             pub const fn from_bytes(bytes: [u8; $length]) -> Self {
                 Self(bytes)
             }
 
-            /// The raw bytes, as they are stored.
             #[must_use]
             pub const fn as_bytes(&self) -> &[u8; $length] {
                 &self.0
             }
 
-            /// Reads exactly its lower-case hex digits.
+            /// Parses exactly its lower-case hex digits.
             #[must_use]
             pub fn from_hex(text: &str) -> Option<Self> {
                 let bytes = from_hex(text)?;
@@ -95,16 +93,17 @@ hex_bytes! {
     PublicKey, 32
 }
 hex_bytes! {
-    /// What a key has signed.
+    /// A signature of a device key.
     Signature, 64
 }
 hex_bytes! {
-    /// What people compare keys by: the first half of the SHA-256 of the public key, 32 hex digits.
+    /// The fingerprint by which people compare keys: the first half of the SHA-256 of the public key, 32
+    /// hex digits.
     Fingerprint, 16
 }
 
 impl PublicKey {
-    /// What people compare it by.
+    /// The fingerprint by which people compare the key.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         let digest = Digest::of(&self.0);
@@ -112,8 +111,8 @@ impl PublicKey {
         Fingerprint(half.try_into().unwrap_or_default())
     }
 
-    /// Whether this key has signed the hash. Strict: there is one signature of one key on one hash, and no key for which
-    /// every signature holds.
+    /// Whether the signature of the hash is valid. Verification is strict: it rejects malleable signatures
+    /// and weak keys.
     #[must_use]
     pub fn has_signed(&self, digest: &Digest, signature: &Signature) -> bool {
         let signature = ed25519_dalek::Signature::from_bytes(&signature.0);
@@ -122,7 +121,7 @@ impl PublicKey {
     }
 }
 
-/// Bytes from lower-case hex digits. One spelling, as for every hash.
+/// Parses lower-case hex digits, the only accepted spelling.
 pub(super) fn from_hex(text: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     let value = |digit: u8| match digit {

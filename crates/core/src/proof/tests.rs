@@ -1,4 +1,4 @@
-//! What each check must find, and what it must let pass.
+//! Tests of verification: each check rejects what it must and accepts the rest.
 
 mod bundle;
 mod chain;

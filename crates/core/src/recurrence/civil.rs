@@ -1,18 +1,18 @@
-//! Days, months and years, without bounds that a local time near the end of the year 9999 could meet.
+//! Calendar arithmetic without range limits, because a local time can exceed the end of the year 9999.
 
-/// Seconds of a day.
 pub(super) const DAY: i64 = 86_400;
 
-/// A month of a year, from 1.
+/// A month of a year; months count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Month {
     pub(super) year: i64,
     pub(super) month: u8,
 }
 
-/// The month and the day of the month of a day since 1970.
+/// The month and the day of the month of a day since 1970-01-01.
 ///
-/// The year is taken to begin in March, so that the leap day is its last; 400 such years are 146,097 days.
+/// Years start in March here, so that the leap day is the last day of a year; 400 such years have 146,097
+/// days.
 pub(super) fn month_of(day: i64) -> (Month, u8) {
     let shifted = day + 719_468;
     let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
@@ -35,7 +35,7 @@ pub(super) fn month_of(day: i64) -> (Month, u8) {
 }
 
 impl Month {
-    /// The first day of the month, as a day since 1970.
+    /// The first day of the month, as a day since 1970-01-01.
     pub(super) fn first_day(self) -> i64 {
         let year = self.year - i64::from(self.month <= 2);
         let (era, of_era_year) = (year.div_euclid(400), year.rem_euclid(400));
@@ -45,7 +45,7 @@ impl Month {
         era * 146_097 + of_era - 719_468
     }
 
-    /// How many days the month has.
+    /// The number of days in the month.
     pub(super) const fn len(self) -> u8 {
         match self.month {
             2 if self.year % 4 == 0 && (self.year % 100 != 0 || self.year % 400 == 0) => 29,
@@ -82,8 +82,8 @@ impl Month {
     }
 }
 
-/// The day of the week, from Sunday as 0.
+/// The day of the week; Sunday is 0.
 pub(super) fn weekday(day: i64) -> u8 {
-    // The first day of 1970 was a Thursday.
+    // 1970-01-01 was a Thursday.
     u8::try_from((day + 4).rem_euclid(7)).unwrap_or(0)
 }

@@ -1,18 +1,19 @@
-//! When the local times of a pattern are.
+//! Firings of a pattern in a time zone.
 //!
-//! A pattern whose hour is left open means time that passes: it fires whenever the clock shows one of its times, so twice
-//! in an hour that comes twice, and not at times that no clock shows. Any other pattern means the clock on the wall: each
-//! of its times fires once, the first time it is shown; and those that a gap skips fire together when the gap ends.
+//! A pattern with an open hour refers to elapsed time: it fires whenever the clock shows one of its times,
+//! so twice in a repeated hour, and never at skipped times. Any other pattern refers to wall-clock time:
+//! each of its times fires once, at its first occurrence, and all times skipped by a gap fire together when
+//! the gap ends.
 
 use super::pattern::Pattern;
 use super::zone::{FAR_OFF, OffsetSpan, Zone};
 use super::{RecurrenceError, SKIPPED_MAX};
 use crate::time::Millis;
 
-/// How far ahead a firing is looked for: 100 years, in seconds.
+/// How far ahead a firing is searched: 100 years, in seconds.
 const AHEAD: i64 = 36_525 * 86_400;
 
-/// A pattern in a zone. All arithmetic is in whole seconds: that is when patterns fire.
+/// A pattern in a time zone. All arithmetic is in whole seconds, because patterns fire on whole seconds.
 #[derive(Debug, Clone)]
 pub(super) struct Cron {
     pattern: Pattern,
@@ -87,24 +88,24 @@ impl Cron {
     fn count_in(&self, view: &Window) -> u64 {
         let (from, end) = self.local(view);
         let shown = self.pattern.count(from, end, SKIPPED_MAX);
-        // The first instant after a gap may be meant by itself as well; it is one firing all the same.
+        // The first instant after a gap may match the pattern itself as well; it is still one firing.
         let own = self.pattern.first(from, end) == Some(view.stretch.start + view.stretch.offset);
         shown + u64::from(self.fires_after_gap(view) && !own)
     }
 
-    /// The local times in view that fire when they are shown.
+    /// The range of local times in the window that fire when the clock shows them.
     fn local(&self, view: &Window) -> (i64, i64) {
         let offset = view.stretch.offset;
         let (from, end) = (view.from + offset, view.end + offset);
         if self.pattern.elapsed {
             (from, end)
         } else {
-            // What was shown before has fired before.
+            // Local times that the clock showed before have already fired.
             (from.max(view.stretch.reached), end)
         }
     }
 
-    /// Whether the stretch begins in view after a gap in which a time of the wall was skipped.
+    /// Whether the offset span starts in the window after a gap that skipped a matching wall-clock time.
     fn fires_after_gap(&self, view: &Window) -> bool {
         let OffsetSpan {
             start,
@@ -118,7 +119,7 @@ impl Cron {
     }
 }
 
-/// The part of a stretch that is asked for.
+/// The requested part of an offset span.
 struct Window {
     stretch: OffsetSpan,
     from: i64,
@@ -135,7 +136,7 @@ impl OffsetSpan {
     }
 }
 
-/// The second that a moment lies in.
+/// The second that contains a time.
 const fn second(moment: Millis) -> i64 {
     moment.0.div_euclid(1000)
 }

@@ -1,9 +1,9 @@
-//! Firings at equal distances.
+//! Firings at equal intervals.
 
 use super::RecurrenceError;
 use crate::time::Millis;
 
-/// At a moment, and every so often after it. The numbers are wide, so that no sum of them overflows.
+/// An anchor and an interval. The integers are wide, so that sums cannot overflow.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Interval {
     anchor: i128,
@@ -37,13 +37,13 @@ impl Interval {
         u64::try_from(self.through(until) - self.through(after)).unwrap_or(0)
     }
 
-    /// How many firings there are up to a moment.
+    /// The number of firings up to a time.
     fn through(&self, moment: Millis) -> i128 {
         let since = i128::from(moment.0) - self.anchor;
         if since < 0 { 0 } else { since / self.every_ms + 1 }
     }
 
-    /// The firing of this number, from 0, if it can be spelled.
+    /// The firing with this number, from 0, if it is a representable time.
     fn firing(&self, number: i128) -> Option<Millis> {
         if number < 0 {
             return None;

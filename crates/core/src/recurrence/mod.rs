@@ -1,16 +1,16 @@
-//! When something is due: patterns of the clock in a time zone, and intervals.
+//! Recurrence arithmetic: cron patterns in a time zone, and intervals.
 //!
-//! A schedule keeps the *intent* ("every day at seven in Berlin"), and its firings are worked out from it and from the
-//! time-zone data that is compiled into the program. The data of the system would be I/O, and would differ between devices:
-//! a firing names its run, so everybody has to find the same ones.
+//! A schedule stores the rule ("every day at seven in Berlin"). Firings are computed from it and from
+//! time-zone data compiled into the program. The system's data would need I/O and would differ between
+//! devices; run keys are derived from firings, so all devices must compute the same ones.
 //!
-//! | module | knows |
+//! | module | purpose |
 //! |---|---|
-//! | `pattern` | which local times a pattern means |
+//! | `pattern` | the local times that a pattern matches |
 //! | `civil` | days, months and years |
-//! | `zone` | stretches of time with one offset from UTC |
-//! | `cron` | when those local times are: gaps, and hours that come twice |
-//! | `interval` | firings at equal distances |
+//! | `zone` | time spans with one offset from UTC |
+//! | `cron` | the instants of those local times, across gaps and repeated hours |
+//! | `interval` | firings at equal intervals |
 
 mod civil;
 mod cron;
@@ -29,44 +29,43 @@ use crate::time::Millis;
 use cron::Cron;
 use interval::Interval;
 
-/// Skipped firings are counted up to here.
+/// Skipped firings are counted up to this number.
 pub const SKIPPED_MAX: u64 = 100_000;
 
-/// Firings that may run, or be listed, at once.
+/// Maximum number of firings that run or are listed at once.
 pub const RUNS_MAX: usize = 100_000;
 
-/// Something that is no schedule, or has no firing where one is asked for.
+/// Why a recurrence is invalid or has no firing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecurrenceError {
-    /// A part is missing, unknown or of another kind.
+    /// A field is missing, unknown or of the wrong type.
     #[error("`{field}` of a schedule {problem}")]
     Form {
-        /// Which part.
         field: String,
-        /// What is wrong, and how it is right.
+        /// What is wrong, and what is expected.
         problem: &'static str,
     },
-    /// Both kinds at once, or neither.
+    /// Both kinds are given, or neither.
     #[error("a schedule has either `cron` and `time_zone`, or `interval_seconds` and `anchor`")]
     Kind,
-    /// The pattern cannot be read.
+    /// The pattern cannot be parsed.
     #[error("`cron`: {0}")]
     Pattern(String),
-    /// There is no such zone.
-    #[error("`time_zone`: `{0}` is no IANA time zone; it is spelled like Europe/Berlin, with capitals")]
+    /// The time zone does not exist.
+    #[error("`time_zone`: `{0}` is not an IANA time zone; it is spelled like Europe/Berlin, with capitals")]
     Zone(String),
-    /// The pattern can be read and means no day of any year.
-    #[error("`cron`: no day of any year is meant by this pattern")]
+    /// The pattern matches no day of any year.
+    #[error("`cron`: this pattern matches no day of any year")]
     Impossible,
-    /// Nothing comes any more.
+    /// There are no further firings.
     #[error("the schedule has no firing within 100 years, or none before the year 10000")]
     Exhausted,
-    /// More would run at once than anybody can want.
+    /// Too many firings would run at once.
     #[error("more than {RUNS_MAX} firings would run at once; lower `max_catch_up_runs_per_tick`")]
     TooMany,
 }
 
-/// An intention to do something again and again.
+/// The rule of a recurrence.
 #[derive(Debug, Clone)]
 pub struct Recurrence(Kind);
 
@@ -76,38 +75,38 @@ enum Kind {
     Interval(Interval),
 }
 
-/// What becomes of firings that were missed.
+/// How missed firings are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CatchUp {
     /// Only the newest firing runs, if it is not older than this.
     Off {
-        /// How late a firing may be and still count as on time.
+        /// How late a firing may be and still be on time.
         grace_seconds: u64,
     },
     /// The newest firings run, if they are not older than this.
     On {
-        /// How old a firing may be.
+        /// The maximum age of a firing.
         window_seconds: u64,
-        /// How many run at once.
+        /// The maximum number of firings at once.
         runs_max: u64,
     },
 }
 
-/// What a schedule asks for now.
+/// The firings that are due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueFirings {
-    /// Firings that run, in the order of time.
+    /// Firings that run, in order of time.
     pub runs: Vec<Millis>,
-    /// How many others there were, at most [`SKIPPED_MAX`].
+    /// The number of skipped firings, at most [`SKIPPED_MAX`].
     pub skipped: u64,
-    /// Whether there were more than that.
+    /// Whether more were skipped than counted.
     pub skipped_capped: bool,
-    /// The first firing to come.
+    /// The next future firing.
     pub next: Millis,
 }
 
 impl Recurrence {
-    /// Reads `{"cron", "time_zone"}` or `{"interval_seconds", "anchor"}`.
+    /// Parses `{"cron", "time_zone"}` or `{"interval_seconds", "anchor"}`.
     pub fn parse(value: &Value) -> Result<Self, RecurrenceError> {
         let wrong = |field: &str, problem| RecurrenceError::Form {
             field: field.to_owned(),
@@ -138,17 +137,17 @@ impl Recurrence {
         }
     }
 
-    /// What a pattern means in a zone.
+    /// The recurrence of a cron pattern in a time zone.
     pub fn cron(pattern: &str, time_zone: &str) -> Result<Self, RecurrenceError> {
         Cron::parse(pattern, time_zone).map(|cron| Self(Kind::Cron(Box::new(cron))))
     }
 
-    /// At `anchor`, and every so many seconds after it.
+    /// The recurrence at `anchor` and at every interval after it.
     pub fn every(seconds: u64, anchor: Millis) -> Result<Self, RecurrenceError> {
         Interval::new(seconds, anchor).map(|interval| Self(Kind::Interval(interval)))
     }
 
-    /// The first `count` firings after a moment, at most [`RUNS_MAX`].
+    /// The first `count` firings after a time, at most [`RUNS_MAX`].
     pub fn next(&self, after: Millis, count: usize) -> Result<Vec<Millis>, RecurrenceError> {
         let mut firings = Vec::new();
         let mut last = after;
@@ -159,7 +158,7 @@ impl Recurrence {
         Ok(firings)
     }
 
-    /// What the schedule asks for `now`, if it was last looked at `last`.
+    /// The firings that are due at `now`, if the schedule was last evaluated at `last`.
     pub fn due(
         &self,
         last: Option<Millis>,
@@ -185,7 +184,7 @@ impl Recurrence {
         let age_ms = i64::try_from(age_seconds)
             .unwrap_or(i64::MAX)
             .saturating_mul(1000);
-        // Nothing is as old as one millisecond before the oldest that may run.
+        // One millisecond before the oldest firing that may run.
         let oldest = Millis(now.0.saturating_sub(age_ms).saturating_sub(1)).max(last);
         if runs_max > RUNS_MAX && usize::try_from(self.count(oldest, now)).is_ok_and(|count| count > RUNS_MAX)
         {
@@ -212,7 +211,7 @@ impl Recurrence {
         }
     }
 
-    /// The newest firing after one moment and not after another.
+    /// The newest firing after `after` and not after `until`.
     fn newest(&self, after: Millis, until: Millis) -> Option<Millis> {
         match &self.0 {
             Kind::Cron(cron) => cron.newest(after, until),
@@ -220,7 +219,7 @@ impl Recurrence {
         }
     }
 
-    /// How many firings there are after one moment and not after another; beyond [`SKIPPED_MAX`] it need not be exact.
+    /// The number of firings after `after` and not after `until`; beyond [`SKIPPED_MAX`] it may be inexact.
     fn count(&self, after: Millis, until: Millis) -> u64 {
         match &self.0 {
             Kind::Cron(cron) => cron.count(after, until),

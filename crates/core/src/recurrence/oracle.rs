@@ -1,5 +1,5 @@
-//! A slow twin that walks every second or minute and asks the library for the local time of each, compared with the
-//! fast way on short ranges around every kind of change of the clocks.
+//! A slow reference that walks every second or minute and asks the library for its local time. It is
+//! compared with the fast implementation on short ranges around every kind of clock change.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Zones, and days around which something happens there.
+/// Time zones, and days around which their clocks change.
 const PLACES: [(&str, &str); 12] = [
     ("America/New_York", "2026-03-08"),
     ("America/New_York", "2026-11-01"),
@@ -26,7 +26,7 @@ const PLACES: [(&str, &str); 12] = [
     ("UTC", "2028-02-28"),
 ];
 
-/// Whether a field, of the simple kinds that are made here, means a value.
+/// Whether a field, of the simple kinds generated here, matches a value.
 fn means(field: &str, value: i8) -> bool {
     let value = i64::from(value);
     match field.split_once('/') {
@@ -45,7 +45,7 @@ fn means(field: &str, value: i8) -> bool {
     }
 }
 
-/// Whether a local minute is meant, by the words of the rule. Days of the month are never stepped here.
+/// Whether a local minute matches, by the literal rule. Days of the month never have steps here.
 fn matches(fields: &[String], local: DateTime) -> bool {
     let [minute, hour, day, month, weekday] = fields else {
         panic!("five fields")
@@ -61,11 +61,11 @@ fn matches(fields: &[String], local: DateTime) -> bool {
     means(minute, local.minute()) && means(hour, local.hour()) && means(month, local.month()) && day_meant
 }
 
-/// Firings within a few days of a moment, minute by minute.
+/// Firings within a few days, found minute by minute.
 fn firings(fields: &[String], zone: &TimeZone, from: i64, until: i64) -> Vec<Millis> {
     let mut found = BTreeSet::new();
     if fields[1] == "*" {
-        // Every instant whose local time is meant. Clocks change where a minute ends on both sides of the change.
+        // Every instant whose local time matches. Clock changes fall on full minutes on both sides.
         let mut second = from;
         while second <= until {
             let local = zone.to_datetime(Timestamp::from_second(second).expect("a time"));
@@ -75,7 +75,7 @@ fn firings(fields: &[String], zone: &TimeZone, from: i64, until: i64) -> Vec<Mil
             second += 60 - i64::from(local.second());
         }
     } else {
-        // Every local minute that is meant, put where the clock on the wall comes to it.
+        // Every matching local minute, at the instant when the wall clock first shows it.
         let day = 3 * 86_400;
         let mut local = zone
             .to_datetime(Timestamp::from_second(from - day).expect("a time"))
@@ -96,7 +96,7 @@ fn firings(fields: &[String], zone: &TimeZone, from: i64, until: i64) -> Vec<Mil
         .collect()
 }
 
-/// When the clock on the wall comes to a local time for the first time, or past it.
+/// The first instant at which the wall clock shows or passes a local time.
 fn on_the_wall(zone: &TimeZone, local: DateTime) -> i64 {
     let ambiguous = zone.to_ambiguous_timestamp(local);
     match ambiguous.offset() {
@@ -104,7 +104,8 @@ fn on_the_wall(zone: &TimeZone, local: DateTime) -> i64 {
             ambiguous.earlier().expect("a time").as_second()
         }
         AmbiguousOffset::Gap { .. } => {
-            // The first local time of a gap is, by the offset before it, the change itself, and that counts, too.
+            // With the offset before it, the first local time of a gap is the change itself, which counts
+            // too.
             let later = ambiguous.later().expect("a time") + jiff::SignedDuration::from_secs(1);
             zone.preceding(later)
                 .next()
@@ -134,7 +135,7 @@ fn stepped(greatest: i64) -> impl Strategy<Value = String> {
     ]
 }
 
-/// Fields that often mean the days around `day`.
+/// Fields that often match days around `day`.
 fn pattern(day: i64) -> impl Strategy<Value = Vec<String>> {
     let near = (day - 1).max(1)..=(day + 1).min(31);
     let day =
@@ -145,7 +146,7 @@ fn pattern(day: i64) -> impl Strategy<Value = Vec<String>> {
         .prop_map(|(m, h, d, mon, w)| vec![m, h, d, mon, w])
 }
 
-/// A place, a pattern, and a moment within a day of what happens there.
+/// A time zone, a pattern, and a time within a day of a clock change.
 fn case() -> impl Strategy<Value = (&'static str, i64, Vec<String>)> {
     (0..PLACES.len(), -20 * 3600_i64..20 * 3600).prop_flat_map(|(place, shift)| {
         let (zone, day) = PLACES[place];
@@ -156,9 +157,9 @@ fn case() -> impl Strategy<Value = (&'static str, i64, Vec<String>)> {
 }
 
 proptest! {
-    /// The fast way finds what the slow way finds.
+    /// The fast implementation finds the same firings as the reference.
     #[test]
-    fn a_pattern_fires_when_walking_minute_by_minute_says_so((zone, from, fields) in case()) {
+    fn a_pattern_fires_as_the_minute_by_minute_reference_does((zone, from, fields) in case()) {
         let schedule = Recurrence::cron(&fields.join(" "), zone).expect("a schedule");
         let until = from + 30 * 3600;
         let slow = firings(&fields, &TimeZone::get(zone).expect("a zone"), from + 1, until);
@@ -186,9 +187,9 @@ proptest! {
         prop_assert!(next.iter().all(|firing| firing.0 % 1000 == 0));
     }
 
-    /// Every firing after `last` and not after `now` runs or is skipped, and none does both.
+    /// Every firing after `last` and not after `now` either runs or is skipped.
     #[test]
-    fn what_is_due_is_run_or_skipped_and_nothing_is_both(
+    fn each_due_firing_either_runs_or_is_skipped(
         (zone, from, fields) in case(),
         hours in 0_i64..60,
         every in proptest::option::of(1_u64..100_000),

@@ -1,12 +1,12 @@
-//! Which local times a pattern means.
+//! Cron patterns as sets of local times.
 //!
-//! Each field is a set of bits. Finding the next local time goes by months, days and parts of the day, so that a rare
-//! pattern costs no more than a few hundred steps.
+//! Each field is a bit set. The search for the next local time proceeds by months, days and parts of the
+//! day, so that even a rare pattern needs only a few hundred steps.
 
 use super::RecurrenceError;
 use super::civil::{DAY, Month, month_of, weekday};
 
-/// The words that stand for a whole pattern.
+/// Shorthands for whole patterns.
 const WORDS: [(&str, &str); 5] = [
     ("@yearly", "0 0 1 1 *"),
     ("@monthly", "0 0 1 * *"),
@@ -21,7 +21,7 @@ const MONTHS: [&str; 12] = [
 
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/// A set of local times. A local time is seconds since 1970, as if the place were in UTC.
+/// A set of local times. A local time is in seconds since 1970, as if the time zone were UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pattern {
     seconds: u64,
@@ -30,20 +30,20 @@ pub(super) struct Pattern {
     days: u64,
     months: u64,
     weekdays: u64,
-    /// Both day fields are given, so a day need be meant by only one of them.
+    /// Both day fields are given, so a day needs to match only one of them.
     either: bool,
-    /// The hour is left open, so the pattern is about time that passes and not about the clock on the wall.
+    /// The hour is open, so the pattern refers to elapsed time and not to the wall clock.
     pub(super) elapsed: bool,
 }
 
-/// What a field may hold.
+/// The range and the names of a field.
 struct Bounds {
     name: &'static str,
     least: u64,
     greatest: u64,
-    /// Where `*` and `a/n` end.
+    /// The last value of `*` and `a/n`.
     end: u64,
-    /// Names, of which the first stands for `least`.
+    /// Names of values; the first is `least`.
     names: &'static [&'static str],
 }
 
@@ -102,12 +102,13 @@ impl Pattern {
         }
     }
 
-    /// Whether any day is ever meant. Weekdays come in every month; days of the month are all in a leap year.
+    /// Whether any day ever matches. Every weekday occurs in every month, and a leap year has every day of
+    /// the month.
     fn possible(&self) -> bool {
         (1..=12).any(|month| self.days_in(Month { year: 2000, month }) != 0)
     }
 
-    /// The first local time that is meant, of those from `from` on and before `end`.
+    /// The first matching local time from `from` on and before `end`.
     pub(super) fn first(&self, from: i64, end: i64) -> Option<i64> {
         let (mut day, mut time) = (from.div_euclid(DAY), from.rem_euclid(DAY));
         loop {
@@ -122,7 +123,7 @@ impl Pattern {
         }
     }
 
-    /// The last local time that is meant, of those from `from` on and before `end`.
+    /// The last matching local time from `from` on and before `end`.
     pub(super) fn last(&self, from: i64, end: i64) -> Option<i64> {
         let last = end - 1;
         let (mut day, mut time) = (last.div_euclid(DAY), last.rem_euclid(DAY));
@@ -138,7 +139,7 @@ impl Pattern {
         }
     }
 
-    /// How many local times are meant, of those from `from` on and before `end`. Stops soon after `enough`.
+    /// The number of matching local times from `from` on and before `end`. Stops soon after `enough`.
     pub(super) fn count(&self, from: i64, end: i64, enough: u64) -> u64 {
         let mut count = 0;
         let mut day = from.div_euclid(DAY);
@@ -153,7 +154,7 @@ impl Pattern {
         count
     }
 
-    /// The first day that is meant, of those from `day` to `last`.
+    /// The first matching day from `day` to `last`.
     fn day_from(&self, day: i64, last: i64) -> Option<i64> {
         let (mut month, of_month) = month_of(day);
         let mut open = u64::MAX << of_month;
@@ -170,7 +171,7 @@ impl Pattern {
         }
     }
 
-    /// The last day that is meant, of those from `first` to `day`.
+    /// The last matching day from `first` to `day`.
     fn day_until(&self, day: i64, first: i64) -> Option<i64> {
         let (mut month, of_month) = month_of(day);
         let mut open = !(u64::MAX << of_month << 1);
@@ -187,12 +188,13 @@ impl Pattern {
         }
     }
 
-    /// The days of a month that are meant, as bits from 1.
+    /// The matching days of a month, as bits from 1.
     fn days_in(&self, month: Month) -> u64 {
         if self.months & (1 << month.month) == 0 {
             return 0;
         }
-        // Seven weekdays over and over, turned so that bit 1 is the first of the month, Sunday being bit 0.
+        // The seven weekday bits repeated, rotated so that bit 1 is the first of the month; Sunday is bit
+        // 0.
         let weeks = (0..6).fold(0, |weeks, week| weeks | self.weekdays << (7 * week));
         let weekdays = weeks >> weekday(month.first_day()) << 1;
         let meant = if self.either {
@@ -203,7 +205,7 @@ impl Pattern {
         meant & !(u64::MAX << month.len() << 1) & !1
     }
 
-    /// The first time of day that is meant, from this one on.
+    /// The first matching time of day from `time` on.
     fn time_from(&self, time: i64) -> Option<i64> {
         let (hour, minute, second) = parts(time);
         if has(self.hours, hour) {
@@ -220,7 +222,7 @@ impl Pattern {
         Some(hour * 3600 + from(self.minutes, 0)? * 60 + from(self.seconds, 0)?)
     }
 
-    /// The last time of day that is meant, up to this one.
+    /// The last matching time of day up to `time`.
     fn time_until(&self, time: i64) -> Option<i64> {
         let (hour, minute, second) = parts(time);
         if has(self.hours, hour) {
@@ -237,7 +239,7 @@ impl Pattern {
         Some(hour * 3600 + until(self.minutes, 59)? * 60 + until(self.seconds, 59)?)
     }
 
-    /// How many times of a day are meant before this one; a whole day ends at its 86,400th second.
+    /// The number of matching times of a day before `time`; a whole day ends at second 86,400.
     fn times_before(&self, time: i64) -> u64 {
         let (hour, minute, second) = parts(time);
         let (per_minute, per_hour) = (size(self.seconds), size(self.minutes) * size(self.seconds));
@@ -253,14 +255,14 @@ impl Pattern {
 }
 
 impl Bounds {
-    /// The set that a field means.
+    /// Parses a field to its bit set.
     fn set(&self, field: &str) -> Result<u64, RecurrenceError> {
         field
             .split(',')
             .try_fold(0, |set, item| Ok(set | self.item(item)?))
     }
 
-    /// `*`, `a`, `a-b`, and each with a step; `a/n` goes on to the end.
+    /// Parses `*`, `a` or `a-b`, each with an optional step; `a/n` extends to the end.
     fn item(&self, item: &str) -> Result<u64, RecurrenceError> {
         let (range, step) = match item.split_once('/') {
             Some((range, step)) => (range, Some(self.step(item, step)?)),
@@ -273,7 +275,7 @@ impl Bounds {
             (one, None, Some(_)) => (self.value(item, one)?, self.end),
         };
         if first > last {
-            return Err(self.wrong(item, "a range goes upwards"));
+            return Err(self.wrong(item, "the start of a range must not be greater than its end"));
         }
         let values = (first..=last).step_by(step.unwrap_or(1));
         Ok(values.fold(0, |set, value| set | 1 << value))
@@ -286,7 +288,7 @@ impl Bounds {
             None => digits(text),
         };
         let value = value
-            .ok_or_else(|| self.wrong(item, "only numbers, names, `*`, `-`, `/` and `,` are understood"))?;
+            .ok_or_else(|| self.wrong(item, "only numbers, names, `*`, `-`, `/` and `,` are allowed"))?;
         if (self.least..=self.greatest).contains(&value) {
             Ok(value)
         } else {
@@ -296,7 +298,7 @@ impl Bounds {
 
     fn step(&self, item: &str, text: &str) -> Result<usize, RecurrenceError> {
         let step = digits(text).ok_or_else(|| self.wrong(item, "a step is a number"))?;
-        // A step over the end is like any other that is greater than the field.
+        // A step beyond the end acts like any step greater than the field.
         let step = usize::try_from(step).unwrap_or(usize::MAX);
         if step == 0 {
             Err(self.wrong(item, "a step is at least 1"))
@@ -314,10 +316,10 @@ impl Bounds {
     }
 }
 
-/// How much of what is wrong is repeated to whoever wrote it.
+/// Maximum number of characters of an invalid item that an error message repeats.
 const ITEM_CHARS_MAX: usize = 40;
 
-/// A number in plain decimal digits; one too great to hold is as great as can be.
+/// Parses plain decimal digits; saturates on overflow.
 fn digits(text: &str) -> Option<u64> {
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| text.parse().unwrap_or(u64::MAX))
@@ -331,13 +333,13 @@ const fn has(set: u64, value: i64) -> bool {
     set & (1 << value) != 0
 }
 
-/// The least value of a set, from this one on.
+/// The least value of a set from `value` on.
 fn from(set: u64, value: i64) -> Option<i64> {
     let rest = set & (u64::MAX << value);
     (rest != 0).then(|| rest.trailing_zeros().into())
 }
 
-/// The greatest value of a set, up to this one.
+/// The greatest value of a set up to `value`.
 fn until(set: u64, value: i64) -> Option<i64> {
     let rest = if value < 0 {
         0

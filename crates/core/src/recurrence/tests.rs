@@ -1,4 +1,4 @@
-//! Patterns, zones and arithmetic, case by case.
+//! Unit tests of patterns, time zones and arithmetic.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ fn time(text: &str) -> Millis {
     Millis::parse_rfc3339(text).expect("a time")
 }
 
-/// The first firings of a pattern after a moment, as text.
+/// The first firings of a pattern after a time, as text.
 fn next(pattern: &str, zone: &str, after: &str, count: usize) -> Vec<String> {
     let schedule = Recurrence::cron(pattern, zone).expect("a schedule");
     let firings = schedule.next(time(after), count).expect("firings");
@@ -23,7 +23,7 @@ fn refused(pattern: &str) -> RecurrenceError {
 }
 
 #[test]
-fn a_time_that_does_not_exist_fires_once_when_the_gap_ends() {
+fn a_skipped_time_fires_once_when_the_gap_ends() {
     let spring = "2026-03-08T00:00:00-05:00";
     assert_eq!(
         next("30 2 * * *", "America/New_York", spring, 2),
@@ -43,7 +43,7 @@ fn a_time_that_does_not_exist_fires_once_when_the_gap_ends() {
 }
 
 #[test]
-fn a_time_that_comes_twice_fires_the_first_time() {
+fn a_repeated_time_fires_at_its_first_occurrence() {
     let autumn = "2026-11-01T00:00:00-04:00";
     assert_eq!(
         next("30 1 * * *", "America/New_York", autumn, 2),
@@ -57,7 +57,7 @@ fn a_time_that_comes_twice_fires_the_first_time() {
 }
 
 #[test]
-fn an_open_hour_means_time_that_passes() {
+fn an_open_hour_refers_to_elapsed_time() {
     let autumn = "2026-11-01T00:45:00-04:00";
     assert_eq!(
         next("30 * * * *", "America/New_York", autumn, 3),
@@ -81,8 +81,8 @@ fn an_open_hour_means_time_that_passes() {
 }
 
 #[test]
-fn a_day_that_does_not_exist_fires_once_when_the_next_begins() {
-    // Samoa went from the 29th to the 31st of December 2011.
+fn a_skipped_day_fires_once_when_the_next_starts() {
+    // Samoa skipped 30 December 2011.
     let before = "2011-12-29T20:00:00-10:00";
     assert_eq!(
         next("0 7 30 12 *", "Pacific/Apia", before, 1),
@@ -116,7 +116,7 @@ fn seven_in_the_morning_stays_seven_when_the_clocks_change() {
 }
 
 #[test]
-fn fields_are_read_as_they_are_written() {
+fn fields_are_parsed() {
     let after = "2026-01-01T00:00:00Z";
     assert_eq!(
         next("10-20/5 0 1 * *", "UTC", after, 3),
@@ -151,7 +151,7 @@ fn fields_are_read_as_they_are_written() {
 }
 
 #[test]
-fn of_two_day_fields_either_may_match() {
+fn a_day_matches_either_of_two_day_fields() {
     let after = "2026-01-01T00:00:00Z";
     assert_eq!(
         next("0 0 13 * fri", "UTC", after, 3),
@@ -166,7 +166,7 @@ fn of_two_day_fields_either_may_match() {
 }
 
 #[test]
-fn a_pattern_that_cannot_be_read_is_refused_by_its_field() {
+fn an_invalid_pattern_is_rejected_with_its_field() {
     let unreadable = [
         "",
         "* * * *",
@@ -214,14 +214,14 @@ fn a_pattern_that_cannot_be_read_is_refused_by_its_field() {
 }
 
 #[test]
-fn a_day_that_never_comes_is_refused_at_once() {
+fn an_impossible_day_is_rejected_at_once() {
     for pattern in ["0 0 30 2 *", "* * 31 4,6,9,11 *", "0 0 30-31 feb *"] {
         assert_eq!(refused(pattern), RecurrenceError::Impossible, "{pattern}");
     }
 }
 
 #[test]
-fn a_zone_is_named_exactly() {
+fn a_time_zone_name_must_match_exactly() {
     for zone in [
         "UTC",
         "Etc/UTC",
@@ -327,9 +327,9 @@ fn an_interval_fires_at_its_anchor_and_never_before() {
     assert!(rare.next(time("2025-01-01T00:00:00Z"), 1).is_ok());
 }
 
-/// Downtime of five windows: none, one or three run, as it was settled.
+/// After a downtime of five windows, none, one or three firings run, depending on the catch-up setting.
 #[test]
-fn missed_firings_run_as_catch_up_was_settled() {
+fn missed_firings_run_according_to_the_catch_up_setting() {
     let schedule = Recurrence::cron("0 * * * *", "UTC").expect("a schedule");
     let (last, now) = (time("2026-01-01T00:00:00Z"), time("2026-01-01T05:30:00Z"));
     let due = |catch_up| {
@@ -361,7 +361,7 @@ fn missed_firings_run_as_catch_up_was_settled() {
 }
 
 #[test]
-fn who_never_looked_has_missed_nothing_and_a_clock_set_back_finds_nothing_due() {
+fn a_first_evaluation_or_a_clock_set_back_finds_nothing_due() {
     let schedule = Recurrence::cron("@hourly", "UTC").expect("a schedule");
     let (now, later) = (time("2026-01-01T05:30:00Z"), time("2026-01-01T09:00:00Z"));
     let grace = CatchUp::Off { grace_seconds: 60 };
@@ -377,9 +377,9 @@ fn who_never_looked_has_missed_nothing_and_a_clock_set_back_finds_nothing_due() 
     );
 }
 
-/// Ten years of seconds are 315 million firings; they are counted up to the bound and not listed.
+/// Ten years of seconds are 315 million firings; they are counted up to the limit and not listed.
 #[test]
-fn ten_missed_years_of_seconds_are_counted_and_not_walked() {
+fn ten_missed_years_of_seconds_are_counted_without_walking() {
     let (last, now) = (time("2016-01-01T00:00:00Z"), time("2026-01-01T00:00:00Z"));
     let catch_up = CatchUp::On {
         window_seconds: u64::MAX,
@@ -409,7 +409,7 @@ fn ten_missed_years_of_seconds_are_counted_and_not_walked() {
 }
 
 #[test]
-fn at_the_ends_of_time_there_is_an_answer_or_an_error() {
+fn the_limits_of_time_give_a_result_or_an_error() {
     let schedule = Recurrence::cron("@yearly", "Europe/Berlin").expect("a schedule");
     assert_eq!(
         next("@yearly", "Europe/Berlin", "9998-06-01T00:00:00Z", 1),
@@ -465,7 +465,7 @@ fn at_the_ends_of_time_there_is_an_answer_or_an_error() {
 }
 
 #[test]
-fn a_thousand_leap_days_are_found_at_once() {
+fn a_thousand_leap_days_are_found_quickly() {
     let schedule = Recurrence::cron("0 0 29 2 *", "America/New_York").expect("a schedule");
     let firings = schedule
         .next(time("2026-01-01T00:00:00Z"), 1000)

@@ -1,45 +1,45 @@
-//! A time zone as stretches of time with one offset from UTC each.
+//! A time zone as a sequence of time spans with one offset from UTC each.
 
 use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use super::RecurrenceError;
 
-/// Seconds that are earlier or later than anything that is ever asked for.
+/// Bounds in seconds, earlier and later than any requested time.
 pub(super) const LONG_AGO: i64 = -1_000_000_000_000;
 pub(super) const FAR_OFF: i64 = 1_000_000_000_000;
 
-/// Offsets lie within 26 hours of UTC, so what an earlier stretch reached is decided within twice that.
+/// Offsets are within 26 hours of UTC, so only spans within twice that time can have reached a later local
+/// time.
 const REACH: i64 = 3 * 86_400;
 
-/// A place whose clocks agree.
 #[derive(Debug, Clone)]
 pub(super) struct Zone(TimeZone);
 
-/// A time during which the offset does not change. All in seconds.
+/// A time span with a constant offset, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OffsetSpan {
-    /// Its first second.
+    /// The first second of the span.
     pub(super) start: i64,
-    /// The first second after it.
+    /// The first second after the span.
     pub(super) end: i64,
-    /// What is added to UTC.
+    /// The offset that is added to UTC.
     pub(super) offset: i64,
-    /// The local time that clocks had come to before: those from here on have never been shown.
+    /// The latest local time that clocks reached before this span; later local times have never been shown.
     pub(super) reached: i64,
 }
 
 impl Zone {
-    /// Finds a zone by its name, or by a link to it, spelled exactly.
+    /// Finds a time zone by its exact name or alias.
     pub(super) fn parse(name: &str) -> Result<Self, RecurrenceError> {
         let unknown = || RecurrenceError::Zone(name.to_owned());
         let zone = TimeZoneDatabase::bundled().get(name).map_err(|_| unknown())?;
-        // The library also takes other capitals, and a zone of its own for what is unknown.
+        // The library ignores case and returns a placeholder for unknown names.
         let exact = zone.iana_name() == Some(name) && !zone.is_unknown();
         if exact { Ok(Self(zone)) } else { Err(unknown()) }
     }
 
-    /// The stretch that a second lies in.
+    /// The span that contains a second.
     pub(super) fn stretch_at(&self, second: i64) -> OffsetSpan {
         let (start, end) = (self.start_of(second), self.end_of(second));
         let offset = self.offset_at(second);
@@ -51,7 +51,7 @@ impl Zone {
         }
     }
 
-    /// The latest local time that any stretch before `start` came to.
+    /// The latest local time that any span before `start` reached.
     fn reached_before(&self, start: i64) -> Option<i64> {
         let mut reached = None;
         let mut end = start;
@@ -66,7 +66,7 @@ impl Zone {
         self.0.to_offset(timestamp(second)).seconds().into()
     }
 
-    /// The second of the newest change of the offset that is not after this one.
+    /// The second of the last offset change at or before this one.
     fn start_of(&self, second: i64) -> i64 {
         let mut changes = self.0.preceding(timestamp(second + 1));
         changes
@@ -82,7 +82,7 @@ impl Zone {
     }
 }
 
-/// The nearest moment that the library knows. Its time ends a day before the year 9999 does.
+/// The nearest time that the library supports. Its range ends one day before the end of 9999.
 fn timestamp(second: i64) -> Timestamp {
     let second = second.clamp(Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
     Timestamp::from_second(second).unwrap_or(Timestamp::UNIX_EPOCH)

@@ -1,7 +1,7 @@
-//! What each kind of event says: one struct per kind, for those who write events and for those who read them.
+//! The payload of each kind of event, one struct per kind, shared by writers and readers of events.
 //!
-//! Readers ignore fields that they do not know. A payload that was erased, or that this version cannot read, is none at
-//! all; the event still counts, and its hash is over the stored bytes.
+//! Readers ignore unknown fields. An erased payload, or one that this version cannot parse, is treated as
+//! absent; the event stays valid, because its hash covers the stored bytes.
 
 mod agent;
 mod decision;
@@ -26,11 +26,12 @@ pub use self::run::{
 };
 use crate::key::{Digest, OperationId, RunKey};
 
-/// Declares the kinds of events: each is a variant of [`Kind`] and of [`Payload`], and has a struct of the same name.
+/// Declares the kinds of events: each is a variant of [`EventKind`] and of [`Payload`], and has a struct of
+/// the same name.
 macro_rules! kinds {
     ($($(#[$meta:meta])* $kind:ident = $text:literal),+ $(,)?) => {
         string_enum! {
-            /// What happened.
+            /// The kind of an event.
             #[derive(PartialOrd, Ord)]
             #[schemars(rename = "EventKind")]
             pub enum EventKind {
@@ -38,7 +39,7 @@ macro_rules! kinds {
             }
         }
 
-        /// What an event says, by its kind.
+        /// The payload of an event, by kind.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(untagged)]
         pub enum Payload {
@@ -46,7 +47,7 @@ macro_rules! kinds {
         }
 
         impl Payload {
-            /// The kind of the event that says it.
+            /// The kind of event that has this payload.
             #[must_use]
             pub const fn kind(&self) -> EventKind {
                 match self {
@@ -54,12 +55,13 @@ macro_rules! kinds {
                 }
             }
 
-            /// The schema of what each kind of event says.
+            /// The JSON schemas of all payloads.
             pub fn schemas(generator: &mut SchemaGenerator) -> Vec<(EventKind, Schema)> {
                 vec![$((EventKind::$kind, generator.subschema_for::<$kind>())),+]
             }
 
-            /// Reads what an event of this kind says. None for a kind of a newer version, and where it says something else.
+            /// Parses the payload of an event. Returns `None` for an unknown kind or a payload of another
+            /// shape.
             #[must_use]
             pub fn read(kind: &str, payload: &Value) -> Option<Self> {
                 match EventKind::parse(kind)? {
@@ -79,65 +81,64 @@ macro_rules! kinds {
 kinds! {
     /// A message entered the queue.
     MessageAdmitted = "message_admitted",
-    /// An agent was made, paused, or let go on; pages refresh, nobody speaks.
+    /// The state or configuration of an agent changed. Pages refresh; it is not part of the conversation.
     AgentStateChanged = "agent_state_changed",
     /// A message became a run, or did not.
     WakeDecided = "wake_decided",
-    /// A run began.
+    /// A run started.
     RunStarted = "run_started",
-    /// A model request ended; telemetry only.
+    /// A model request ended. For telemetry only.
     ProviderRoundCompleted = "provider_round_completed",
-    /// What the model said, as a preview, and the tools it asked for.
+    /// The model replied: a preview of its text and the requested tools.
     AssistantRoundRecorded = "assistant_round_recorded",
-    /// A verdict on one action, with the rule and its version.
+    /// The policy decided on one action.
     PolicyDecided = "policy_decided",
-    /// One action ended, one way or another.
+    /// One action ended, with any result.
     ToolExecuted = "tool_executed",
-    /// One action of a plan was permitted and then called off before it began.
+    /// A permitted action was cancelled before it started.
     ActionCancelled = "action_cancelled",
-    /// Something failed that a person should know of.
+    /// An error occurred that a person should know about.
     RuntimeError = "runtime_error",
-    /// A run waits for something that only a person or time can bring, such as money.
+    /// A run waits for something that only a person or time can provide, such as budget.
     RunParked = "run_parked",
-    /// A run started one of another agent, and waits for its end.
+    /// A run started a run of another agent and waits for its end.
     SubRunStarted = "sub_run_started",
     /// A run ended.
     RunEnded = "run_ended",
-    /// A person is asked whether an action may be taken.
+    /// A person is asked whether an action may be performed.
     DecisionAsked = "decision_asked",
-    /// A question was answered, or its time ran out.
+    /// A decision was answered, or it expired.
     DecisionAnswered = "decision_answered",
-    /// A question was left too long and weighs more now.
+    /// A decision passed its deadline and has a higher severity now.
     DecisionEscalated = "decision_escalated",
     /// A brake was set or released.
     BrakeChanged = "brake_changed",
-    /// A run cannot go on until a person says so.
+    /// A run cannot continue until a person resumes or abandons it.
     RunQuarantined = "run_quarantined",
-    /// A quarantined run goes on, or was given up.
+    /// A quarantined run was resumed or abandoned.
     QuarantineResolved = "quarantine_resolved",
-    /// A person had contents erased; the record of it stays.
+    /// A person erased contents; the record of the erasure stays.
     ContentErased = "content_erased",
-    /// Old data was removed, as the rules of retention say.
+    /// Retention removed old data.
     DataPruned = "data_pruned",
-    /// Rows that govern were changed; only in the log of the home.
+    /// Governing rows changed. Only in the log of the home.
     RowsBound = "rows_bound",
 }
 
-/// What is stored of an event: its payload, and beside the payload's own fields the hashes that tie it to rows.
+/// The stored content of an event: its payload, and the hashes that bind rows to it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EventBody {
-    /// What the event says.
     #[serde(flatten)]
     pub payload: Payload,
-    /// Ties the run's log to the chain; in the last event of each transition.
+    /// Binds the run log to the chain; in the last event of each transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_binding: Option<Digest>,
-    /// The hash of the row that the event tells of.
+    /// The hash of the row that the event describes.
     #[serde(rename = "row_hash", skip_serializing_if = "Option::is_none")]
     pub row_hash: Option<Digest>,
 }
 
-/// What stands beside the payload.
+/// The fields stored beside the payload.
 #[derive(Default, Deserialize)]
 struct Hashes {
     log_binding: Option<Digest>,
@@ -145,7 +146,7 @@ struct Hashes {
 }
 
 impl EventBody {
-    /// Reads what is stored. None for a kind of a newer version, and for what is not the payload of its kind.
+    /// Parses a stored event. Returns `None` for an unknown kind or a payload of another shape.
     #[must_use]
     pub fn read(kind: &str, stored: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(stored).ok()?;
@@ -195,7 +196,7 @@ impl Payload {
         }
     }
 
-    /// The action that it is about.
+    /// The action that it refers to.
     #[must_use]
     pub const fn operation_id(&self) -> Option<OperationId> {
         match self {

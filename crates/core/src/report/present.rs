@@ -1,7 +1,7 @@
-//! How an event is shown: one level, one category, a few words, the same on every surface.
+//! Presentation of events: a level, a category and short texts, equal on every surface.
 //!
-//! A projection and nothing else. It is total: a payload that was erased, or that a newer version wrote, still gets
-//! a line, because a person who looks at a log must see that something is there.
+//! It is a total projection: an event whose payload was erased, or that a newer version wrote, still gets a
+//! line, so that people see that it exists.
 
 mod decision;
 mod notice;
@@ -25,52 +25,53 @@ use crate::run::RunStatus;
 use crate::step::{StepStatus, UNDECIDED};
 use crate::wake::{AgentControl, Lifecycle, WakeOutcome};
 
-/// Longest title in characters. A heading on a narrow screen.
+/// Maximum length of a title in characters: a heading on a narrow screen.
 pub const TITLE_CHARS_MAX: usize = 80;
 
-/// Longest summary in characters: a preview with the words before it.
+/// Maximum length of a summary in characters: a preview with its prefix.
 pub const SUMMARY_CHARS_MAX: usize = 240;
 
-/// Longest body in characters: a failure's sentence, the longest text an event carries.
+/// Maximum length of a body in characters: a failure's summary, the longest text in an event.
 pub const BODY_CHARS_MAX: usize = FAILURE_CHARS_MAX;
 
-/// Longest fact of a provenance in characters. The longest we write is a key of 64 hex digits.
+/// Maximum length of a provenance field in characters. The longest regular one is a key of 64 hex digits.
 pub const FACT_CHARS_MAX: usize = 200;
 
-/// Most tools that a line names. A round may ask for many; the transcript has them all.
+/// Maximum number of tools that a line lists. The transcript has all of them.
 const TOOLS_SHOWN_MAX: usize = 8;
 
-/// How an event is shown. What is shown is no question of permission: everyone who may read an event may read all of it.
+/// The presentation of an event. It does not control access: everyone who may read an event may read all of
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Presentation {
-    /// How much it matters to a person.
+    /// How important the event is to a person.
     pub visibility: EventLevel,
-    /// What it is about.
+    /// What the event is about.
     pub category: EventCategory,
-    /// A few words.
+    /// A short heading.
     pub title: String,
-    /// More, where there is more.
+    /// Further text, if there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     /// One line for lists.
     pub summary: String,
-    /// The kind of the event it was made from.
+    /// Kind of the presented event.
     pub source_event_kind: String,
 }
 
 string_enum! {
-    /// How much an event matters to a person, most first.
+    /// How important an event is to a person, the most important first.
     #[derive(PartialOrd, Ord)]
     pub enum EventLevel {
-        /// Somebody has to do something.
+        /// A person has to do something.
         ActionRequired = "action_required",
-        /// A piece of work is done.
+        /// Work was completed.
         WorkDone = "work_done",
-        /// A turn has ended or begun.
+        /// A turn started or ended.
         TurnResult = "turn_result",
-        /// Something moves.
+        /// Work makes progress.
         Progress = "progress",
-        /// For looking closely.
+        /// Details for debugging.
         Trace = "trace",
     }
 }
@@ -78,35 +79,35 @@ string_enum! {
 string_enum! {
     /// What an event is about.
     pub enum EventCategory {
-        /// Something that the operator should know.
+        /// Information for the operator.
         OperatorNotification = "operator_notification",
-        /// A short text about what a run did.
+        /// A short report of a run.
         Brief = "brief",
-        /// Somebody said something to the agent.
+        /// A message to the agent.
         Message = "message",
-        /// A piece of work that outlives turns.
+        /// Work that spans several turns.
         WorkItem = "work_item",
-        /// Work in the background.
+        /// Background work.
         Task = "task",
         /// The agent waits for something.
         Waiting = "waiting",
-        /// The folder that the agent works in.
+        /// The agent's workspace.
         Workspace = "workspace",
-        /// The loops themselves.
+        /// The runtime itself.
         Runtime = "runtime",
-        /// What the model says on its way.
+        /// Intermediate output of the model.
         AssistantProgress = "assistant_progress",
-        /// What tools do.
+        /// Tool calls.
         Tool = "tool",
-        /// Pages refresh; nobody speaks.
+        /// Pages refresh; it is not part of the conversation.
         StateSync = "state_sync",
-        /// For looking closely.
+        /// Details for debugging.
         Trace = "trace",
     }
 }
 
 impl EventCategory {
-    /// Whether it is a line of the conversation between a person and the agent.
+    /// Whether it is part of the conversation between a person and the agent.
     #[must_use]
     pub const fn is_conversation(self) -> bool {
         match self {
@@ -117,19 +118,20 @@ impl EventCategory {
     }
 }
 
-/// How much a person wants to see. What is shown is never a question of permission.
+/// How much detail a person wants to see. It does not control access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DisplayMode {
-    /// What came of it.
+    /// Results.
     Info,
-    /// And what moves.
+    /// Results and progress.
     Verbose,
     /// Everything.
     Debug,
 }
 
 impl DisplayMode {
-    /// Reads a name or the number of its level. None for anything else, `trace` included: that is the log itself.
+    /// Parses a name or the number of its level. Returns `None` for anything else, including `trace`, which
+    /// is the log itself.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
@@ -140,8 +142,8 @@ impl DisplayMode {
         }
     }
 
-    /// Whether this mode shows an event. Rows about tools are short enough for everyone who asked for more, though
-    /// the events behind them matter least.
+    /// Whether this mode shows an event. Tool rows are short, so verbose mode shows them although their
+    /// level is the lowest.
     #[must_use]
     pub fn shows(self, shown: &Presentation) -> bool {
         let (deepest, tools) = match self {
@@ -153,7 +155,7 @@ impl DisplayMode {
     }
 }
 
-/// Shows an event. Without a payload (it was erased, or a newer version wrote it) the kind alone is shown.
+/// Presents an event. Without a payload (erased, or written by a newer version) only the kind is shown.
 #[must_use]
 pub fn present(kind: &str, payload: Option<&Payload>) -> Presentation {
     let source_event_kind = line(kind, TITLE_CHARS_MAX);
@@ -173,7 +175,7 @@ pub fn present(kind: &str, payload: Option<&Payload>) -> Presentation {
     }
 }
 
-/// What an event says, before it is cut to size.
+/// The presentation before truncation.
 struct Row {
     level: EventLevel,
     title: String,
@@ -182,7 +184,7 @@ struct Row {
 }
 
 impl Row {
-    /// A row that says one thing.
+    /// A row with only a title.
     fn plain(level: EventLevel, title: &str) -> Self {
         Self {
             level,
@@ -196,7 +198,7 @@ impl Row {
         Self { summary, ..self }
     }
 
-    /// Adds a detail to what the title says, where there is one.
+    /// Appends a detail to the title, unless it is empty.
     fn with_detail(self, detail: &str) -> Self {
         if detail.is_empty() {
             return self;
@@ -233,7 +235,7 @@ const fn category(kind: EventKind) -> EventCategory {
     }
 }
 
-/// What is shown of an event of which only the kind is known.
+/// The row of an event of which only the kind is known.
 fn row_of_kind(kind: EventKind) -> Row {
     let (level, title) = match kind {
         EventKind::MessageAdmitted => (EventLevel::TurnResult, "Message received"),
@@ -244,25 +246,22 @@ fn row_of_kind(kind: EventKind) -> Row {
         EventKind::AssistantRoundRecorded => (EventLevel::Progress, "Model round recorded"),
         EventKind::PolicyDecided => (EventLevel::Trace, "Tool use decided"),
         EventKind::ToolExecuted => (EventLevel::Trace, "Tool used"),
-        EventKind::ActionCancelled => (EventLevel::Trace, "Tool called off"),
+        EventKind::ActionCancelled => (EventLevel::Trace, "Tool call cancelled"),
         EventKind::RuntimeError => (EventLevel::ActionRequired, "Runtime error"),
         EventKind::RunParked => (
             EventLevel::ActionRequired,
-            "Run waits: the day's money is spent or reserved",
+            "Run parked: the day's budget is spent or reserved",
         ),
         EventKind::SubRunStarted => (EventLevel::Progress, "Run of another agent started"),
         EventKind::RunEnded => (EventLevel::TurnResult, "Run ended"),
         EventKind::DecisionAsked => (EventLevel::ActionRequired, "A decision waits for you"),
-        EventKind::DecisionAnswered => (EventLevel::Trace, "A decision is no longer needed"),
+        EventKind::DecisionAnswered => (EventLevel::Trace, "A decision was withdrawn"),
         EventKind::DecisionEscalated => (EventLevel::ActionRequired, "A decision is overdue"),
         EventKind::BrakeChanged => (EventLevel::TurnResult, "A brake was changed"),
-        EventKind::RunQuarantined => (EventLevel::ActionRequired, "A run cannot go on"),
-        EventKind::QuarantineResolved => (
-            EventLevel::TurnResult,
-            "A run that could not go on is tried again",
-        ),
+        EventKind::RunQuarantined => (EventLevel::ActionRequired, "Run quarantined"),
+        EventKind::QuarantineResolved => (EventLevel::TurnResult, "Quarantined run resumed"),
         EventKind::ContentErased => (EventLevel::Progress, "Contents erased"),
-        EventKind::DataPruned => (EventLevel::Trace, "Old data taken away"),
+        EventKind::DataPruned => (EventLevel::Trace, "Old data pruned"),
         EventKind::RowsBound => (EventLevel::Trace, "Settings changed"),
     };
     Row::plain(level, title)
@@ -297,7 +296,7 @@ fn row(payload: &Payload) -> Row {
         Payload::BrakeChanged(brake) => decision::brake(brake),
         Payload::RunQuarantined(quarantined) => row.with_detail(&quarantined.fault.why),
         Payload::QuarantineResolved(released) if released.status == RunStatus::Abandoned => {
-            Row::plain(row.level, "A run that could not go on was given up")
+            Row::plain(row.level, "Quarantined run abandoned")
         }
         Payload::ContentErased(erased) => notice::content_erased(erased, row),
         Payload::RunStarted(_)
@@ -307,7 +306,7 @@ fn row(payload: &Payload) -> Row {
     }
 }
 
-/// Shows words that a person or a provider wrote, where there are any.
+/// Shows text written by a person or a provider, if there is any.
 fn with_words(row: Row, words: &str, summary: &str) -> Row {
     if words.is_empty() {
         return row;
@@ -327,16 +326,16 @@ fn agent_state_changed(change: &AgentStateChanged, row: Row) -> Row {
         AgentStateChanged::Created { .. } => "Agent created",
         AgentStateChanged::Control { control } => match control {
             AgentControl::Paused => "Agent paused",
-            AgentControl::Running => "Agent goes on",
+            AgentControl::Running => "Agent resumed",
             AgentControl::Stopped => "Agent stopped",
         },
         AgentStateChanged::Lifecycle { lifecycle } => match lifecycle {
-            Lifecycle::Active => "Agent let loose",
-            Lifecycle::Dormant => "Agent put to rest",
+            Lifecycle::Active => "Agent activated",
+            Lifecycle::Dormant => "Agent made dormant",
             Lifecycle::Destroyed => "Agent destroyed",
             Lifecycle::Created => return row,
         },
-        AgentStateChanged::Mode { .. } => "Agent has another mode",
+        AgentStateChanged::Mode { .. } => "Agent mode changed",
         AgentStateChanged::Sleep { .. } => "Agent put to sleep",
         AgentStateChanged::Wake { .. } => "Agent woken by a person",
         AgentStateChanged::Trigger { .. } => "Agent's trigger changed",
@@ -359,9 +358,9 @@ fn wake_decided(decided: &WakeDecided) -> Row {
     if verdict == WakeOutcome::Run {
         Row::plain(EventLevel::Trace, "Message became a run")
     } else if verdict == WakeOutcome::Cancelled {
-        Row::plain(EventLevel::TurnResult, "Message taken back before its turn")
+        Row::plain(EventLevel::TurnResult, "Message cancelled before its run")
     } else if verdict == WakeOutcome::Absorbed {
-        Row::plain(EventLevel::Progress, "Message joined the run under way")
+        Row::plain(EventLevel::Progress, "Message joined the run in progress")
     } else {
         Row::plain(EventLevel::TurnResult, "Message did not become a run").with_detail(verdict.as_str())
     }
@@ -375,7 +374,7 @@ fn provider_round(round: &ProviderRoundCompleted) -> Row {
             let row = Row::plain(EventLevel::Trace, "Model answered");
             row.with_summary(format!("Model answered in {} ms", attempt.duration_ms))
         }
-        // Shown to those who wait: nothing else moves until the next attempt.
+        // Shown as progress, because nothing else happens until the next attempt.
         AttemptOutcome::Retrying => {
             let row = Row::plain(EventLevel::Progress, "Model request failed, trying again");
             row.with_summary(format!("Model request failed ({failure}), trying again"))
@@ -383,8 +382,8 @@ fn provider_round(round: &ProviderRoundCompleted) -> Row {
         AttemptOutcome::RetriesExhausted | AttemptOutcome::FailFastAborted
             if attempt.advanced_to_fallback =>
         {
-            let row = Row::plain(EventLevel::Progress, "Model gave out, asking the next one");
-            row.with_summary(format!("Model gave out ({failure}), asking the next one"))
+            let row = Row::plain(EventLevel::Progress, "Model failed, trying the next one");
+            row.with_summary(format!("Model failed ({failure}), trying the next one"))
         }
         AttemptOutcome::RetriesExhausted | AttemptOutcome::FailFastAborted => {
             let row = Row::plain(EventLevel::Trace, "Model request failed");
@@ -396,7 +395,7 @@ fn provider_round(round: &ProviderRoundCompleted) -> Row {
 fn assistant_round(round: &AssistantRoundRecorded, row: Row) -> Row {
     let AssistantRoundRecorded { text, tools, .. } = round;
     if !text.trim().is_empty() {
-        // Whoever asks for no more tools has answered, and the answer is what the turn was for.
+        // A reply without tool calls is the answer, which is the result of the turn.
         let level = if tools.is_empty() {
             EventLevel::TurnResult
         } else {
@@ -425,7 +424,7 @@ fn policy_decided(decided: &PolicyDecided) -> Row {
         return Row::plain(level_of(code), &format!("{tool} {verb}")).with_detail(reason);
     }
     let said = match decided.effect {
-        PolicyEffect::Ask => "waits for a person",
+        PolicyEffect::Ask => "waits for approval",
         PolicyEffect::Permit | PolicyEffect::Deny => "permitted",
     };
     Row::plain(EventLevel::Trace, &format!("{tool} {said}")).with_detail(&decided.input)
@@ -443,8 +442,7 @@ fn tool_executed(executed: &ToolExecuted) -> Row {
             level: EventLevel::ActionRequired,
             title: format!("{tool}: outcome unknown"),
             body: Some(
-                "It may or may not have happened. Look, then decide whether to have it done again."
-                    .to_owned(),
+                "It may or may not have happened. Check, then decide whether to repeat it.".to_owned(),
             ),
             summary: format!("{tool}: outcome unknown, it may or may not have happened"),
         },
@@ -460,7 +458,7 @@ fn tool_executed(executed: &ToolExecuted) -> Row {
 
 fn action_called_off(action: &ActionCancelled) -> Row {
     let code = action.code.as_deref();
-    let row = Row::plain(level_of(code), &format!("{} called off", tool(&action.tool)));
+    let row = Row::plain(level_of(code), &format!("{} cancelled", tool(&action.tool)));
     row.with_detail(code.unwrap_or_default())
 }
 
@@ -468,7 +466,7 @@ fn run_ended(ended: &RunEnded) -> Row {
     let (level, title) = match ended.outcome {
         RunStatus::Completed => (EventLevel::WorkDone, "Run completed"),
         RunStatus::Failed => (EventLevel::ActionRequired, "Run failed"),
-        // The work is not done, and only a person can grant it more.
+        // The work is not done, and only a person can allow more rounds.
         RunStatus::OutOfRounds => (EventLevel::ActionRequired, "Run out of rounds"),
         RunStatus::Cancelled => (EventLevel::TurnResult, "Run cancelled"),
         RunStatus::Queued | RunStatus::Open | RunStatus::Quarantined | RunStatus::Abandoned => {
@@ -485,7 +483,7 @@ fn run_ended(ended: &RunEnded) -> Row {
     Row::plain(level, title).with_summary(format!("{title} after {rounds}"))
 }
 
-/// How much a refusal matters. Most are answers to the model, which goes on without; one is a question to a person.
+/// The level of a refusal. Most are results for the model, which continues; one needs a person.
 fn level_of(code: Option<&str>) -> EventLevel {
     match code {
         Some(UNDECIDED) => EventLevel::ActionRequired,
@@ -497,9 +495,9 @@ fn tool(name: &str) -> &str {
     if name.is_empty() { "Tool" } else { name }
 }
 
-/// A text on one line, cut to size: what models and people wrote must not break a list.
+/// Formats a text as one line of limited length, because texts of models and people must not break a list.
 fn line(text: &str, chars_max: usize) -> String {
-    // Cut before and after: the first bounds the work on a text of any size, the second the result.
+    // Truncate before and after: the first bounds the work for a text of any size, the second the result.
     let piece: String = text.chars().take(chars_max.saturating_mul(4)).collect();
     let words: Vec<&str> = piece
         .split(|c: char| c.is_whitespace() || c.is_control())

@@ -1,4 +1,4 @@
-//! Waiting for a person: asking whether an action may be taken, and going on with the answer.
+//! Approvals within a run: requesting one for an action and continuing with the answer.
 
 use super::plan::Plan;
 use super::{DecisionWrite, InputReads, ReplyCall, RunMachine, RunPhase, Transition, UnexpectedInput};
@@ -10,21 +10,21 @@ use crate::report::payload::DecisionAsked;
 use crate::step::{Action, ActionStatus, CallReads, OUTCOME_UNKNOWN, PendingApproval, StepStatus, ToolError};
 use crate::time::Millis;
 
-/// What is said of an action that a person did not permit.
+/// Error code of an action that a person denied.
 pub const DENIED_BY_PERSON: &str = "denied_by_person";
 
-/// What is said of an action that nobody decided on in time.
+/// Error code of an action whose approval request timed out.
 pub const DECISION_TIMED_OUT: &str = "decision_timed_out";
 
 impl RunMachine {
-    /// The question that this run waits for, if it waits for one.
+    /// Returns the decision that this run waits for.
     #[must_use]
     pub fn waits_on(&self) -> Option<DecisionId> {
         let next = self.next_open()?;
         (next.fate == ActionStatus::AwaitingApproval).then_some(next.question.as_ref()?.decision_id)
     }
 
-    /// The question whose permission has run out before the action could begin, if there is one.
+    /// Returns the decision whose approval expired before the action began.
     #[must_use]
     pub fn expired_approval(&self, now: Millis) -> Option<DecisionId> {
         let next = self.next_open()?;
@@ -32,7 +32,7 @@ impl RunMachine {
         lapsed.then_some(next.question.as_ref()?.decision_id)
     }
 
-    /// Whether a permission that was given may have run out by the time it is used.
+    /// Returns whether an open action has an approval that may expire before it is used.
     #[must_use]
     pub fn has_permissions(&self) -> bool {
         let RunPhase::Acting { actions, .. } = &self.phase else {
@@ -44,7 +44,7 @@ impl RunMachine {
             .any(|action| super::is_open(action) && is_permitted(action))
     }
 
-    /// The first action that has not begun, when nothing is under way.
+    /// Returns the first action that has not ended, if no intent is open.
     fn next_open(&self) -> Option<&Action> {
         let RunPhase::Acting { actions, .. } = &self.phase else {
             return None;
@@ -54,7 +54,7 @@ impl RunMachine {
         idle.then_some(next)
     }
 
-    /// A question was closed: the action may begin, or it is called off.
+    /// Applies a closed decision: the action may begin, or it is cancelled.
     pub(super) fn decided(
         self,
         mut plan: Plan,
@@ -87,7 +87,7 @@ impl RunMachine {
                 moved.cancel_action(action, StepStatus::Denied, &fault)?;
             }
             ApprovalOutcome::TimedOut | ApprovalOutcome::Expired => {
-                let message = "nobody decided in time whether this action may be taken";
+                let message = "no person decided in time whether this action is allowed";
                 let fault = ToolError::new(DECISION_TIMED_OUT, message, "do without it, or ask again later");
                 moved.cancel_action(action, StepStatus::Denied, &fault)?;
             }
@@ -96,7 +96,7 @@ impl RunMachine {
         Ok(moved)
     }
 
-    /// A permission was not used in time: the same is asked again.
+    /// An approval was not used before it expired: requests it again under a new decision id.
     pub(super) fn lapsed(
         self,
         mut plan: Plan,
@@ -134,7 +134,7 @@ impl RunMachine {
 }
 
 impl Transition {
-    /// Asks a person about an action where that is needed.
+    /// Requests approval for a call if it needs one.
     pub(super) fn ask_about(
         &mut self,
         operation_id: OperationId,
@@ -165,7 +165,7 @@ impl Transition {
         self.decisions.push(DecisionWrite::Ask(Box::new(inquiry)));
     }
 
-    /// Nobody has to answer about an action that will not begin.
+    /// Withdraws the open approval request of an action that will not begin.
     pub(super) fn withdraw(&mut self, action: &Action) {
         if let (ActionStatus::AwaitingApproval, Some(question)) = (&action.fate, &action.question) {
             self.decisions.push(DecisionWrite::Withdraw(question.decision_id));
@@ -173,12 +173,12 @@ impl Transition {
     }
 }
 
-/// Whether an action that may begin needs approval first.
+/// Returns whether an action that policy allows needs approval first.
 pub(super) fn is_asked(read: &CallReads) -> bool {
     read.verdict.effect == policy::PolicyEffect::Ask || read.seen.unknown
 }
 
-/// The rule that makes an action a question.
+/// Returns the rule that requires the approval.
 pub(super) fn asking_rule(read: &CallReads) -> &str {
     if read.seen.unknown {
         OUTCOME_UNKNOWN
@@ -187,7 +187,7 @@ pub(super) fn asking_rule(read: &CallReads) -> &str {
     }
 }
 
-/// Whether the permission for an action has run out.
+/// Returns whether the approval of an action has expired.
 pub(super) fn has_lapsed(action: &Action, now: Option<Millis>) -> bool {
     let until = action.question.as_ref().and_then(|question| question.until);
     until.zip(now).is_some_and(|(until, now)| now >= until)

@@ -1,4 +1,4 @@
-//! What happens to a turn, as the journal keeps it: contents by hash, and what was loaded beside them.
+//! Inputs of a run as the run log stores them: contents by hash, together with the read set.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,65 +12,55 @@ use crate::key::{ActionParts, DecisionId, OperationId, RunKey};
 use crate::step::{CallReads, ChildRun, StepResult};
 use crate::time::Millis;
 
-/// What happens to a turn.
+/// An input of the run machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "input", rename_all = "snake_case")]
 pub enum RunInput {
-    /// The message was admitted; the turn begins.
+    /// The message was admitted and the run begins.
     Admitted {
-        /// What was said, as a transcript entry.
+        /// The message text as a transcript entry.
         body: BlobHash,
     },
-    /// The model answered.
+    /// The model replied.
     Replied(ModelReply),
     /// An attempt at a model round failed.
     AttemptFailed {
-        /// Why.
         failure: ModelFailure,
-        /// How long it took.
         duration_ms: u64,
-        /// Who was asked, and what it cost.
+        /// Which provider was used, and the cost.
         #[serde(default)]
         bill: AttemptCost,
     },
-    /// There is no money for the request that is intended.
+    /// The budget does not cover the intended request.
     Parked {
-        /// Which cap stands in the way.
+        /// The cap that was exceeded.
         exceeded: BudgetExceeded,
     },
-    /// A parked run is to go on.
+    /// A parked run resumes.
     Resumed,
     /// Some of the intended actions ended.
-    Settled {
-        /// How each ended.
-        results: Vec<StepResult>,
-    },
-    /// Intended actions started runs of other agents, in the transaction that takes this input.
-    Started {
-        /// Which, and what they are called.
-        starts: Vec<SubRunStart>,
-    },
-    /// A stop came before the intended actions began. Nobody has begun them, and nobody will until they are intended
-    /// anew.
+    Settled { results: Vec<StepResult> },
+    /// Intended actions started runs of other agents, in the transaction that applies this input.
+    Started { starts: Vec<SubRunStart> },
+    /// A stop arrived before the intended actions began. None of them begins until it is intended again.
     Postponed,
-    /// A person asked for the end.
+    /// A person cancelled the run.
     Cancelled,
-    /// A question about an action was closed.
+    /// A decision about an action was closed.
     Decided {
-        /// Which question.
         decision_id: DecisionId,
-        /// What it means to the action.
+        /// The consequence for the action.
         ruling: ApprovalOutcome,
     },
-    /// A permission was not used in time: the same is asked again.
+    /// An approval was not used before it expired; it is requested again.
     ApprovalExpired {
-        /// What was asked.
+        /// The original request.
         inquiry: Box<ApprovalRequest>,
     },
 }
 
 impl RunInput {
-    /// The word the journal lists it by.
+    /// The name under which the run log lists the input.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -88,7 +78,7 @@ impl RunInput {
         }
     }
 
-    /// Whether a round may end with it, so that a person's words join before the next one.
+    /// Returns whether a round may end with this input, so that interjections join before the next one.
     #[must_use]
     pub const fn may_end_round(&self) -> bool {
         match self {
@@ -109,68 +99,65 @@ impl RunInput {
 /// A run that an action of the plan started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubRunStart {
-    /// Which action.
+    /// The action that started it.
     pub operation_id: OperationId,
-    /// The run.
     #[serde(flatten)]
     pub child: ChildRun,
-    /// How many runs stand above it.
+    /// How many runs are above it.
     pub depth: u32,
 }
 
-/// A model's reply, with its contents by hash.
+/// A model reply with its contents by hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelReply {
     /// The reply as a transcript entry.
     pub content: BlobHash,
-    /// Its first words, for people.
+    /// Its first words, shown to people.
     pub preview: String,
-    /// Tokens of this request.
     pub usage: Usage,
-    /// How long it took.
     pub duration_ms: u64,
-    /// Who was asked, and what it cost.
+    /// Which provider was used, and the cost.
     #[serde(default)]
     pub bill: AttemptCost,
-    /// The tools it asks for, in order.
+    /// Requested tool calls, in order.
     pub calls: Vec<ReplyCall>,
 }
 
-/// One tool call of a reply, by hashes.
+/// One tool call of a reply, with contents by hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyCall {
-    /// The provider's id of the call.
+    /// The call id that the provider assigned.
     pub call_id: String,
-    /// What the action is.
     #[serde(flatten)]
     pub parts: ActionParts,
-    /// The first words of its arguments, for people.
+    /// The first words of its arguments, shown to people.
     #[serde(default)]
     pub preview: String,
 }
 
-/// What the driver loaded before it applied an input: one entry per call of a reply, else nothing.
+/// What the driver loads before it applies an input. `calls` has one entry per call of a reply and is empty
+/// for other inputs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputReads {
-    /// Per call of the reply, in order.
+    /// One entry per call of the reply, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallReads>,
-    /// That nothing may begin for now: a brake is on.
+    /// Nothing may begin because a brake is on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hold: bool,
-    /// What time it is, where a permission may have run out.
+    /// The current time, set where an approval may have expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now: Option<Millis>,
-    /// What a person says into the run, in its order. It joins where the next request is made, and waits else.
+    /// Interjections in order. They join before the next model request; until then they stay queued.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interjected: Vec<Interjection>,
 }
 
-/// A message that may join a run under way.
+/// A message that may join a run in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interjection {
-    /// Its key: the run that it would else become.
+    /// The key of the run that the message would otherwise start.
     pub run_key: RunKey,
-    /// What it says, as a transcript entry.
+    /// The message text as a transcript entry.
     pub body: BlobHash,
 }

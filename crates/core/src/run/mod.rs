@@ -1,9 +1,9 @@
-//! The turn machine: how one message becomes an answer.
+//! The run machine: how one message becomes an answer.
 //!
-//! `gate → assemble → model → plan → policy → act → … → report`, as one pure function. A state and an input
-//! go in; the next state, the steps to write down, the effects to perform and the events to show come out.
-//! The driver commits all of that in one transaction and only then performs the effects. The state holds
-//! no history: contents stand in blobs, named by hash, so a run of 100,000 steps resumes as fast as one of 10.
+//! `gate → assemble → model → plan → policy → act → … → report`, as one pure function from state and input
+//! to the next state, the step writes, the effects and the events. The driver commits all of them in one
+//! transaction and only then performs the effects. The state holds no history: contents are blobs named by
+//! hash, so a run of 100,000 steps resumes as fast as one of 10.
 
 mod approval;
 mod input;
@@ -42,130 +42,127 @@ pub use round::{AttemptCost, BUDGET_EXCEEDED, ROUTE_MAX, SkippedModel, Unafforda
 pub use status::{RunState, RunStatus};
 pub use transition::{DecisionWrite, EntryWrite, StepWrite, Transition};
 
-/// The kind of machine, stored with every run.
+/// The machine kind, stored with every run.
 pub const MACHINE: &str = "turn";
 
-/// The machine's version, stored with every run. It grows when an older program could no longer read a state, or would go
-/// on from it in another way.
+/// The machine version, stored with every run. It grows when an older program could no longer read a state
+/// or would continue differently from it.
 pub const MACHINE_VERSION: u32 = 1;
 
-/// The oldest version whose states are still read.
+/// The oldest version whose states can be read.
 pub const MACHINE_VERSION_OLDEST: u32 = 1;
 
-/// Whether this program can go on with, and play again, what a machine of this version wrote.
+/// Returns whether this program can continue and replay runs of this machine version.
 #[must_use]
 pub fn is_known(machine: &str, version: u32) -> bool {
     machine == MACHINE && (MACHINE_VERSION_OLDEST..=MACHINE_VERSION).contains(&version)
 }
 
-/// Whether a newer program wrote it. One that runs beside this one goes on with it; so it is left alone.
+/// Returns whether a newer program wrote the run. Such a run is left to the newer program, which may be
+/// running at the same time.
 #[must_use]
 pub fn is_newer(machine: &str, version: u32) -> bool {
     machine != MACHINE || version > MACHINE_VERSION
 }
 
-/// Largest state as JSON. A state that could grow past it holds history, which belongs in blobs.
+/// Largest state as JSON. A state that could grow beyond it contains history, which belongs in blobs.
 pub const STATE_BYTES_MAX: usize = 64 * 1024;
 
 /// Attempts at one model round: the first and two retries.
 pub const ATTEMPTS_MAX: u32 = 3;
 
-/// Model rounds of a run unless the caller says otherwise.
+/// Default limit of model rounds per run.
 pub const ROUNDS_DEFAULT: u32 = 50;
 
-/// Most rounds a caller may ask for. A hundred thousand steps is what the engine is tested for.
+/// Largest limit of rounds that a caller may request. The engine is tested up to a hundred thousand steps.
 pub const ROUNDS_MAX: u32 = 100_000;
 
-/// How a model round is tried again.
+/// Backoff between attempts of a model round.
 const MODEL_RETRY: RetryPolicy = RetryPolicy {
     attempts: ATTEMPTS_MAX,
     first_ms: 250,
     longest_ms: 10_000,
 };
 
-/// Everything durable about one turn.
+/// The complete durable state of one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunMachine {
-    /// The run's own name, from which its operations are named.
+    /// Operation ids are derived from it.
     pub run_key: RunKey,
-    /// The model as it was asked for.
+    /// The requested model.
     pub model_ref: String,
-    /// Models that are asked when it fails for good, in this order.
+    /// Models used after permanent failures, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
-    /// Whose turn it is: 0 is the model that was asked for, 1 the first fallback.
+    /// Index of the current model in the route: 0 is the requested model, 1 the first fallback.
     #[serde(default, skip_serializing_if = "is_first")]
     pub candidate: u32,
-    /// How many rounds it may take.
     pub max_rounds: u32,
-    /// Tools that this run may not use. Part of the state, so that a resumed run is as limited as it was.
+    /// Tools that this run may not use. Part of the state, so that a resumed run keeps its restrictions.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub deny_tools: BTreeSet<String>,
-    /// Tools that it may use only after a person said so.
+    /// Tools that require approval.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub ask_tools: BTreeSet<String>,
-    /// Agents of which it may start runs.
+    /// Agents whose runs it may start.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub may_start: BTreeSet<String>,
-    /// What holds for its plain actions because of its outside cause; none for a run of the operator.
+    /// The rule for its plain actions if its cause is external; none for a run of the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_cause_policy: Option<ExternalCausePolicy>,
-    /// The folder its commands run in. Fixed when the run begins, so that a resumed run goes on in the same place.
+    /// The folder in which its commands run. Fixed when the run begins, so that a resumed run uses the same
+    /// folder.
     #[serde(default)]
     pub workspace: String,
-    /// Model replies so far.
     pub rounds: u32,
-    /// Model requests with a recorded result so far, failed ones included. Chooses a script's next entry.
+    /// Model requests with a recorded result, including failed ones. Selects the next entry of a scripted
+    /// model.
     pub requests: u32,
-    /// Tokens so far.
+    /// Total tokens.
     pub usage: Usage,
-    /// What it cost so far.
+    /// Total cost.
     #[serde(default, skip_serializing_if = "is_free")]
     pub cost: MicroUsd,
-    /// The model of the route that an earlier round passed over only for want of money.
+    /// The model that an earlier round skipped only because of the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpaid: Option<UnaffordableModel>,
-    /// Where it stands.
     pub phase: RunPhase,
 }
 
-/// Where a turn stands. What it waits for is part of the state, so recovery has nothing to guess.
+/// The phase of a run. What the run waits for is part of the state, so recovery needs no guesses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunPhase {
-    /// A model request is under way.
+    /// A model request is in progress.
     Modelling {
-        /// Which attempt with this model at this round, from 1.
+        /// Attempt with the current model in this round, starting at 1.
         attempt: u32,
-        /// How long to wait before it.
+        /// Wait before the attempt.
         delay_ms: u64,
-        /// Models of the route that were given up in this round.
+        /// Models of the route that were skipped in this round.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         missed: Vec<SkippedModel>,
     },
-    /// There was no money for the next request. It goes on when somebody resumes it.
+    /// The budget does not cover the next request. The run continues when it is resumed.
     Parked {
-        /// Which attempt it would have been.
+        /// The attempt that was not made.
         attempt: u32,
-        /// Models of the route that were given up in this round.
+        /// Models of the route that were skipped in this round.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         missed: Vec<SkippedModel>,
-        /// Which cap stood in the way.
+        /// The cap that was exceeded.
         exceeded: BudgetExceeded,
     },
-    /// The actions of the newest reply are being carried out.
+    /// The actions of the newest reply are being performed.
     Acting {
-        /// The reply that asked for them.
+        /// The reply that requested them.
         reply: BlobHash,
-        /// The plan.
         actions: Vec<Action>,
-        /// How long to wait before what is intended, because it failed a moment ago.
+        /// Wait before the intended actions, after a transient failure.
         #[serde(default, skip_serializing_if = "is_at_once")]
         delay_ms: u64,
     },
-    /// Nothing is left to do.
     Ended {
-        /// How it ended.
         outcome: RunOutcome,
         /// The reply with the final text.
         reply: Option<BlobHash>,
@@ -173,7 +170,7 @@ pub enum RunPhase {
 }
 
 impl RunPhase {
-    /// How long to wait before what is intended.
+    /// Returns the wait before the intended effects.
     #[must_use]
     pub const fn delay_ms(&self) -> u64 {
         match self {
@@ -183,73 +180,72 @@ impl RunPhase {
     }
 }
 
-/// How a turn ended.
+/// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunOutcome {
-    /// The model answered without asking for more.
+    /// The model replied without tool calls.
     Completed,
-    /// It could not go on.
+    /// The run could not continue.
     Failed(FailureArtifact),
-    /// The model still wanted tools after the last round it was given.
+    /// The model still requested tools after the last permitted round.
     OutOfRounds,
-    /// A person ended it.
+    /// A person cancelled the run.
     Cancelled,
 }
 
-/// Something to perform after the commit.
+/// An effect that the driver performs after the commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
-    /// Ask the model.
+    /// Send a request to the model.
     CallModel {
-        /// The step it is recorded as.
+        /// The id of its step.
         operation_id: OperationId,
         /// How many requests of this run have a recorded result.
         request: u32,
-        /// How long to wait first.
+        /// Wait before the request.
         delay_ms: u64,
     },
-    /// Carry out an action of the plan.
+    /// Perform an action of the plan.
     Act {
-        /// The step it is recorded as.
+        /// The id of its step.
         operation_id: OperationId,
-        /// Its place in the reply that asked for it.
+        /// Its index in the reply that requested it.
         position: usize,
-        /// The provider's id of the call.
+        /// The call id that the provider assigned.
         call_id: String,
-        /// What may happen to it after a crash.
+        /// Determines what recovery does after a crash.
         class: EffectClass,
     },
 }
 
-/// An input that does not fit the state. A late or foreign answer is ordinary, so it is a value and no panic.
+/// An input that does not fit the state. A late or foreign answer is expected, so this is an error value
+/// and not a panic.
 #[derive(Debug, thiserror::Error)]
 pub enum UnexpectedInput {
-    /// The machine was not waiting for this.
+    /// The machine was not waiting for this input.
     #[error("a run that is {phase} cannot take the input {input}")]
     Unexpected {
-        /// Where the run stands.
         phase: &'static str,
-        /// What came.
         input: &'static str,
     },
-    /// Results for other actions than the intended ones.
+    /// A result for an action that is not intended.
     #[error("operation {0} was not intended by this run")]
     ForeignOperation(OperationId),
-    /// An answer to a question that this run does not wait for.
+    /// An answer to a decision that this run does not wait for.
     #[error("decision {0} is not one that this run waits for")]
     ForeignDecision(DecisionId),
-    /// The driver loaded less than the input needs.
+    /// The driver loaded less than the input requires.
     #[error("the read set does not match the reply's calls")]
     Reads,
-    /// A value without canonical form; cannot happen for what we build ourselves.
+    /// A value without canonical form; cannot occur for values that the program builds itself.
     #[error(transparent)]
     NotCanonical(#[from] NotCanonical),
 }
 
 impl RunMachine {
-    /// A turn that has not begun: it takes [`SagaInput::Admitted`] and nothing else.
+    /// Creates a run that has not begun: it accepts only [`RunInput::Admitted`].
     #[must_use]
     pub fn new(run_key: RunKey, model_ref: String, max_rounds: u32) -> Self {
         let phase = RunPhase::Modelling {
@@ -277,36 +273,36 @@ impl RunMachine {
         }
     }
 
-    /// The same turn with its commands run in this folder.
+    /// Sets the folder in which the run's commands run.
     #[must_use]
     pub fn with_workspace(mut self, workspace: String) -> Self {
         self.workspace = workspace;
         self
     }
 
-    /// The same turn without the use of some tools.
+    /// Denies the run these tools.
     #[must_use]
     pub fn with_denied_tools(mut self, tools: BTreeSet<String>) -> Self {
         self.deny_tools = tools;
         self
     }
 
-    /// The same turn, which uses some tools only after a person said so.
+    /// Requires approval for these tools.
     #[must_use]
     pub fn with_ask_tools(mut self, tools: BTreeSet<String>) -> Self {
         self.ask_tools = tools;
         self
     }
 
-    /// The same turn, which may start runs of these agents.
+    /// Allows the run to start runs of these agents.
     #[must_use]
     pub fn with_startable_agents(mut self, agents: BTreeSet<String>) -> Self {
         self.may_start = agents;
         self
     }
 
-    /// The same turn with what caused it, all that it takes up included. One outside cause makes it an outside run, for
-    /// which this setting holds.
+    /// Sets the causes of the run, including those of the messages it absorbs. One external cause makes it
+    /// an external run, to which this policy applies.
     #[must_use]
     pub fn caused_by<'a>(
         mut self,
@@ -318,7 +314,7 @@ impl RunMachine {
         self
     }
 
-    /// Moves the turn on by one input.
+    /// Applies one input.
     pub fn apply(self, reads: &InputReads, input: RunInput) -> Result<Transition, UnexpectedInput> {
         let phase = self.phase.clone();
         match (phase, input) {
@@ -382,8 +378,9 @@ impl RunMachine {
         }
     }
 
-    /// The effects that this state waits for. After a crash these are exactly the ones without a result. None at all
-    /// after a stop that came before they began: then [`SagaInput::Settled`] without results goes on.
+    /// Returns the effects that this state waits for. After a crash these are exactly the effects without a
+    /// result. The list is empty after a stop that came before they began; then [`RunInput::Settled`]
+    /// without results continues the run.
     #[must_use]
     pub fn pending_effects(&self) -> Vec<Effect> {
         match &self.phase {
@@ -395,7 +392,6 @@ impl RunMachine {
         }
     }
 
-    /// How it ended, if it has.
     #[must_use]
     pub const fn outcome(&self) -> Option<&RunOutcome> {
         match &self.phase {
@@ -453,14 +449,14 @@ const fn phase_name(phase: &RunPhase) -> &'static str {
     }
 }
 
-/// A failure that the machine itself or its driver found, before or instead of any model.
+/// Creates a failure that the machine or its driver detected without a model.
 #[must_use]
 pub fn runtime_failure(kind: &str, summary: &str) -> ModelFailure {
     let artifact = FailureArtifact::new(FailureCategory::Runtime, kind, summary);
     ModelFailure::new(ModelFailureKind::FailFast, artifact)
 }
 
-/// The first words of a text, for lists.
+/// Returns the first words of a text, for lists.
 #[must_use]
 pub fn preview(text: &str) -> String {
     truncate_chars(text, PREVIEW_CHARS_MAX)
@@ -481,7 +477,7 @@ const fn is_free(cost: &MicroUsd) -> bool {
     cost.0 == 0
 }
 
-/// Whether an action of the plan still has to be carried out.
+/// Returns whether an action of the plan has not ended.
 const fn is_open(action: &Action) -> bool {
     !matches!(action.fate, ActionStatus::Settled(_))
 }

@@ -1,8 +1,9 @@
-//! From a reply to actions, and from results to the next request.
+//! Planning: from a reply to actions, and from results to the next request.
 //!
-//! An action is named, judged and written down before anything begins. The intent of a plain action is
-//! committed just before it: with the plan for the first one, with the result of its predecessor for every
-//! later one. So only an action that was about to begin can ever be reported as unknown.
+//! Every action is named, checked by policy and stored before anything begins. The intent of a plain action
+//! is committed immediately before the action: with the plan for the first one, with the result of its
+//! predecessor for every later one. Therefore only an action that was about to begin can be reported as
+//! unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,14 +26,14 @@ use crate::step::{
 use crate::sub_run::{self, START_RUN, STARTS_PER_ROUND_MAX};
 use crate::time::Millis;
 
-/// A model reply and the actions it asks for.
+/// A model reply and the actions that it requests.
 pub(super) struct Plan {
     pub(super) reply: BlobHash,
     pub(super) actions: Vec<Action>,
 }
 
 impl Plan {
-    /// The phase that carries it out, after a wait.
+    /// Returns the phase that performs the plan after a wait.
     pub(super) fn acting(self, delay_ms: u64) -> RunPhase {
         let Self { reply, actions } = self;
         RunPhase::Acting {
@@ -44,7 +45,7 @@ impl Plan {
 }
 
 impl RunMachine {
-    /// The model answered: end, or plan what it asks for.
+    /// The model replied: ends the run or plans the requested actions.
     pub(super) fn replied(
         mut self,
         reply: &ModelReply,
@@ -89,7 +90,7 @@ impl RunMachine {
         Ok(moved)
     }
 
-    /// Results came in: write them down, and go on with the next action or the next request.
+    /// Records results, then continues with the next action or the next model request.
     pub(super) fn settled(
         self,
         mut plan: Plan,
@@ -118,13 +119,14 @@ impl RunMachine {
                 None => moved.settle(action, result),
             }
         }
-        // Twins of an unknown action in the same plan were permitted before anybody knew.
+        // Identical actions in the same plan were permitted before the unknown outcome was recorded.
         let is_twin = |action: &&mut Action| unknown.contains(&action.base);
         for twin in plan.actions.iter_mut().filter(is_twin) {
             match twin.fate {
                 ActionStatus::Waiting => moved.cancel_action(twin, StepStatus::Denied, &undecided())?,
                 ActionStatus::Intended => twin.doubted = true,
-                // A yes to it was meant for a world in which nothing was in doubt: asked for again, it is another question.
+                // The pending request does not mention the unknown outcome, so an approval of it must not
+                // count. If the model repeats the call, a new decision is requested.
                 ActionStatus::AwaitingApproval => {
                     moved.withdraw(twin);
                     moved.cancel_action(twin, StepStatus::Denied, &undecided())?;
@@ -139,8 +141,8 @@ impl RunMachine {
         Ok(moved)
     }
 
-    /// A stop came before anything that is intended had begun. Its intent is taken back, so that whoever goes on
-    /// neither takes it for begun nor leaves it out.
+    /// A stop arrived before any intended action began. Reverts the intents, so that the next driver
+    /// neither treats the actions as begun nor omits them.
     pub(super) fn postponed(self, mut plan: Plan) -> Result<Transition, UnexpectedInput> {
         let mut moved = self.unmoved();
         let is_intended = |action: &&mut Action| action.fate == ActionStatus::Intended;
@@ -156,9 +158,9 @@ impl RunMachine {
         Ok(moved)
     }
 
-    /// A person ended the turn between two actions. What never began is settled as such, so that the
-    /// transcript has a result for every call. The driver settles whatever it did begin, or found begun,
-    /// before it gives this input; an intent that is still open here is one that nobody acted on.
+    /// A person cancelled the run between two actions. Actions that never began are settled as cancelled,
+    /// so that the transcript has a result for every call. The driver settles every action that it began,
+    /// or found begun, before it applies this input; an intent that is still open here was never performed.
     pub(super) fn cancelled_while_acting(
         self,
         mut actions: Vec<Action>,
@@ -188,15 +190,15 @@ impl RunMachine {
 }
 
 impl Transition {
-    /// Names and judges every call of a reply.
+    /// Names every call of a reply and checks it.
     fn plan(
         &mut self,
         run: &RunKey,
         calls: &[ReplyCall],
         reads: &[CallReads],
     ) -> Result<Vec<Action>, UnexpectedInput> {
-        // Equal actions are counted over the whole run: those of earlier rounds were read from the store,
-        // those earlier in this reply are counted here.
+        // Identical actions are counted over the whole run: the counts of earlier rounds come from the
+        // store, the calls earlier in this reply are counted here.
         let mut counts: BTreeMap<ActionBase, u64> = BTreeMap::new();
         let mut actions = Vec::with_capacity(calls.len());
         let mut starts = 0;
@@ -256,7 +258,7 @@ impl Transition {
         Ok(actions)
     }
 
-    /// Writes down how an action of the plan ended.
+    /// Records the result of an action.
     fn settle(&mut self, action: &mut Action, result: StepResult) {
         self.events
             .push(EventDraft::new(ToolExecuted::new(&action.tool, &result)));
@@ -280,7 +282,7 @@ impl Transition {
         });
     }
 
-    /// An action failed for the moment: it waits, and is tried again.
+    /// Schedules a retry of an action after a transient failure.
     fn try_again(&mut self, action: &mut Action, result: &StepResult, wait_ms: u64) {
         action.fate = ActionStatus::Waiting;
         action.failures = action.failures.saturating_add(1);
@@ -293,7 +295,7 @@ impl Transition {
         }));
     }
 
-    /// Ends an action of the plan that will not begin any more.
+    /// Ends an action that will not begin.
     pub(super) fn cancel_action(
         &mut self,
         action: &mut Action,
@@ -323,10 +325,10 @@ impl Transition {
         Ok(())
     }
 
-    /// Goes on: intend the next actions, or close the round and ask the model again.
+    /// Intends the next actions, or closes the round and sends the next model request.
     pub(super) fn advance(&mut self, mut plan: Plan, reads: &InputReads) {
         let actions = &mut plan.actions;
-        // While an intent or a started run has no result nothing new begins, and what has begun is not asked for again.
+        // While an intent or a started run has no result, nothing new begins and no effect is issued twice.
         let is_idle =
             |action: &Action| !matches!(action.fate, ActionStatus::Intended | ActionStatus::Started(_));
         if !reads.hold && actions.iter().all(is_idle) {
@@ -357,7 +359,7 @@ impl Transition {
         }
     }
 
-    /// Every call gets its result in the transcript, in the order of the calls.
+    /// Writes the result of every call to the transcript, in the order of the calls.
     fn close_round(&mut self, actions: &[Action]) {
         let results = actions.iter().filter_map(|action| match action.fate {
             ActionStatus::Settled(content) => Some(EntryWrite {
@@ -409,7 +411,8 @@ impl Transition {
     }
 }
 
-/// Why an action may not begin, in the order of the checks: form, policy, an open question, the bound.
+/// Returns why an action may not begin, in the order of the checks: arguments, policy, open decision, limit
+/// of calls.
 fn refusal(position: usize, read: &CallReads) -> Option<(StepStatus, ToolError)> {
     if let Some(fault) = &read.fault {
         return Some((StepStatus::Failed, fault.clone()));
@@ -430,13 +433,13 @@ fn refusal(position: usize, read: &CallReads) -> Option<(StepStatus, ToolError)>
     })
 }
 
-/// Why a reply may not start yet another run.
+/// Returns an error if the reply starts too many runs.
 fn too_many_starts(tool: &str, starts: usize) -> Option<(StepStatus, ToolError)> {
     let is_over = tool == START_RUN && starts > STARTS_PER_ROUND_MAX;
     is_over.then(|| (StepStatus::Failed, sub_run::too_many()))
 }
 
-/// How long to wait before an action is tried again by itself; none where its result stands.
+/// Returns the wait before an automatic retry of an action; none if its result is final.
 fn wait_before_again(action: &Action, result: &StepResult) -> Option<u64> {
     let (again, policy) = (result.again?, action.retry?);
     let may = result.status == StepStatus::Failed && action.class != EffectClass::Plain && !action.doubted;
@@ -445,18 +448,18 @@ fn wait_before_again(action: &Action, result: &StepResult) -> Option<u64> {
         .flatten()
 }
 
-/// Why an action whose equal ended unknown may not begin.
+/// The error of an action that may not begin because an identical one ended unknown.
 fn undecided() -> ToolError {
-    let message = "an identical action of this run ended with its outcome unknown";
-    let hint = "look at the world by another call; asked for again, a person decides whether to do it";
+    let message = "the outcome of an identical action of this run is unknown";
+    let hint = "check with another call whether it happened; if you repeat this call, a person decides whether it is performed";
     ToolError::new(UNDECIDED, message, hint)
 }
 
-/// Marks what may begin next: repeatable actions in a row, or else one plain action alone. A plain action
-/// shares its commit with nothing that has to be done before it, because a crash during that would make an
-/// action unknown which had not even begun.
+/// Marks the actions that begin next: consecutive repeatable actions, or a single plain action. A plain
+/// action shares its commit with no action that has to be performed before it, because a crash during that
+/// one would make a plain action unknown that had not begun.
 ///
-/// What a person is asked about holds up everything behind it: the model asked for them in this order.
+/// An action that needs approval blocks all later ones, because the model requested them in this order.
 fn intend_next(actions: &mut [Action], now: Option<Millis>) {
     let open = |action: &&mut Action| {
         matches!(
@@ -476,7 +479,7 @@ fn intend_next(actions: &mut [Action], now: Option<Millis>) {
     }
 }
 
-/// The effects of the actions whose intent is committed.
+/// Returns the effects of the actions whose intent is committed.
 pub(super) fn intended(actions: &[Action]) -> Vec<Effect> {
     let open = actions
         .iter()

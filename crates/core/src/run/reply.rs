@@ -1,4 +1,4 @@
-//! Reading a model's reply: checking what came from outside before it becomes an input.
+//! Validates a model reply before it becomes an input of the run machine.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::conversation::{Block, CALLS_PER_REPLY_MAX, REPLY_BYTES_MAX, Usage, ca
 use crate::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use crate::step::{CALL_ID_BYTES_MAX, action_parts};
 
-/// Turns a reply into an input and the blob it names. What no machine could act on is a failed attempt that
-/// would fail again: sending the same request once more would only cost the same again.
+/// Converts a reply into an input and the blob that it references. A reply that the machine cannot use is a
+/// permanent failure: sending the same request again would only cost the same again.
 pub fn read(
     blocks: &[Block],
     usage: Usage,
@@ -32,8 +32,8 @@ pub fn read(
             ));
         }
     }
-    // Plain JSON and not the canonical form, which rounds integers above 2^53: an action must have the same
-    // arguments when its reply is read back after a crash.
+    // Plain JSON instead of the canonical form, which rounds integers above 2^53: an action must have the
+    // same arguments when its reply is read back after a crash.
     let bytes = serde_json::to_vec(blocks).map_err(|_| invalid("the reply has no JSON form"))?;
     if bytes.len() > REPLY_BYTES_MAX {
         return Err(invalid(&format!(
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_asks_for_too_much_is_an_invalid_response() {
+    fn a_reply_with_too_many_calls_is_an_invalid_response() {
         let many: Vec<Block> = (0..=CALLS_PER_REPLY_MAX).map(|n| call(&n.to_string())).collect();
         let failure = read(&many, Usage::default(), &json!({})).expect_err("took them all");
         assert_eq!(
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_without_an_id_of_their_own_are_an_invalid_response() {
+    fn calls_without_a_unique_id_are_an_invalid_response() {
         for blocks in [
             vec![call("")],
             vec![call("a"), call("a")],
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_reply_is_named_by_its_content() {
+    fn a_valid_reply_is_named_by_its_content() {
         let blocks = [Block::Text { text: "hi".into() }, call("a"), call("b")];
         let (reply, blob) = read(&blocks, Usage::default(), &json!({})).expect("good");
         assert_eq!(

@@ -1,4 +1,5 @@
-//! One model round: attempts, the next model of the route, and waiting for money.
+//! One model round: attempts, fallback to the next model of the route, and parking when the budget is
+//! exceeded.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,63 +13,61 @@ use crate::report::EventDraft;
 use crate::report::payload::{ProviderRoundCompleted, RunParked, RuntimeError};
 use crate::step::{StepStatus, model_operation};
 
-/// Most models of a route: the one that was asked for and its fallbacks.
+/// Largest number of models in a route, including the requested one.
 pub const ROUTE_MAX: usize = 8;
 
-/// Who was asked, by which rule, and what it cost.
+/// Which provider was used under which rule, and the cost of one attempt.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptCost {
-    /// Who provides the model.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub provider: String,
-    /// The rule by which it might be asked.
+    /// The rule that permitted the request.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rule: String,
-    /// What it cost; none where it cost nothing.
+    /// None if the attempt was free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<MicroUsd>,
-    /// Which cap stood in the way, where it was not asked for want of money.
+    /// The exceeded cap, if the request was not sent because of the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exceeded: Option<BudgetExceeded>,
 }
 
-/// How far a model round has come.
+/// The progress of a model round.
 pub(super) struct ModelRound {
-    /// Which attempt with this model it is, from 1.
+    /// Attempt with the current model, starting at 1.
     pub(super) attempt: u32,
-    /// Models of the route that were given up in this round.
+    /// Models of the route that were skipped in this round.
     pub(super) missed: Vec<SkippedModel>,
 }
 
-/// A model of the route that was given up in this round.
+/// A model of the route that was skipped in this round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedModel {
-    /// Which one.
     pub model_ref: String,
-    /// How often it was asked.
+    /// Number of requests to it.
     pub attempts: u32,
-    /// What failed.
+    /// The kind of the last failure.
     pub kind: String,
-    /// Why it was given up.
+    /// Why it was skipped.
     pub outcome: AttemptOutcome,
-    /// Which cap stood in the way, where it was not asked for want of money.
+    /// The exceeded cap, if the request was not sent because of the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exceeded: Option<BudgetExceeded>,
 }
 
-/// A model of the route that was passed over only for want of money. A run that stays with a free model goes back to it
-/// when that one fails.
+/// A model of the route that was skipped only because of the budget. A run that continued with a free model
+/// returns to it when the free model fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnaffordableModel {
-    /// Which one: 0 is the model that was asked for.
+    /// Its index in the route; 0 is the requested model.
     pub candidate: u32,
-    /// Which cap stood in the way.
+    /// The cap that was exceeded.
     pub exceeded: BudgetExceeded,
 }
 
 impl RunMachine {
-    /// The model whose turn it is: the one that was asked for, or a fallback of it. A run that has fallen back stays
-    /// there, because a conversation half with one model and half with another has neither's cache.
+    /// Returns the current model: the requested one or a fallback. A run that has fallen back stays with
+    /// the fallback, because switching models within a conversation loses the prompt cache of both.
     #[must_use]
     pub fn active_model(&self) -> &str {
         match usize::try_from(self.candidate).unwrap_or(usize::MAX) {
@@ -77,14 +76,14 @@ impl RunMachine {
         }
     }
 
-    /// The models of the route that were not asked yet.
+    /// Returns the models of the route that have not been tried.
     #[must_use]
     pub fn models_left(&self) -> &[String] {
         let asked = usize::try_from(self.candidate).unwrap_or(usize::MAX);
         self.fallbacks.get(asked..).unwrap_or_default()
     }
 
-    /// The same turn with models that are asked when the first one fails for good.
+    /// Sets the models used after permanent failures.
     #[must_use]
     pub fn with_fallbacks(mut self, fallbacks: Vec<String>) -> Self {
         self.fallbacks = fallbacks;
@@ -142,7 +141,7 @@ impl RunMachine {
         moved
     }
 
-    /// There is no money for the request that is intended: the run waits, and nothing is lost.
+    /// The budget does not cover the intended request: the run is parked and keeps its state.
     pub(super) fn parked(
         self,
         attempt: u32,
@@ -156,7 +155,7 @@ impl RunMachine {
         moved
     }
 
-    /// Somebody wants it to go on: the same request is intended anew, and looked at anew.
+    /// Resumes a parked run: intends the same request again, and the budget is checked again.
     pub(super) fn resumed(self, attempt: u32, missed: Vec<SkippedModel>) -> Transition {
         let operation = model_operation(&self.run_key, self.requests);
         let mut moved = self.unmoved();
@@ -180,7 +179,7 @@ impl RunMachine {
         moved
     }
 
-    /// What is the same for every attempt of this round.
+    /// Fills in the fields that are the same for every attempt of this round.
     pub(super) fn record(&self, attempt: u32, duration_ms: u64, bill: AttemptCost) -> AttemptRecord {
         AttemptRecord {
             provider: bill.provider,
@@ -201,11 +200,11 @@ impl RunMachine {
     }
 }
 
-/// The stable word for a run that waits for money.
+/// Code of a run that is parked because of the budget.
 pub const BUDGET_EXCEEDED: &str = "budget_exceeded";
 
 impl Transition {
-    /// Asks the model whose turn it is, as attempt `attempt` of its own.
+    /// Sends a request to the current model as its attempt number `attempt`.
     pub(super) fn ask(&mut self, attempt: u32, delay_ms: u64, missed: Vec<SkippedModel>) {
         self.turn.phase = RunPhase::Modelling {
             attempt,
@@ -239,14 +238,15 @@ impl Transition {
         };
     }
 
-    /// Where a model of this round, or of one before, was passed over only for want of money, the run goes back to it and
-    /// waits. Says whether there was one.
+    /// If a model of this round or an earlier one was skipped only because of the budget, returns to it and
+    /// parks the run. Returns whether there was such a model.
     fn wait_for_money(&mut self, missed: &[SkippedModel]) -> bool {
         let earlier = self.turn.unpaid.take();
         let Some(unpaid) = earlier.or_else(|| first_unpaid(missed, self.turn.candidate)) else {
             return false;
         };
-        // Those after it are asked anew when it has failed; so the round goes on as if they had never been.
+        // The models after it are tried again once it has failed, so their entries are removed from this
+        // round.
         let asked_anew = self.turn.candidate.saturating_sub(unpaid.candidate);
         let asked_anew = usize::try_from(asked_anew).unwrap_or(usize::MAX);
         let before = missed.len().saturating_sub(asked_anew.saturating_add(1));
@@ -257,7 +257,7 @@ impl Transition {
         true
     }
 
-    /// Writes down how an attempt ended, and shows it.
+    /// Records the result of an attempt and emits its event.
     pub(super) fn settle_model(
         &mut self,
         operation_id: OperationId,
@@ -277,7 +277,7 @@ impl Transition {
         self.steps.push(end);
     }
 
-    /// Nobody is left who could be asked.
+    /// Fails the run, because no model of the route is left.
     fn give_up(&mut self, failure: ModelFailure, attempts: u32, missed: &[SkippedModel]) {
         let mut artifact = failure.artifact.bounded();
         artifact.metadata.insert("attempts".into(), attempts.to_string());
@@ -296,7 +296,8 @@ impl Transition {
     }
 }
 
-/// The first of those that were given up in a row, up to the candidate `newest`, that only money was lacking for.
+/// Returns the earliest model skipped because of the budget, among the skipped models that end with
+/// candidate `newest`.
 pub(super) fn first_unpaid(missed: &[SkippedModel], newest: u32) -> Option<UnaffordableModel> {
     missed
         .iter()
@@ -323,7 +324,7 @@ fn settle(operation_id: OperationId, status: StepStatus, duration_ms: u64, usage
     }
 }
 
-/// How long to wait before the next attempt, or why there is none.
+/// Returns the wait before the next attempt, or why there is none.
 fn next_attempt(
     attempt: u32,
     failure: &ModelFailure,

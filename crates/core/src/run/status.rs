@@ -1,54 +1,53 @@
-//! How a run stands, in one word for the database, the API and the page.
+//! The status of a run as one word for the database, the API and the page.
 
 use super::RunOutcome;
 use crate::wake::WakeOutcome;
 
 string_enum! {
-    /// Which runs to list.
+    /// Filter for lists of runs.
     #[derive(Default)]
     pub enum RunState {
-        /// All of them.
         #[default]
         Any = "any",
-        /// Those that have not ended.
+        /// Runs that have not ended.
         Open = "open",
-        /// Those that cannot go on until a person says so.
+        /// Runs that wait until a person resumes or abandons them.
         Quarantined = "quarantined",
     }
 }
 
 string_enum! {
-    /// How a run stands.
+    /// The status of a run.
     pub enum RunStatus {
-        /// Its message waits for its turn.
+        /// Its message is in the queue.
         Queued = "queued",
-        /// It has not ended.
+        /// It has started and not ended.
         Open = "open",
-        /// It cannot go on until a person resumes or abandons it.
+        /// It cannot continue until a person resumes or abandons it.
         Quarantined = "quarantined",
-        /// It did what was asked.
+        /// It ended with a final reply.
         Completed = "completed",
-        /// It could not go on.
+        /// It ended with an error.
         Failed = "failed",
         /// It used all its rounds.
         OutOfRounds = "out_of_rounds",
-        /// A person ended it, or took its message back before its turn.
+        /// A person cancelled it, or its message while it was queued.
         Cancelled = "cancelled",
-        /// A person gave it up while it was quarantined.
+        /// A person abandoned it while it was quarantined.
         Abandoned = "abandoned",
-        /// Another run took up its message.
+        /// Another run handled its message.
         Absorbed = "absorbed",
-        /// A later firing of its schedule took its place.
+        /// A later firing of its schedule replaced it.
         Replaced = "replaced",
-        /// Its cause was refused: there is no message.
+        /// A gate refused its cause, so no message exists.
         Refused = "refused",
-        /// Nothing is left of it.
+        /// Its data was deleted.
         Gone = "gone",
     }
 }
 
 impl RunStatus {
-    /// Whether it will not change any more.
+    /// Returns whether the status is final.
     #[must_use]
     pub const fn is_ended(self) -> bool {
         match self {
@@ -58,25 +57,25 @@ impl RunStatus {
         }
     }
 
-    /// Whether it waits for its turn, or is under way.
+    /// Returns whether it is queued or in progress.
     #[must_use]
     pub const fn is_under_way(self) -> bool {
         matches!(self, Self::Queued | Self::Open)
     }
 
-    /// How a message stands that has not become a run, by what was decided about it.
+    /// Returns the status of a message that has not become a run, from its wake outcome.
     #[must_use]
     pub fn of_message(decided: WakeOutcome) -> Self {
         if decided == WakeOutcome::Run {
             return Self::Gone;
         }
-        // Queued, absorbed, cancelled and replaced are the same words for both.
+        // Queued, absorbed, cancelled and replaced are the same words in both enums.
         Self::parse(decided.as_str()).unwrap_or(Self::Refused)
     }
 }
 
 impl RunOutcome {
-    /// How a run stands that ended like this.
+    /// Returns the status for this outcome.
     #[must_use]
     pub const fn status(&self) -> RunStatus {
         match self {

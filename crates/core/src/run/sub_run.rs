@@ -1,4 +1,4 @@
-//! Starting runs of other agents, and waiting for their ends.
+//! Starting sub-runs of other agents and waiting for their results.
 
 use super::plan::Plan;
 use super::{RunMachine, RunPhase, SubRunStart, Transition, UnexpectedInput};
@@ -8,7 +8,7 @@ use crate::report::payload::SubRunStarted;
 use crate::step::{Action, ActionStatus, ChildRun};
 
 impl RunMachine {
-    /// The runs that this one started and whose ends it has not been told.
+    /// Returns the sub-runs whose results have not been recorded.
     #[must_use]
     pub fn children(&self) -> Vec<(OperationId, ChildRun)> {
         let RunPhase::Acting { actions, .. } = &self.phase else {
@@ -24,7 +24,7 @@ impl RunMachine {
         actions.iter().filter_map(child).collect()
     }
 
-    /// Whether it can do nothing until a run that it started has ended.
+    /// Returns whether the run is blocked until a sub-run ends.
     #[must_use]
     pub fn waits_on_runs(&self) -> bool {
         let RunPhase::Acting { actions, .. } = &self.phase else {
@@ -34,7 +34,7 @@ impl RunMachine {
         !actions.iter().any(is_intended) && !self.children().is_empty()
     }
 
-    /// What an action was called by its provider, for its result.
+    /// Returns the provider's call id of an action, for its result.
     #[must_use]
     pub fn call_id(&self, operation_id: OperationId) -> Option<&str> {
         let RunPhase::Acting { actions, .. } = &self.phase else {
@@ -45,7 +45,7 @@ impl RunMachine {
         Some(&action.call_id)
     }
 
-    /// Intended actions started runs. Each ends with its run.
+    /// Records that intended actions started sub-runs. Each action ends when its sub-run ends.
     pub(super) fn started(
         self,
         mut plan: Plan,

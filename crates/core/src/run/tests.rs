@@ -1,4 +1,5 @@
-//! Tests of the turn machine: single cases, laws that hold in every world, and states kept from before.
+//! Tests of the run machine: single cases, properties over simulated runs, and stored states of earlier
+//! versions.
 
 mod approval;
 mod case;

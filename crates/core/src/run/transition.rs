@@ -1,4 +1,4 @@
-//! Everything that one input leads to.
+//! The transition: everything that one input leads to.
 
 use super::{Effect, Interjection, RunMachine, RunOutcome, RunPhase, is_free};
 use crate::attempt::AttemptRecord;
@@ -12,92 +12,81 @@ use crate::saga::Saga;
 use crate::step::{EffectClass, StepStatus};
 use crate::wake::WakeOutcome;
 
-/// A change to the list of steps, written in the same transaction as the state.
+/// A write to the step table, in the same transaction as the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepWrite {
-    /// A new step.
+    /// Add a step.
     Put {
-        /// Its id.
         operation_id: OperationId,
         /// Tool name, or the model reference.
         name: String,
-        /// Its class; none for a model round.
+        /// None for a model round.
         class: Option<EffectClass>,
-        /// What equal actions are counted by; none for a model round.
+        /// The key by which identical actions are counted; none for a model round.
         base: Option<ActionBase>,
-        /// How it begins: planned, intended, or already refused.
+        /// The initial status: planned, intended or already refused.
         status: StepStatus,
-        /// The rule that permitted or denied it, or the stable word of what was wrong.
+        /// The rule that permitted or denied it, or an error code.
         reason: String,
     },
-    /// A planned step may now begin.
+    /// A planned step may begin.
     Intend(OperationId),
-    /// An intended step was not begun, and waits again.
+    /// An intended step did not begin and is planned again.
     Postpone(OperationId),
-    /// A step ended.
     Settle {
-        /// Its id.
         operation_id: OperationId,
-        /// How it ended.
         status: StepStatus,
-        /// How long it took.
         duration_ms: u64,
-        /// The enforced isolation, where it applies.
+        /// The enforced isolation, if any.
         sandbox: Option<String>,
-        /// Why it ended like this, where there is more to say than that it was permitted.
+        /// Why it ended with this status, unless it was merely permitted.
         reason: Option<String>,
-        /// Tokens, for a model round.
+        /// Tokens of a model round.
         usage: Usage,
-        /// What is kept of the attempt, for a model round.
+        /// The attempt record of a model round.
         attempt: Option<Box<AttemptRecord>>,
     },
-    /// Where the saga of a step stands: with its intent it begins, with its result it ends.
+    /// The saga of a step: it begins with the intent and ends with the result.
     Saga(Saga),
 }
 
-/// A change to the list of questions, written in the same transaction as the state.
+/// A write to the decision table, in the same transaction as the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DecisionWrite {
-    /// A person is asked.
+    /// Request an approval.
     Ask(Box<ApprovalRequest>),
-    /// The run has been told how a question ended.
+    /// The run has applied the answer.
     Apply(DecisionId),
-    /// Nobody has to answer any more.
+    /// The answer is not needed any more.
     Withdraw(DecisionId),
 }
 
-/// A new line of the transcript.
+/// A new transcript entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryWrite {
-    /// Who speaks.
     pub role: Role,
-    /// What is said.
     pub content: BlobHash,
 }
 
-/// Everything that one input leads to. It commits whole or not at all.
+/// Everything that one input leads to, committed atomically.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transition {
     /// The next state.
     pub turn: RunMachine,
-    /// Changes to the steps.
     pub steps: Vec<StepWrite>,
-    /// What to perform after the commit.
+    /// Effects to perform after the commit.
     pub effects: Vec<Effect>,
-    /// New lines of the transcript.
     pub entries: Vec<EntryWrite>,
-    /// Changes to the questions.
     pub decisions: Vec<DecisionWrite>,
-    /// What to show.
     pub events: Vec<EventDraft>,
-    /// Contents that the above names by hash.
+    /// Contents that the other fields reference by hash.
     pub blobs: Vec<Blob>,
-    /// Messages that the run took up, by their keys: they leave the queue with it.
+    /// Keys of the messages that the run absorbed; they leave the queue in this transaction.
     pub joined: Vec<RunKey>,
 }
 
 impl Transition {
-    /// What a person said into the run stands behind the results of the round, and before the next request.
+    /// Adds interjections after the results of the round and before the next request.
     pub(super) fn join(&mut self, interjected: &[Interjection]) {
         for Interjection { run_key, body } in interjected {
             self.entries.push(EntryWrite {

@@ -1,4 +1,4 @@
-//! What may be asked of a schedule, field by field.
+//! Validation of a requested schedule, field by field.
 
 use super::{
     CATCH_UP_RUNS_DEFAULT, CATCH_UP_RUNS_MAX, CATCH_UP_WINDOW_SECONDS_DEFAULT, CATCH_UP_WINDOW_SECONDS_MAX,
@@ -8,57 +8,54 @@ use crate::id::{AgentId, EventName, RuleId};
 use crate::recurrence::RecurrenceError;
 use crate::time::Millis;
 
-/// A schedule that somebody wants.
+/// A requested schedule before validation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleDraft {
-    /// Its name.
     pub schedule_id: RuleId,
-    /// Whom it wakes.
+    /// The agent that it wakes.
     pub agent_id: AgentId,
-    /// What people call it.
+    /// The display name.
     pub label: String,
-    /// When it fires.
     pub when: FiringTime,
-    /// What it says to the agent.
+    /// The message that a firing delivers to the agent.
     pub message: String,
-    /// Whether it begins at rest.
+    /// Whether it is created paused.
     pub is_paused: bool,
-    /// What becomes of a firing while the one before it is under way.
+    /// What happens to a firing while the previous one is in progress.
     pub concurrency: Concurrency,
-    /// Whether missed firings are made up for.
+    /// Whether missed firings are delivered later.
     pub allows_catch_up: bool,
-    /// Whether it is over after its first firing.
+    /// Whether it is disabled after its first firing.
     pub auto_disable_after_run: bool,
-    /// How old a missed firing may be and still be made up for.
+    /// The maximum age of a missed firing that is still delivered.
     pub catch_up_window_seconds: u64,
-    /// How many of them run at once.
+    /// The maximum number of missed firings that run at once.
     pub max_catch_up_runs_per_tick: u64,
-    /// Whether it wakes the agent also when nothing changed.
+    /// Whether it wakes the agent even if nothing changed.
     pub always: bool,
-    /// What must hold for a firing to wake the agent.
+    /// The condition under which a firing wakes the agent.
     pub guard: Option<Guard>,
-    /// What it waits for beside its time.
+    /// An event that also makes it fire.
     pub event: Option<EventName>,
 }
 
-/// Why a schedule cannot be had.
+/// Why a schedule is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
-    /// A field is not as it must be.
+    /// A field is invalid.
     #[error("`{field}` {problem}")]
     Field {
-        /// Which one.
         field: &'static str,
-        /// What is wrong, and how it is right.
+        /// What is wrong and which values are valid.
         problem: String,
     },
-    /// The pattern, its zone or its interval.
+    /// The pattern, its time zone or its interval is invalid.
     #[error(transparent)]
     When(#[from] RecurrenceError),
 }
 
 impl ScheduleDraft {
-    /// A schedule with everything that nobody has to say left as it is.
+    /// Creates a draft with the defaults of all optional fields.
     #[must_use]
     pub fn new(schedule_id: RuleId, agent_id: AgentId, when: FiringTime, say: String) -> Self {
         let is_once = matches!(when, FiringTime::At { .. });
@@ -80,7 +77,7 @@ impl ScheduleDraft {
         }
     }
 
-    /// The schedule, if every field is as it must be.
+    /// Validates every field and returns the schedule.
     pub fn check(&self, now: Millis) -> Result<Schedule, ScheduleError> {
         let label_chars = self.label.chars().count();
         if !(1..=LABEL_CHARS_MAX).contains(&label_chars) || self.label.chars().any(char::is_control) {
@@ -88,7 +85,10 @@ impl ScheduleDraft {
             return Err(wrong("label", problem));
         }
         if self.message.trim().is_empty() {
-            return Err(wrong("say", "is empty: it is what the agent is told".to_owned()));
+            return Err(wrong(
+                "say",
+                "is empty; give the text that the agent receives".to_owned(),
+            ));
         }
         if self.message.len() > MESSAGE_BYTES_MAX {
             let problem = format!("has more than {MESSAGE_BYTES_MAX} bytes; a longer text belongs in a file");
@@ -106,7 +106,7 @@ impl ScheduleDraft {
         let next = match (&self.when, next) {
             (_, Some(next)) => next,
             (FiringTime::At { at }, None) => {
-                let problem = format!("is {}, which has passed; give a moment to come", at.rfc3339());
+                let problem = format!("is {}, which has passed; use a time in the future", at.rfc3339());
                 return Err(wrong("at", problem));
             }
             (FiringTime::Cron { .. } | FiringTime::Every { .. }, None) => {
@@ -145,35 +145,36 @@ impl ScheduleDraft {
     }
 }
 
-/// When a schedule is to fire, as people and programs say it: a pattern in a zone, an interval, or one moment.
+/// The firing times as the API and the CLI receive them: a cron pattern in a time zone, an interval, or one
+/// time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SchedulePattern<'a> {
-    /// A pattern of the clock.
+    /// A cron pattern.
     pub cron: Option<&'a str>,
-    /// The zone whose clocks it means.
+    /// The time zone of the cron pattern.
     pub time_zone: Option<&'a str>,
-    /// How far apart firings are.
+    /// The interval between firings.
     pub interval_seconds: Option<u64>,
-    /// A moment at which it fires.
+    /// A time from which intervals are counted.
     pub anchor: Option<&'a str>,
-    /// The one moment at which it fires.
+    /// The time of a single firing.
     pub at: Option<&'a str>,
 }
 
 impl SchedulePattern<'_> {
-    /// What is meant, if it is exactly one of the three.
+    /// Parses the pattern; exactly one of the three forms must be given.
     pub fn read(&self, now: Millis) -> Result<FiringTime, ScheduleError> {
         let moment = |field, text: &str| {
             let problem = || "must be an RFC 3339 time such as 2026-03-01T07:00:00Z".to_owned();
             Millis::parse_rfc3339(text).ok_or_else(|| wrong(field, problem()))
         };
-        let belongs = |field, to: &str| wrong(field, format!("belongs to `{to}`"));
+        let belongs = |field, to: &str| wrong(field, format!("is only valid with `{to}`"));
         let when = match (self.cron, self.interval_seconds, self.at) {
             (Some(cron), None, None) => {
                 let missing = || {
                     wrong(
                         "time_zone",
-                        "is missing: a pattern means the clocks of a zone".to_owned(),
+                        "is missing; a cron pattern needs a time zone".to_owned(),
                     )
                 };
                 FiringTime::Cron {

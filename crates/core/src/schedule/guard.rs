@@ -1,5 +1,5 @@
-//! What must hold for a firing to wake anybody: a predicate, in the language of subscriptions, over how things stand when
-//! the schedule fires.
+//! Guards of schedules: a predicate, in the language of subscriptions, over the agent's situation at the
+//! time of a firing.
 
 use serde_json::{Map, Value, json};
 
@@ -8,52 +8,51 @@ use super::{SET_BACK_MS, Schedule, TriggerSource};
 use crate::subscription::{Entity, PREDICATE_BYTES_MAX, PREDICATE_DEPTH_MAX, Predicate};
 use crate::time::Millis;
 
-/// What a guard can ask about. Anything else is a slip, and would never hold.
+/// Fields that a guard may use. Any other field is rejected as a mistake, because it would never match.
 pub const GUARD_FIELDS: [&str; 5] = ["since_last_run_ms", "queued", "changed", "source", "is_catch_up"];
 
-/// How long ago what nobody can date is said to be: longer than anybody waits, and exact as a number of JSON.
+/// The duration reported for an unknown start time: longer than any guard requires, and exact as a JSON
+/// number.
 pub const LONG_AGO_MS: u64 = 1 << 53;
 
-/// Most characters of a stranger's word that an error repeats.
+/// Longest part of an unknown word that an error repeats.
 const WORD_CHARS_MAX: usize = 64;
 
-/// A guard that can be read and is within its bounds.
+/// A valid guard within its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guard(Value);
 
-/// What is asked before a firing wakes anybody.
+/// The condition that a firing must meet to wake the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FiringCondition<'a> {
-    /// Nothing.
     Nothing,
-    /// Whether there is something to do.
+    /// There is work to do.
     Work,
-    /// Whether the guard holds.
+    /// The guard holds.
     Guard(&'a Guard),
 }
 
-/// How things stand when a schedule fires.
+/// The agent's situation at the time of a firing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScheduleFacts {
-    /// When the agent's newest run began; none before its first.
+    /// When the agent's newest run began; none before the first run.
     pub last_run_at: Option<Millis>,
-    /// How many messages wait for the agent.
+    /// Number of queued messages of the agent.
     pub queued: u64,
-    /// Whether somebody but the agent wrote to the journal since the agent's newest run began.
+    /// Whether another author than the agent wrote to the journal since the agent's newest run began.
     pub is_changed: bool,
-    /// What made it fire.
+    /// What caused the firing.
     pub source: TriggerSource,
-    /// Whether it was missed and is made up for.
+    /// Whether the firing is a catch-up.
     pub is_catch_up: bool,
-    /// What time it is.
     pub now: Millis,
 }
 
 impl Guard {
-    /// Reads a guard.
+    /// Parses and validates a guard.
     pub fn parse(json: &Value) -> Result<Self, ScheduleError> {
         let bad = |problem: String| wrong("guard", problem);
-        let predicate = Predicate::parse(json).map_err(|why| bad(format!("is no predicate: {why}")))?;
+        let predicate = Predicate::parse(json).map_err(|why| bad(format!("is not a predicate: {why}")))?;
         if predicate.depth() > PREDICATE_DEPTH_MAX {
             return Err(bad(format!("is nested deeper than {PREDICATE_DEPTH_MAX}")));
         }
@@ -63,20 +62,19 @@ impl Guard {
         if let Some(unknown) = unknown_field(&predicate) {
             let word: String = unknown.chars().take(WORD_CHARS_MAX).collect();
             return Err(bad(format!(
-                "asks for {word:?}; it may ask for {}",
+                "uses the unknown field {word:?}; valid fields are {}",
                 GUARD_FIELDS.join(", ")
             )));
         }
         Ok(Self(json.clone()))
     }
 
-    /// The guard as it is kept and told.
+    /// Returns the guard as stored and as the API returns it.
     #[must_use]
     pub const fn json(&self) -> &Value {
         &self.0
     }
 
-    /// Whether it holds.
     #[must_use]
     pub fn holds(&self, circumstances: &ScheduleFacts) -> bool {
         Predicate::parse(&self.0).is_ok_and(|guard| guard.holds(&circumstances.fields()))
@@ -84,8 +82,8 @@ impl Guard {
 }
 
 impl Schedule {
-    /// What is asked before a firing wakes the agent. A person who lets it fire has looked already. An event is news by
-    /// itself. Where there is a guard, it alone says whether there is something to do.
+    /// Returns the condition of a firing. A manual firing has none, because a person decided on it. An
+    /// event is news by itself. A guard, if present, replaces the check for work.
     #[must_use]
     pub const fn asks(&self, source: TriggerSource) -> FiringCondition<'_> {
         match (source, &self.guard) {
@@ -98,7 +96,7 @@ impl Schedule {
 }
 
 impl ScheduleFacts {
-    /// The fields by which a guard names them. What is not known is left out.
+    /// Returns the fields that guards can use. Unknown values are omitted.
     fn fields(&self) -> Entity {
         let mut fields = Map::new();
         if let Some(began) = self.last_run_at {
@@ -112,9 +110,10 @@ impl ScheduleFacts {
     }
 }
 
-/// How long ago the newest run began, as guards are told. One that began at a time which has not come yet began before the
-/// clock was set back, and nobody knows when: it counts as long ago, so that no guard waits for as long as the clock was set
-/// back by. A clock that was only corrected makes it just now. The next run that begins is measured like any other.
+/// Returns how long ago the newest run began, as guards use it. A start time in the future was recorded
+/// before the clock was set back, so the real duration is unknown; it counts as long ago, so that no guard
+/// blocks until the clock has caught up. A small clock correction gives 0. The next run is measured
+/// normally.
 #[must_use]
 pub fn since_run(began: Millis, now: Millis) -> u64 {
     let was_set_back = began.0 > now.0.saturating_add(SET_BACK_MS);
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_asks_how_things_stand_when_the_schedule_fires() {
+    fn a_guard_checks_the_situation_when_the_schedule_fires() {
         let long_ago = guard(&json!({"field": "since_last_run_ms", "op": "gt", "value": 5_000}));
         assert!(long_ago.holds(&quiet()));
         let just_now = ScheduleFacts {
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_stands_in_the_place_of_the_look_for_something_to_do_and_nobody_asks_a_person() {
+    fn a_guard_replaces_the_work_check_and_manual_firings_skip_both() {
         let when = FiringTime::Every {
             interval_seconds: 60,
             anchor: Millis(0),
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_began_in_a_future_that_is_gone_keeps_no_guard_shut() {
+    fn a_run_start_in_the_future_does_not_block_guards() {
         let long_ago = guard(&json!({"field": "since_last_run_ms", "op": "gt", "value": 31_536_000_000_u64}));
         let began = |began| ScheduleFacts {
             last_run_at: Some(Millis(began)),
@@ -236,19 +235,19 @@ mod tests {
         assert_eq!(since_run(Millis(NOW.0 + SET_BACK_MS), NOW), 0);
         assert_eq!(since_run(Millis(NOW.0 + SET_BACK_MS + 1), NOW), LONG_AGO_MS);
         assert_eq!(since_run(Millis(i64::MAX), Millis(i64::MIN)), LONG_AGO_MS);
-        // What begins after it is measured again.
+        // Runs that begin afterwards are measured normally.
         assert!(!long_ago.holds(&began(NOW.0 - 1)));
     }
 
     #[test]
-    fn a_guard_that_could_never_be_meant_is_refused_by_name() {
+    fn an_invalid_guard_is_refused_with_its_reason() {
         let deep = (0..40).fold(json!({"all": []}), |inner, _| json!({"not": inner}));
         let long = json!({"field": "source", "op": "eq", "value": "x".repeat(PREDICATE_BYTES_MAX)});
         for (bad, word) in [
-            (json!([]), "no predicate"),
+            (json!([]), "not a predicate"),
             (
                 json!({"field": "queued", "op": "about", "value": 1}),
-                "no predicate",
+                "not a predicate",
             ),
             (json!({"field": "quened", "op": "eq", "value": 1}), "quened"),
             (

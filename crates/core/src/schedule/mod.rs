@@ -1,14 +1,16 @@
-//! Schedules as records: whose they are, when they are due, what they say, and what a tick of the clock makes of them.
+//! Schedules: the agent they wake, their firing times, their message, and the effect of a clock tick on
+//! them.
 //!
-//! A schedule keeps its intent, and a *timer* is one revision of it: another pattern or zone is another timer, because its
-//! moments name runs. Where the clock stands is told from outside; `seen_until` is the moment up to which every firing has
-//! been decided, so that nothing between it and now is forgotten and nothing before it is decided twice.
+//! A *timer* is one revision of a schedule. A new pattern or time zone makes a new timer, because firing
+//! times are part of run keys. The caller passes the current time. `seen_until` is the time up to which
+//! every firing has been decided, so that no firing between it and now is lost and none before it is
+//! decided twice.
 //!
-//! | module | knows |
+//! | module | contents |
 //! |---|---|
-//! | `draft` | what may be asked for, field by field |
-//! | `guard` | what must hold for a firing to wake anybody |
-//! | `tick` | what is due, what was missed, what comes next |
+//! | `draft` | validation of a requested schedule, field by field |
+//! | `guard` | the condition under which a firing wakes the agent |
+//! | `tick` | due firings, missed firings, and the next firing |
 
 mod draft;
 mod guard;
@@ -26,48 +28,45 @@ use crate::recurrence::RecurrenceError;
 use crate::time::Millis;
 use crate::wake::WakeOutcome;
 
-/// Longest text that a schedule says to its agent.
+/// Longest message that a firing delivers to the agent.
 pub const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 
-/// Longest label.
 pub const LABEL_CHARS_MAX: usize = 200;
 
-/// How old a missed firing may be and still be made up for, where nobody says otherwise: a day.
+/// Default maximum age of a missed firing that is still delivered: a day.
 pub const CATCH_UP_WINDOW_SECONDS_DEFAULT: u64 = 86_400;
 
-/// The widest such window: a year.
+/// Largest catch-up window: about a year.
 pub const CATCH_UP_WINDOW_SECONDS_MAX: u64 = 366 * 86_400;
 
-/// Missed firings that run at once, where nobody says otherwise.
+/// Default number of missed firings that run at once.
 pub const CATCH_UP_RUNS_DEFAULT: u64 = 1;
 
-/// Most of them.
+/// Largest number of missed firings that run at once.
 pub const CATCH_UP_RUNS_MAX: u64 = 100;
 
-/// Schedules that one agent may have that are not disabled.
+/// Largest number of schedules per agent, not counting disabled ones.
 pub const SCHEDULES_MAX: u64 = 1_000;
 
-/// Schedules that may wait for one event and are not disabled.
+/// Largest number of schedules per event, not counting disabled ones.
 pub const SCHEDULES_OF_EVENT_MAX: u64 = 1_000;
 
-/// Records of what became of firings that are kept of one schedule, the newest. The others are counted.
+/// Largest number of execution records kept per schedule. Older records are only counted.
 pub const EXECUTIONS_KEPT_MAX: u64 = 1_000;
 
-/// How late a firing may be and still count as on time: as long as a clock that was set may go unnoticed.
+/// How late a firing may be and still count as on time: as long as a clock change may stay undetected.
 pub const GRACE_SECONDS: u64 = 60;
 
-/// A clock that goes back by no more than this is corrected and not set: moments stay as they were worked out.
+/// A clock that moves back by at most this much was corrected and not set back; computed times stay valid.
 pub const SET_BACK_MS: i64 = 60_000;
 
 string_enum! {
-    /// Whether a schedule is at work.
     #[schemars(rename = "ScheduleStatus")]
     pub enum ScheduleStatus {
-        /// It fires.
         Active = "active",
-        /// It does not, until a person lets it.
+        /// It does not fire until a person resumes it.
         Paused = "paused",
-        /// It never does again: a person said so, or it was for once.
+        /// It never fires again: a person disabled it, or it was for a single firing.
         Disabled = "disabled",
         /// It has no firing left.
         Expired = "expired",
@@ -75,7 +74,7 @@ string_enum! {
 }
 
 impl ScheduleStatus {
-    /// Whether it may become the other.
+    /// Returns whether this status may change to `next`.
     #[must_use]
     pub const fn may_become(self, next: Self) -> bool {
         match self {
@@ -88,64 +87,64 @@ impl ScheduleStatus {
 }
 
 string_enum! {
-    /// What becomes of a firing while the one before it is still under way.
+    /// What happens to a firing while the previous one is in progress.
     #[derive(Default)]
     pub enum Concurrency {
-        /// It waits its turn beside the other.
+        /// It is queued.
         Allow = "allow",
         /// It is skipped.
         #[default]
         Forbid = "forbid",
-        /// It takes the other's place.
+        /// It replaces the previous one.
         Replace = "replace",
     }
 }
 
 string_enum! {
-    /// What made a schedule fire.
+    /// What caused a firing.
     pub enum TriggerSource {
-        /// Its moment came.
+        /// Its time came.
         Tick = "tick",
-        /// A person said so.
+        /// A person triggered it.
         TriggerNow = "trigger_now",
-        /// Something happened that it waits for.
+        /// The event that it waits for occurred.
         Event = "event",
     }
 }
 
 string_enum! {
-    /// What was decided about a firing, or about the schedule itself.
+    /// The outcome of a firing, or a change of the schedule itself.
     #[schemars(rename = "ExecutionOutcome")]
     pub enum ExecutionOutcome {
-        /// It became a message, whose run tells the rest.
+        /// It became a message; its run has the details.
         Run = "run",
-        /// It did not; the reason says why.
+        /// It did not become a message; the reason is recorded.
         Skipped = "skipped",
-        /// It had, and a later one took its place.
+        /// It became a message, and a later firing replaced it.
         Replaced = "replaced",
-        /// A gate stayed shut; the reason is its code.
+        /// A gate refused it; the reason is the gate's code.
         Refused = "refused",
-        /// The schedule was for once, and is over.
+        /// The schedule was for a single firing and is disabled.
         Disabled = "disabled",
         /// The schedule has no firing left.
         Expired = "expired",
-        /// The clock was set back, and the next firing was worked out anew.
+        /// The clock was set back, and the next firing was computed again.
         Recomputed = "recomputed",
-        /// The schedule cannot be read, and rests until a person has looked at it.
+        /// The schedule cannot be read and stays inactive until a person fixes it.
         Unreadable = "unreadable",
     }
 }
 
 string_enum! {
-    /// Why a schedule itself did not fire, or ended.
+    /// Why a schedule did not fire, or ended.
     pub enum ScheduleReason {
         /// The firings were missed, and catch-up does not cover them.
         Missed = "missed",
-        /// The firing before it was under way.
+        /// The previous firing was in progress.
         ConcurrencyForbid = "concurrency_forbid",
         /// A later firing replaced it.
         ConcurrencyReplace = "concurrency_replace",
-        /// The firing has a run already: the clock was set back, or the request was repeated.
+        /// The firing already has a run: the clock was set back, or the request was repeated.
         AlreadyRun = "already_run",
         /// The agent of the schedule was destroyed.
         AgentDestroyed = "agent_destroyed",
@@ -161,83 +160,76 @@ string_enum! {
 }
 
 string_union! {
-    /// Why a firing became no run, or why a schedule ended.
+    /// Why a firing did not become a run, or why a schedule ended.
     #[schemars(rename = "ExecutionReason")]
     pub enum Reason {
-        /// The schedule's own reason.
+        /// A reason of the schedule itself.
         Schedule(ScheduleReason),
         /// The rule by which the wake was refused.
         Refusal(WakeOutcome),
     }
 }
 
-/// A schedule of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
-    /// Its name.
     pub schedule_id: RuleId,
-    /// Which pattern it has: another one is another timer.
+    /// The number of its pattern; each pattern is a separate timer.
     pub revision: u32,
-    /// Whom it wakes.
+    /// The agent that it wakes.
     pub agent_id: AgentId,
-    /// What people call it.
+    /// The display name.
     pub label: String,
-    /// When it fires.
     pub when: FiringTime,
-    /// What it says to the agent.
+    /// The message that a firing delivers to the agent.
     pub message: String,
-    /// Whether it is at work.
     pub status: ScheduleStatus,
-    /// What becomes of a firing while the one before it is under way.
+    /// What happens to a firing while the previous one is in progress.
     pub concurrency: Concurrency,
-    /// Whether missed firings are made up for.
+    /// Whether missed firings are delivered later.
     pub allows_catch_up: bool,
-    /// Whether it is over after its first firing, whatever became of it.
+    /// Whether it is disabled after its first firing, regardless of the outcome.
     pub auto_disable_after_run: bool,
-    /// How old a missed firing may be and still be made up for.
+    /// The maximum age of a missed firing that is still delivered.
     pub catch_up_window_seconds: u64,
-    /// How many of them run at once.
+    /// The maximum number of missed firings that run at once.
     pub max_catch_up_runs_per_tick: u64,
-    /// Whether it wakes the agent also when nothing changed.
+    /// Whether it wakes the agent even if nothing changed.
     pub always: bool,
-    /// What must hold for a firing to wake the agent. Where there is one, it alone says whether there is something to do.
+    /// The condition under which a firing wakes the agent. A guard replaces the check for work.
     pub guard: Option<Guard>,
-    /// What it waits for beside its time.
+    /// An event that also makes it fire.
     pub event: Option<EventName>,
-    /// The moment that the newest firing was meant for.
+    /// The nominal time of the newest firing.
     pub last_execution_at: Option<Millis>,
-    /// The moment that the next firing is meant for.
+    /// The nominal time of the next firing.
     pub next_execution_at: Option<Millis>,
-    /// Up to when every firing has been decided.
+    /// The time up to which every firing has been decided.
     pub seen_until: Millis,
-    /// The newest run that it asked for.
+    /// The newest run that it requested.
     pub last_run: Option<RunKey>,
-    /// How many records of it were ever made.
+    /// Total number of execution records, including deleted ones.
     pub executions: u64,
-    /// Counts its changes: whoever writes shows the one that was read.
+    /// Incremented with every change; a writer must present the version that it read.
     pub version: u64,
-    /// When it was made.
     pub created_at: Millis,
 }
 
-/// A status that cannot be had from where a schedule stands.
+/// A status change that is not allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a schedule that is {} cannot become {}", from.as_str(), to.as_str())]
 pub struct BadTransition {
-    /// Where it stands.
     pub from: ScheduleStatus,
-    /// Where it was to go.
     pub to: ScheduleStatus,
 }
 
 impl Schedule {
-    /// What runs are named by: the schedule and its revision.
+    /// Returns the name used in run keys: the schedule and its revision.
     #[must_use]
     pub fn timer_id(&self) -> String {
         format!("{}.{}", self.schedule_id, self.revision)
     }
 
-    /// The run of the firing that was meant for a moment.
+    /// Returns the run key of the firing with this nominal time.
     #[must_use]
     pub fn run_key(&self, scheduled_at: Millis) -> RunKey {
         let timer = &self.timer_id();
@@ -247,17 +239,18 @@ impl Schedule {
         )
     }
 
-    /// The run of a firing that an event led to; `key` names its delivery. Whichever pattern the schedule has meanwhile,
-    /// the same delivery is the same run.
+    /// Returns the run key of a firing caused by an event; `key` names the delivery. The pattern is not
+    /// part of it, so the same delivery is always the same run.
     #[must_use]
     pub fn run_key_of_event(&self, event: &EventName, key: &str) -> RunKey {
-        // A name has no colon, and a timer's has a dot where this has the first one.
+        // Names contain no colon, and a timer id has a dot in the position of the first colon, so the two
+        // forms never collide.
         let source = &format!("{}:{event}:{key}", self.schedule_id);
         let kind = RunKeySourceKind::Manual;
         RunKey::of(self.agent_id.as_str(), &RunKeySource::Source { kind, source })
     }
 
-    /// The run of a firing that somebody asked for by hand; `request` names the wish.
+    /// Returns the run key of a manual firing; `request` names the request.
     #[must_use]
     pub fn run_key_by_hand(&self, request: &str) -> RunKey {
         let source = &format!("{}:{request}", self.timer_id());
@@ -265,8 +258,8 @@ impl Schedule {
         RunKey::of(self.agent_id.as_str(), &RunKeySource::Source { kind, source })
     }
 
-    /// The same schedule with another status. Whoever is let go on begins with what is to come: nobody wanted what would
-    /// have been due meanwhile.
+    /// Returns the schedule with another status. A resumed schedule continues with future firings; firings
+    /// that were due while it was paused are dropped.
     pub fn become_status(&self, to: ScheduleStatus, now: Millis) -> Result<Self, BadTransition> {
         if !self.status.may_become(to) {
             let from = self.status;
@@ -282,7 +275,7 @@ impl Schedule {
                     next.status = ScheduleStatus::Expired;
                 }
             }
-            // What was to come is shown again when it is let go on.
+            // The next firing is computed again when the schedule is resumed.
             ScheduleStatus::Paused | ScheduleStatus::Disabled | ScheduleStatus::Expired => {
                 next.next_execution_at = None
             }
@@ -290,7 +283,8 @@ impl Schedule {
         Ok(next)
     }
 
-    /// The same schedule with another intent. Another pattern or zone is a new revision and begins now.
+    /// Returns the schedule with the fields of a new draft. Another pattern or time zone is a new revision
+    /// that begins now.
     pub fn revised(&self, draft: &ScheduleDraft, now: Millis) -> Result<Self, ScheduleError> {
         let fresh = draft.check(now)?;
         let same = fresh.when == self.when;
@@ -315,7 +309,7 @@ impl Schedule {
         })
     }
 
-    /// The first firings after a moment, at most so many.
+    /// Returns at most `count` firings after a time.
     pub fn upcoming(&self, after: Millis, count: usize) -> Result<Vec<Millis>, RecurrenceError> {
         let mut firings = Vec::new();
         let mut last = after;

@@ -43,7 +43,7 @@ fn later(ms: i64) -> Millis {
 }
 
 #[test]
-fn what_nobody_says_has_a_default() {
+fn optional_fields_have_defaults() {
     let timer = timer(hourly());
     assert_eq!(timer.status, ScheduleStatus::Active);
     assert_eq!(timer.concurrency, Concurrency::Forbid);
@@ -55,7 +55,7 @@ fn what_nobody_says_has_a_default() {
 }
 
 #[test]
-fn each_field_that_is_wrong_is_named() {
+fn each_invalid_field_is_named() {
     let good = draft(hourly());
     let every = |interval_seconds| FiringTime::Every {
         interval_seconds,
@@ -151,7 +151,7 @@ fn a_schedule_has_exactly_one_pattern() {
 }
 
 #[test]
-fn a_status_leads_only_where_the_matrix_says() {
+fn a_status_changes_only_as_the_matrix_allows() {
     use ScheduleStatus::{Active, Disabled, Expired, Paused};
     let allowed = [
         (Active, Paused),
@@ -178,7 +178,7 @@ fn a_status_leads_only_where_the_matrix_says() {
 }
 
 #[test]
-fn one_that_was_paused_goes_on_with_what_is_to_come() {
+fn a_resumed_schedule_continues_with_future_firings() {
     let paused = timer(hourly())
         .become_status(ScheduleStatus::Paused, later(1))
         .expect("paused");
@@ -193,7 +193,7 @@ fn one_that_was_paused_goes_on_with_what_is_to_come() {
 }
 
 #[test]
-fn another_pattern_or_zone_is_another_timer_and_anything_else_is_not() {
+fn only_another_pattern_or_zone_makes_another_timer() {
     let daily = timer(berlin("0 7 * * *"));
     let same = draft(berlin("0 7 * * *"));
     let louder = ScheduleDraft {
@@ -219,10 +219,10 @@ fn another_pattern_or_zone_is_another_timer_and_anything_else_is_not() {
 }
 
 #[test]
-fn a_wall_clock_time_stays_one_across_both_changes_of_the_clocks() {
+fn a_wall_clock_time_fires_once_across_daylight_saving_changes() {
     let daily = timer(berlin("30 2 * * *"));
-    // Half past two does not exist on 29 March, so it is three o'clock; and it comes twice on 25 October, where the first
-    // counts.
+    // 02:30 does not exist on 29 March, so the firing is at 03:00; it occurs twice on 25 October, and the
+    // first one counts.
     for (day, firing) in [
         ("2026-03-28T00:00:00Z", "2026-03-28T01:30:00Z"),
         ("2026-03-29T00:00:00Z", "2026-03-29T01:00:00Z"),
@@ -239,7 +239,7 @@ fn a_wall_clock_time_stays_one_across_both_changes_of_the_clocks() {
 }
 
 #[test]
-fn after_five_missed_windows_as_many_run_as_were_settled() {
+fn after_five_missed_firings_the_configured_number_runs() {
     let after_five = later(5 * HOUR_MS + 120_000);
     for (allows_catch_up, at_most, runs) in [(false, 1, 0), (true, 1, 1), (true, 3, 3), (true, 100, 5)] {
         let timer = Schedule {
@@ -259,7 +259,7 @@ fn after_five_missed_windows_as_many_run_as_were_settled() {
 }
 
 #[test]
-fn a_firing_that_is_a_little_late_is_on_time_and_one_outside_the_window_is_gone() {
+fn a_slightly_late_firing_is_on_time_and_an_old_one_dropped() {
     let one = timer(hourly());
     let tick = one.tick(later(HOUR_MS + 59_000)).expect("a tick");
     assert_eq!(
@@ -282,7 +282,7 @@ fn a_firing_that_is_a_little_late_is_on_time_and_one_outside_the_window_is_gone(
 }
 
 #[test]
-fn once_is_over_after_a_firing_and_after_a_miss() {
+fn a_single_firing_schedule_is_disabled_after_a_firing_or_miss() {
     let once = Schedule {
         auto_disable_after_run: true,
         ..timer(hourly())
@@ -296,7 +296,7 @@ fn once_is_over_after_a_firing_and_after_a_miss() {
     }
     let before = once.tick(later(1)).expect("a tick");
     assert_eq!(before.timer.status, ScheduleStatus::Active);
-    // One moment without the wish to be over is over all the same, by having nothing left.
+    // A schedule for one time expires even without `auto_disable_after_run`, because no firing is left.
     let moment = Schedule {
         auto_disable_after_run: false,
         ..timer(FiringTime::At { at: later(5) })
@@ -308,7 +308,7 @@ fn once_is_over_after_a_firing_and_after_a_miss() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_ten_years_makes_nothing_fire_and_the_next_firing_near() {
+fn a_clock_set_back_ten_years_fires_nothing_and_recomputes_the_next() {
     let mut timer = timer(hourly());
     timer.when = berlin("0 * * * *");
     timer = timer.tick(later(HOUR_MS)).expect("a tick").timer;
@@ -317,13 +317,13 @@ fn a_clock_that_is_set_back_ten_years_makes_nothing_fire_and_the_next_firing_nea
     assert!(tick.was_set_back && tick.firings.is_empty() && tick.missed == 0);
     let next = tick.timer.next_execution_at.expect("a next one");
     assert!(next > back && next.since(back) <= 3_600_000, "{next:?}");
-    // Forward again: one firing is made up for, or none, and the others are counted.
+    // After the clock moves forward again, at most one firing is a catch-up, and the others are counted.
     let forth = tick.timer.tick(later(2 * HOUR_MS + 120_000)).expect("a tick");
     assert_eq!((forth.firings.len(), forth.missed > 80_000), (0, true));
 }
 
 #[test]
-fn a_clock_that_is_corrected_by_seconds_changes_nothing() {
+fn a_clock_corrected_by_seconds_changes_nothing() {
     let timer = timer(hourly()).tick(later(HOUR_MS)).expect("a tick").timer;
     let tick = timer.tick(later(HOUR_MS - 59_000)).expect("a tick");
     assert_eq!(tick.timer, timer);
@@ -331,7 +331,7 @@ fn a_clock_that_is_corrected_by_seconds_changes_nothing() {
 }
 
 #[test]
-fn the_three_ways_with_one_that_is_under_way() {
+fn each_concurrency_policy_handles_a_firing_in_progress() {
     let firing = |ms| Firing {
         due_at: later(ms),
         is_catch_up: false,
@@ -357,7 +357,7 @@ fn the_three_ways_with_one_that_is_under_way() {
 }
 
 #[test]
-fn a_pattern_that_cannot_be_read_is_an_error_and_not_silence() {
+fn an_unreadable_pattern_is_an_error() {
     let broken = Schedule {
         when: berlin("no pattern"),
         ..timer(hourly())
@@ -366,8 +366,8 @@ fn a_pattern_that_cannot_be_read_is_an_error_and_not_silence() {
 }
 
 proptest! {
-    /// Looked at as often as one likes, forward and back: no moment fires twice, unless the clock was set back over it, and
-    /// between two looks each firing has run or was counted as missed.
+    /// For any sequence of ticks, forward and back: no time fires twice unless the clock was set back over
+    /// it, and each firing between two ticks has run or was counted as missed.
     #[test]
     fn every_firing_is_decided_once(
         seconds in 30_u64..100_000, steps in prop::collection::vec(1_i64..400_000_000, 1..40),
@@ -391,7 +391,7 @@ proptest! {
         prop_assert_eq!(decided, now.since(BEGIN) / (seconds * 1000));
     }
 
-    /// However the clock jumps, a look never leaves a schedule asleep for longer than its intent says.
+    /// After any clock jump, a tick never delays a schedule for longer than its interval.
     #[test]
     fn the_next_firing_is_never_farther_away_than_the_interval(
         seconds in 60_u64..10_000, jumps in prop::collection::vec(-TEN_YEARS_MS..TEN_YEARS_MS, 1..20),
@@ -408,7 +408,7 @@ proptest! {
 }
 
 #[test]
-fn a_delivery_is_the_same_run_whatever_pattern_the_schedule_has_meanwhile() {
+fn a_delivery_is_the_same_run_for_any_pattern() {
     let event = |name: &str| EventName::parse(name).expect("a name");
     let (first, done) = (timer(hourly()), event("backup.done"));
     let draft = ScheduleDraft {
@@ -430,7 +430,7 @@ fn a_delivery_is_the_same_run_whatever_pattern_the_schedule_has_meanwhile() {
 }
 
 #[test]
-fn the_words_of_statuses_outcomes_policies_and_causes_are_these_and_no_others() {
+fn the_words_of_statuses_outcomes_policies_and_causes_are_fixed() {
     fn words<T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + Copy + std::fmt::Debug>(
         all: &[T],
         word: fn(T) -> &'static str,

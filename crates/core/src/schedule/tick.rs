@@ -1,4 +1,4 @@
-//! What a look at the clock makes of a schedule.
+//! The effect of a clock tick on a schedule.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,65 +6,57 @@ use super::{Concurrency, GRACE_SECONDS, SET_BACK_MS, Schedule, ScheduleReason, S
 use crate::recurrence::{CatchUp, Recurrence, RecurrenceError};
 use crate::time::Millis;
 
-/// When a schedule fires.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum FiringTime {
-    /// When the clocks of a zone show what a pattern means.
+    /// When the wall clock of a time zone matches a cron pattern.
     Cron {
-        /// The pattern.
         cron: String,
-        /// The zone, by its IANA name.
+        /// The IANA name of the time zone.
         time_zone: String,
     },
-    /// At equal distances.
+    /// At a fixed interval.
     Every {
-        /// How far apart.
         interval_seconds: u64,
-        /// A moment at which it fires.
+        /// A time from which intervals are counted.
         anchor: Millis,
     },
     /// Once.
-    At {
-        /// The moment.
-        at: Millis,
-    },
+    At { at: Millis },
 }
 
-/// What a look at the clock found.
+/// The result of a tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TickResult {
-    /// The schedule after it. Its records are not counted yet.
+    /// The schedule after the tick. New execution records are not counted yet.
     pub timer: Schedule,
-    /// Firings that want to run, in the order of time.
+    /// Firings that are due, in the order of time.
     pub firings: Vec<Firing>,
-    /// How many others were missed.
+    /// The number of other firings that were missed.
     pub missed: u64,
-    /// Whether there were even more.
+    /// Whether `missed` is a lower bound because counting stopped at its limit.
     pub is_capped: bool,
-    /// The first of those that were missed.
+    /// The nominal time of the first missed firing.
     pub missed_from: Option<Millis>,
-    /// Whether the clock was set back, and nothing but the next firing was worked out.
+    /// Whether the clock was set back, so that only the next firing was computed.
     pub was_set_back: bool,
 }
 
-/// A firing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Firing {
-    /// The moment that it was meant for, which names its run.
+    /// The nominal time, which is part of the run key.
     pub due_at: Millis,
-    /// Whether it was missed and is made up for.
+    /// Whether it was missed and is delivered later.
     pub is_catch_up: bool,
 }
 
-/// What becomes of firings, given what is under way.
+/// Which firings run, given what is in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FiringPlan {
-    /// Those that fire.
     pub fire: Vec<Firing>,
-    /// Those that do not, and why.
+    /// Skipped firings with their reasons.
     pub skip: Vec<(Firing, ScheduleReason)>,
-    /// Whether what is under way has to make room.
+    /// Whether the run in progress is replaced.
     pub replaces: bool,
 }
 
@@ -80,7 +72,8 @@ impl TickResult {
         }
     }
 
-    /// A schedule that cannot go on: it has no firing left, or its pattern cannot be read.
+    /// Creates the result for a schedule that cannot continue: it has no firing left, or its pattern cannot
+    /// be read.
     #[must_use]
     pub fn expired(timer: &Schedule) -> Self {
         Self::nothing(Schedule {
@@ -90,8 +83,9 @@ impl TickResult {
         })
     }
 
-    /// A firing that does not come from the clock but from a person or an event: what is to come stays as it is. What is
-    /// for once is over only when it woke somebody, see [`Timer::record_manual_firing`].
+    /// Creates the result for a firing caused by a person or an event instead of the clock: future firings
+    /// stay unchanged. A schedule for a single firing is used up only if the firing woke the agent, see
+    /// [`Schedule::record_manual_firing`].
     #[must_use]
     pub fn triggered_now(timer: &Schedule, firing: Firing) -> Self {
         let mut ticked = Self::nothing(timer.clone());
@@ -113,7 +107,7 @@ impl FiringTime {
         }
     }
 
-    /// The first firing after a moment; none where none comes any more.
+    /// Returns the first firing after a time; none if none is left.
     pub fn first_after(&self, after: Millis) -> Result<Option<Millis>, RecurrenceError> {
         let Some(schedule) = self.schedule()? else {
             let Self::At { at } = self else { return Ok(None) };
@@ -126,7 +120,7 @@ impl FiringTime {
         }
     }
 
-    /// Those that run, how many others there were, and whether there were even more.
+    /// Returns the firings that run, the number of others, and whether that number was capped.
     fn due(
         &self,
         last: Millis,
@@ -157,8 +151,8 @@ impl FiringTime {
 }
 
 impl Schedule {
-    /// What becomes of a schedule when a firing by hand or by an event has become a message: what is for once is used up.
-    /// One that was refused or skipped leaves it as it is, so its own moment is still to come.
+    /// Updates a schedule after a manual or event firing became a message: a schedule for a single firing
+    /// is used up. A refused or skipped firing leaves it unchanged, so that its own time still fires.
     pub fn record_manual_firing(&mut self) {
         if self.auto_disable_after_run {
             self.status = ScheduleStatus::Disabled;
@@ -166,9 +160,9 @@ impl Schedule {
         }
     }
 
-    /// What a look at the clock makes of an active schedule. What was decided stays decided: only firings after
-    /// `seen_until` are looked at. A clock that was set back makes the next firing nearer, and nothing else; what ran
-    /// before does not run again, because its run has its name.
+    /// Evaluates an active schedule at a time. Only firings after `seen_until` are evaluated, so decisions
+    /// are never repeated. After the clock was set back, only the next firing is computed again; firings
+    /// that already ran do not run again, because their run keys exist.
     pub fn tick(&self, now: Millis) -> Result<TickResult, RecurrenceError> {
         let mut ticked = TickResult::nothing(self.clone());
         if self.status != ScheduleStatus::Active {
@@ -225,7 +219,8 @@ fn firing(due_at: Millis, now: Millis) -> Firing {
     Firing { due_at, is_catch_up }
 }
 
-/// Which firings go on, given whether one of the schedule is under way. Where only one may be, it is the newest.
+/// Chooses which firings run, given whether one of the schedule is in progress. If only one may run, the
+/// newest is chosen.
 #[must_use]
 pub fn settle(concurrency: Concurrency, mut firings: Vec<Firing>, is_under_way: bool) -> FiringPlan {
     let skipped = |firings: Vec<Firing>, reason| firings.into_iter().map(|one| (one, reason)).collect();

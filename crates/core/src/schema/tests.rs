@@ -46,7 +46,7 @@ fn relaxed_closes_objects_and_changes_nothing_else() {
 }
 
 #[test]
-fn strict_requires_everything_and_lets_null_stand_for_what_is_left_out() {
+fn strict_requires_every_property_and_allows_null_for_optional_ones() {
     let expected = json!({
         "type": "object",
         "additionalProperties": false,
@@ -77,7 +77,7 @@ fn strict_requires_everything_and_lets_null_stand_for_what_is_left_out() {
 }
 
 #[test]
-fn a_schema_that_is_not_strict_is_found_wherever_it_is_nested() {
+fn a_schema_that_is_not_strict_is_found_at_any_depth() {
     let closed = json!({"type": "object", "additionalProperties": false, "required": ["a"], "properties": {"a": {"type": "string"}}});
     assert_eq!(check_strict(&closed), Ok(()));
     let cases = [
@@ -162,7 +162,7 @@ fn schemas() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn spelling_a_schema_twice_changes_nothing_more(schema in schemas()) {
+    fn converting_a_schema_twice_changes_nothing_more(schema in schemas()) {
         for mode in [SchemaMode::Relaxed, SchemaMode::Strict] {
             let once = emit(&schema, mode);
             prop_assert_eq!(&emit(&once, mode), &once);
@@ -170,7 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn a_schema_that_is_spelled_already_is_not_copied(schema in schemas()) {
+    fn a_schema_that_needs_no_conversion_is_not_copied(schema in schemas()) {
         for mode in [SchemaMode::Relaxed, SchemaMode::Strict] {
             prop_assert_eq!(&*render(&schema, mode), &emit(&schema, mode));
         }
@@ -179,7 +179,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_spelled_strictly_is_strict(schema in schemas()) {
+    fn a_schema_converted_to_strict_is_strict(schema in schemas()) {
         prop_assert_eq!(check_strict(&emit(&schema, SchemaMode::Strict)), Ok(()));
     }
 }

@@ -1,48 +1,50 @@
-//! The slot: stop requests in a file of fixed size that is written in place.
+//! The format of the slot: stop requests in a file of fixed size that is overwritten in place.
 //!
-//! It has two halves, written in turn, each with a generation and a checksum. A write that is cut off damages the half
-//! that it was writing; the other one still says what was acknowledged before.
+//! The file has two halves that are written alternately, each with a generation and a checksum. An
+//! interrupted write damages only the half being written; the other half still holds the requests that were
+//! acknowledged before.
 
 use sha2::{Digest as _, Sha256};
 
 use super::{SLOT_REASON_CHARS_MAX, StopRequest, StopTarget};
 
-/// Bytes of one half: a few disk pages, enough for some forty cancellations beside the brakes.
+/// Size of one half: a few disk pages, enough for about forty cancellations in addition to the brakes.
 pub const SLOT_HALF_BYTES: usize = 8 * 1024;
 
-/// Bytes of the whole file.
+/// Size of the whole file.
 pub const SLOT_BYTES: usize = 2 * SLOT_HALF_BYTES;
 
-/// What a half begins with. The last byte is the version of its form.
+/// The first bytes of a half. The last byte is the format version.
 const MAGIC: &[u8; 8] = b"WKFSTOP1";
 
 /// Magic, generation, length, checksum.
 const HEADER_BYTES: usize = 8 + 8 + 4 + 32;
 
-/// Bytes that requests may use.
+/// Space for requests.
 const BODY_BYTES_MAX: usize = SLOT_HALF_BYTES - HEADER_BYTES;
 
-/// Bytes that only the global brake may use, so that it always fits. It has about 110 without its reason.
+/// Space reserved for the global brake, so that it always fits. It takes about 110 bytes without its
+/// reason.
 const GLOBAL_BRAKE_BYTES: usize = 256;
 
-/// Bytes that only brakes may use: room for eight agents with the longest names, however many runs are cancelled.
+/// Space reserved for brakes: eight agents with the longest names, regardless of the number of cancelled
+/// runs.
 const BRAKES_BYTES: usize = GLOBAL_BRAKE_BYTES + 1_600;
 
-/// The requests do not fit, even without their reasons.
+/// The requests do not fit even without their reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the brake slot has no room for another request")]
 pub struct SlotFull;
 
-/// What a slot says.
+/// The contents of a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StopSlot {
-    /// How often it was written.
+    /// The number of writes.
     pub generation: u64,
-    /// The requests that it keeps.
     pub requests: Vec<StopRequest>,
 }
 
-/// Where the half of a generation begins.
+/// Returns the offset of the half for a generation.
 #[must_use]
 pub const fn half_of(generation: u64) -> u64 {
     if generation.is_multiple_of(2) {
@@ -53,8 +55,8 @@ pub const fn half_of(generation: u64) -> u64 {
 }
 
 impl StopSlot {
-    /// What the bytes of a slot say. Bytes that were never written say nothing. Where no half can be read and one was
-    /// written, it fails closed: everything is braked.
+    /// Parses the bytes of a slot. Unwritten bytes contain no requests. If a half was written and none is
+    /// readable, everything is braked (fail closed).
     #[must_use]
     pub fn read(bytes: &[u8]) -> Self {
         let (first, second) = bytes.split_at(bytes.len().min(SLOT_HALF_BYTES));
@@ -74,9 +76,10 @@ impl StopSlot {
         }
     }
 
-    /// Takes requests in, as many as fit: the global brake, then brakes of agents, then cancellations. One whose target the
-    /// slot has counts as that one. What the slot has stays, because another process takes its absence for its end; so a
-    /// part of the slot is kept free for brakes. Returns what does not fit.
+    /// Adds as many requests as fit: the global brake, then brakes of agents, then cancellations. A request
+    /// whose target is in the slot counts as that one. Existing requests stay, because another process
+    /// treats their absence as their end; therefore space is reserved for brakes. Returns the requests that
+    /// do not fit.
     #[must_use]
     pub fn take_in(&mut self, mut requests: Vec<StopRequest>) -> Vec<StopRequest> {
         requests.sort_by(|one, other| one.target.cmp(&other.target));
@@ -86,7 +89,7 @@ impl StopSlot {
                 return false;
             }
             let more = serde_json::to_vec(&request.shortened(0));
-            // One for the comma.
+            // One byte for the comma.
             let with_it = more.map_or(SLOT_HALF_BYTES, |more| used + more.len() + 1);
             if with_it > bytes_max(&request.target) {
                 return true;
@@ -98,14 +101,14 @@ impl StopSlot {
         requests
     }
 
-    /// The requests, with at most so many characters of each reason.
+    /// Encodes the requests with reasons of at most `reason_chars` characters.
     fn body(&self, reason_chars: usize) -> Option<Vec<u8>> {
         let requests = self.requests.iter();
         let requests: Vec<StopRequest> = requests.map(|request| request.shortened(reason_chars)).collect();
         serde_json::to_vec(&requests).ok()
     }
 
-    /// The bytes of its half, all of them. Reasons are shortened, and left out where they would not fit.
+    /// Encodes the half. Reasons are shortened, and omitted if they do not fit.
     pub fn half(&self) -> Result<Vec<u8>, SlotFull> {
         let fitting = |reason_chars| {
             self.body(reason_chars)
@@ -126,7 +129,7 @@ impl StopSlot {
     }
 }
 
-/// How many bytes the slot may have with a request for this target in it.
+/// Returns the size limit of the slot that applies when a request for this target is added.
 const fn bytes_max(target: &StopTarget) -> usize {
     match target {
         StopTarget::All => BODY_BYTES_MAX,
@@ -135,11 +138,11 @@ const fn bytes_max(target: &StopTarget) -> usize {
     }
 }
 
-/// What one half turns out to be.
+/// The result of reading one half.
 enum Half {
-    /// Never written, or not there.
+    /// Never written, or missing.
     Blank,
-    /// Written, and not readable.
+    /// Written but unreadable.
     Damaged,
     Valid(StopSlot),
 }

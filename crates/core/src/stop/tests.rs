@@ -24,7 +24,7 @@ fn request() -> impl Strategy<Value = StopRequest> {
     })
 }
 
-/// A slot file after each of these contents was written in turn, and the contents as they can be read.
+/// Writes these contents to a slot file one after the other. Returns the file and its readable contents.
 fn written(contents: &[Vec<StopRequest>]) -> (Vec<u8>, StopSlot) {
     let (mut file, mut newest) = (vec![0; SLOT_BYTES], StopSlot::default());
     for requests in contents {
@@ -37,7 +37,7 @@ fn written(contents: &[Vec<StopRequest>]) -> (Vec<u8>, StopSlot) {
     (file, newest)
 }
 
-/// Writes the first bytes of a slot's half.
+/// Writes the first `bytes` bytes of a slot's half.
 fn put(file: &mut [u8], slot: &StopSlot, bytes: usize) {
     let at = usize::try_from(half_of(slot.generation)).expect("small");
     let half = slot.half().expect("it fits");
@@ -53,7 +53,7 @@ fn targets(slot: &StopSlot) -> Vec<(u64, StopTarget)> {
 
 proptest! {
     #[test]
-    fn a_slot_says_what_was_written_last(contents in vec(vec(request(), 0..5), 0..6)) {
+    fn a_slot_returns_what_was_written_last(contents in vec(vec(request(), 0..5), 0..6)) {
         let (file, newest) = written(&contents);
         let read = StopSlot::read(&file);
         prop_assert_eq!(targets(&read), targets(&newest));
@@ -61,7 +61,7 @@ proptest! {
     }
 
     #[test]
-    fn a_torn_write_leaves_what_was_said_before_or_after(
+    fn a_torn_write_leaves_the_old_or_the_new_contents(
         contents in vec(vec(request(), 0..5), 1..6),
         next in vec(request(), 0..5),
         bytes in 0..=SLOT_HALF_BYTES,
@@ -88,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_pending_is_in_force_and_nothing_else(
+    fn exactly_the_pending_requests_are_in_force(
         own in vec(request(), 0..6),
         slot in vec(request(), 0..6),
     ) {
@@ -135,20 +135,20 @@ proptest! {
     }
 }
 
-/// What can happen to the requests of one process and its slot, in any order.
+/// An event for the requests of one process and its slot.
 #[derive(Debug, Clone)]
 enum Happening {
-    /// This process holds a request, and begins to store it.
+    /// This process holds a request and begins to store it.
     Held(StopTarget),
-    /// Another process leaves a request in the slot.
+    /// Another process adds a request to the slot.
     Left(StopTarget),
-    /// This process begins to read the slot; it knows the contents at the next `ReadEnds`.
+    /// This process begins to read the slot; it receives the contents at the next `ReadEnds`.
     ReadBegins,
     ReadEnds,
     Kept,
-    /// The database has taken a request that this process began to store.
+    /// The database has stored a request that this process began to store.
     Stored(prop::sample::Index),
-    /// Another process has stored or released what the slot has for a target.
+    /// Another process has stored or released the slot's requests for a target.
     EndedElsewhere(StopTarget),
 }
 
@@ -164,19 +164,20 @@ fn happening() -> impl Strategy<Value = Happening> {
     ]
 }
 
-/// A process with its slot, and what must be in force because it was requested and has not ended.
+/// A process with its slot, and the requests that must be in force because they were made and have not
+/// ended.
 #[derive(Default)]
 struct Process {
     pending: PendingStops,
     slot: StopSlot,
-    /// By target, the newest request that this process held and that has not become one with the slot's.
+    /// By target, the newest request that this process holds and that was not merged with the slot's.
     held: BTreeMap<StopTarget, u64>,
     storing: Vec<BTreeSet<u64>>,
     reading: Option<Reading>,
     next_id: u64,
 }
 
-/// A read of the slot that has begun: what it found, and what was held before it.
+/// A started read of the slot: its contents, and the number of holds before it.
 struct Reading {
     slot: Vec<StopRequest>,
     holds: u64,
@@ -212,7 +213,7 @@ impl Process {
         self.pending.merge_slot(read.slot, read.holds);
     }
 
-    /// Also what a write of its own does: an older read is worth nothing after it.
+    /// A write by this process also reads the slot, which makes older reads obsolete.
     fn read(&mut self) {
         self.begin_to_read();
         self.end_reading();
@@ -269,7 +270,7 @@ fn every_target() -> Vec<StopTarget> {
 
 proptest! {
     #[test]
-    fn what_was_requested_and_has_not_ended_is_in_force(happenings in vec(happening(), 0..20)) {
+    fn a_request_that_has_not_ended_is_in_force(happenings in vec(happening(), 0..20)) {
         let mut process = Process::default();
         for happening in &happenings {
             process.meet(happening);
@@ -285,7 +286,7 @@ proptest! {
     }
 
     #[test]
-    fn ending_what_is_pending_once_leaves_nothing_behind(happenings in vec(happening(), 0..20)) {
+    fn ending_every_pending_request_leaves_none(happenings in vec(happening(), 0..20)) {
         let mut process = Process::default();
         happenings.iter().for_each(|happening| process.meet(happening));
         process.read();
@@ -300,7 +301,7 @@ proptest! {
     }
 
     #[test]
-    fn a_slot_takes_brakes_however_many_runs_are_cancelled(
+    fn a_slot_accepts_brakes_regardless_of_cancelled_runs(
         cancelled in 0_u8..100,
         agents in 0_u8..12,
         reason in ".{0,120}",
@@ -361,7 +362,7 @@ fn a_slot_without_a_readable_half_brakes_everything() {
 }
 
 #[test]
-fn a_kept_request_ends_when_the_slot_no_longer_has_it() {
+fn a_stored_request_ends_when_it_leaves_the_slot() {
     let mut pending = PendingStops::default();
     let is_kept = |pending: &PendingStops| pending.all().all(Pending::is_kept);
     pending.hold(brake(7));
@@ -373,7 +374,7 @@ fn a_kept_request_ends_when_the_slot_no_longer_has_it() {
 }
 
 #[test]
-fn a_slot_that_is_full_drops_reasons_before_it_refuses() {
+fn a_full_slot_drops_reasons_before_it_refuses() {
     let many = |count: u8, reason: &str| StopSlot {
         generation: 1,
         requests: (0..count)

@@ -1,8 +1,10 @@
-//! Which of very many filters a notice concerns, found by the notice's tokens and not by going through them all.
+//! The subscription index: finds the filters that match a notice by its tokens, without scanning all
+//! filters.
 //!
-//! There is an index for each class of tokens. A filter stands there under a few of its tokens, its *anchors*: every
-//! notice it lets pass has one of them. Either all of `any` are anchors, or a single one of `all` is; whichever says more,
-//! because an anchor that many filters share makes each notice look at all of them.
+//! There is one index per token class. A filter is listed under a few of its tokens, its *anchors*: every
+//! notice that matches the filter has one of them. The anchors are either all tokens of `any` or a single
+//! token of `all`, whichever is more selective, because every notice has to check all filters that share an
+//! anchor.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,13 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Entity, Filter, Predicate};
 use crate::change::{Token, TokenClass};
 
-/// Where a filter is kept.
+/// The position of a filter.
 type Slot = usize;
 
-/// The filters that stand under one token.
+/// The filters listed under one token.
 type Posting = BTreeSet<Slot>;
 
-/// Filters by name, and by the tokens that can concern them.
+/// Filters by id and by anchor token.
 #[derive(Debug)]
 pub struct FilterIndex<Id> {
     slots: Vec<Option<Entry<Id>>>,
@@ -48,25 +50,22 @@ impl<Id> Default for FilterIndex<Id> {
 }
 
 impl<Id: Ord + Clone> FilterIndex<Id> {
-    /// An index without filters.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many filters there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_id.len()
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }
 
-    /// Adds a filter, and gives back the one that had this name.
+    /// Adds a filter and returns the previous one with this id.
     pub fn insert(&mut self, id: Id, filter: Filter) -> Option<Filter> {
         let replaced = self.remove(&id);
         let anchors = self.anchors(&filter);
@@ -84,7 +83,7 @@ impl<Id: Ord + Clone> FilterIndex<Id> {
         replaced
     }
 
-    /// Takes a filter away, and gives it back.
+    /// Removes a filter and returns it.
     pub fn remove(&mut self, id: &Id) -> Option<Filter> {
         let slot = self.by_id.remove(id)?;
         let entry = self.slots.get_mut(slot)?.take()?;
@@ -95,8 +94,8 @@ impl<Id: Ord + Clone> FilterIndex<Id> {
         Some(entry.filter)
     }
 
-    /// The filters that these tokens let pass. What they cost grows with how many there are, not with how many filters
-    /// there are in all.
+    /// Returns the filters that match these tokens. The cost grows with the number of matches, not with the
+    /// number of filters.
     #[must_use]
     pub fn candidates<'a>(&'a self, tokens: &'a BTreeSet<Token>) -> Candidates<'a, Id> {
         let mut slots: Vec<Slot> = Vec::new();
@@ -120,14 +119,16 @@ impl<Id: Ord + Clone> FilterIndex<Id> {
         candidates
     }
 
-    /// Under which tokens a filter stands: those that say most. A class says more than another whatever happens to be
-    /// subscribed to at the moment; within one class the token that fewer filters stand under.
+    /// Returns the anchors of a filter: its most selective tokens. Classes have a fixed order of
+    /// selectivity that does not depend on the current subscriptions; within one class the token with the
+    /// fewest filters is chosen.
     fn anchors(&self, filter: &Filter) -> Vec<Token> {
         let rarest = filter.all().iter().max_by_key(|token| {
             let posted = self.posting(token).map_or(0, BTreeSet::len);
             (token.class(), Reverse(posted))
         });
-        // Each of `any` may let the filter pass, so they say as little as the one that says least.
+        // Any token of `any` is sufficient to match, so the list is only as selective as its least
+        // selective token.
         let plainest: Option<TokenClass> = filter.any().iter().map(Token::class).min();
         match rarest {
             Some(token) if plainest.is_none_or(|plainest| plainest <= token.class()) => vec![token.clone()],
@@ -171,7 +172,8 @@ impl<Id: Ord + Clone> FilterIndex<Id> {
     }
 }
 
-/// Takes a slot out of a posting, and the posting away when it was the last: what came and went leaves nothing behind.
+/// Removes a slot from a posting, and the posting when it becomes empty, so that removed filters leave
+/// nothing behind.
 fn unpost(postings: &mut BTreeMap<String, Posting>, value: &str, slot: Slot) {
     let Some(posting) = postings.get_mut(value) else {
         return;
@@ -182,7 +184,7 @@ fn unpost(postings: &mut BTreeMap<String, Posting>, value: &str, slot: Slot) {
     }
 }
 
-/// What the tokens of a notice have let pass: some for certain, some that ask about the records that changed.
+/// Filters that match the tokens of a notice: some match definitely, others depend on the changed records.
 #[derive(Debug)]
 pub struct Candidates<'a, Id> {
     tokens: &'a BTreeSet<Token>,
@@ -191,7 +193,8 @@ pub struct Candidates<'a, Id> {
 }
 
 impl<'a, Id: Ord> Candidates<'a, Id> {
-    /// The records that must be looked at, each once. None when no candidate asks about any.
+    /// Returns the ids of the records that must be loaded, each once. Empty if no candidate has a
+    /// predicate.
     pub fn wanted(&self) -> impl Iterator<Item = &'a str> {
         let tokens = if self.asking.is_empty() {
             None
@@ -201,8 +204,8 @@ impl<'a, Id: Ord> Candidates<'a, Id> {
         tokens.into_iter().flatten().filter_map(Token::entity_id)
     }
 
-    /// Every candidate by name, with what its predicate says; none for one that asks nothing. `lookup` is asked once for
-    /// each wanted record.
+    /// Returns every candidate with the result of its predicate; none for one without a predicate. `lookup`
+    /// is called once per wanted record.
     #[must_use]
     pub fn judged<'e>(self, lookup: impl FnMut(&str) -> Option<&'e Entity>) -> Vec<(&'a Id, Option<bool>)> {
         let entities: Vec<&Entity> = self.wanted().filter_map(lookup).collect();
@@ -221,8 +224,8 @@ impl<'a, Id: Ord> Candidates<'a, Id> {
         judged
     }
 
-    /// The filters that let the notice pass, by name. `lookup` is asked once for each wanted record, and says nothing of
-    /// one that does not exist.
+    /// Returns the ids of the filters that match the notice. `lookup` is called once per wanted record and
+    /// returns none for one that does not exist.
     #[must_use]
     pub fn settle<'e>(self, lookup: impl FnMut(&str) -> Option<&'e Entity>) -> Vec<&'a Id> {
         let entities: Vec<&Entity> = self.wanted().filter_map(lookup).collect();
@@ -287,7 +290,7 @@ mod tests {
         );
     }
 
-    /// The examples that every such system is explained with, each with its near miss.
+    /// Typical examples, each with a near miss.
     #[test]
     fn the_worked_examples_match_and_their_near_misses_do_not() {
         let mut index = FilterIndex::new();
@@ -324,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_looked_at_once_and_only_when_a_candidate_asks() {
+    fn records_are_loaded_once_and_only_for_candidates_with_predicates() {
         let mut index = FilterIndex::new();
         let asks = json!({"field": "a", "op": "exists"});
         index.insert("asks", filter(&[semantic("A")], &[], Some(asks.clone())));
@@ -348,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_and_went_leaves_nothing_behind() {
+    fn removed_filters_leave_nothing_behind() {
         let mut index = FilterIndex::new();
         for round in 0..3 {
             for id in ["a", "b"] {
@@ -370,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_stands_under_what_says_most() {
+    fn a_filter_is_listed_under_its_most_selective_tokens() {
         let index = FilterIndex::<&str>::new();
         let anchors = |any: &[Token], all: &[Token]| index.anchors(&filter(any, all, None));
         assert_eq!(anchors(&[], &[semantic("A"), entity("1")]), [entity("1")]);
@@ -388,9 +391,10 @@ mod tests {
         );
     }
 
-    /// A notice about one task must not look at the filters of all other tasks, though they all say `TASK`.
+    /// A notice about one task must not check the filters of all other tasks, although all of them contain
+    /// `TASK`.
     #[test]
-    fn what_a_notice_looks_at_grows_with_its_hits() {
+    fn the_cost_of_a_notice_grows_with_its_matches() {
         let mut index = FilterIndex::new();
         for number in 0..10_000 {
             let task = entity(&format!("task-{number}"));
@@ -426,15 +430,15 @@ mod tests {
         })
     }
 
-    /// Filters come, are replaced and go.
+    /// A sequence of added, replaced and removed filters.
     fn any_history() -> impl Strategy<Value = Vec<(u8, Option<Filter>)>> {
         proptest::collection::vec((0..12_u8, proptest::option::weighted(0.8, any_filter())), 0..40)
     }
 
     proptest! {
-        /// The index may only ever save work: it finds exactly what going through all filters finds.
+        /// The index is only an optimization: it finds exactly what a scan of all filters finds.
         #[test]
-        fn the_index_finds_what_going_through_all_finds(
+        fn the_index_finds_the_same_filters_as_a_full_scan(
             history in any_history(),
             tokens in proptest::collection::btree_set(any_token(), 0..6),
             entities in proptest::collection::btree_map("[abc]", 0..3_i64, 0..3),

@@ -1,13 +1,13 @@
-//! What an agent wants to be woken for, and which subscriptions a notice concerns.
+//! Subscriptions: what wakes an agent, and which subscriptions a notice matches.
 //!
 //! | module | decides |
 //! |---|---|
-//! | [`predicate`] | whether a changed record is one of those that are meant |
-//! | [`index`] | which of very many filters a notice can concern at all |
-//! | [`terms`] | what a person settles: tokens, predicate, guard, windows, and what the agent is to do |
+//! | [`predicate`] | whether a changed record matches |
+//! | [`index`] | which of very many filters a notice can match |
+//! | [`spec`] | the settings of a subscription: tokens, predicate, guard, windows, and the message to the agent |
 //!
-//! A [`Filter`] looks at tokens first, because a notice brings them along. Records are loaded only for filters that ask
-//! about their fields and that the tokens have let pass.
+//! A [`Filter`] checks tokens first, because a notice contains them. Records are loaded only for filters
+//! that match by token and have a predicate.
 
 pub mod index;
 pub mod predicate;
@@ -21,33 +21,31 @@ pub use self::spec::{BadSubscription, SubscriptionSpec};
 use crate::change::Token;
 use crate::id::{AgentId, SubscriptionId};
 
-/// The fields of a changed record, as predicates see them.
+/// The fields of a changed record as predicates read them.
 pub type Entity = serde_json::Map<String, serde_json::Value>;
 
-/// Most tokens that a subscription may name, both lists together.
+/// Largest number of tokens of a subscription, both lists together.
 pub const TOKENS_MAX: usize = 256;
 
-/// Longest token, in bytes of its key.
+/// Longest token, as the length of its key in bytes.
 pub const TOKEN_BYTES_MAX: usize = 1_024;
 
-/// Longest predicate that a subscription may have, in bytes of its JSON.
+/// Longest predicate of a subscription, as bytes of JSON.
 pub const PREDICATE_BYTES_MAX: usize = 16_384;
 
-/// Deepest predicate that a subscription may have.
+/// Deepest predicate of a subscription.
 pub const PREDICATE_DEPTH_MAX: usize = 32;
 
-/// One wish of one agent to be woken.
+/// A subscription of one agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subscription {
-    /// Its name.
     pub id: SubscriptionId,
-    /// Who is woken.
+    /// The agent that it wakes.
     pub agent: AgentId,
-    /// By what.
     pub filter: Filter,
 }
 
-/// Which notices are meant: by their tokens, and by the fields of a record that changed.
+/// Selects notices by their tokens and by the fields of a changed record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
     any: BTreeSet<Token>,
@@ -55,29 +53,25 @@ pub struct Filter {
     predicate: Option<Predicate>,
 }
 
-/// Why something is no filter.
+/// Why a filter is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadFilter {
-    /// It names no token, so every change of anything would have to be looked at.
+    /// It has no token, so that every change would have to be checked.
     #[error("a subscription needs a token in tokens_any or in tokens_all")]
     NoTokens,
-    /// It names too many tokens.
     #[error("a subscription has at most {TOKENS_MAX} tokens; make several subscriptions")]
     TooManyTokens,
-    /// One of its tokens is too long.
     #[error("a token of a subscription has at most {TOKEN_BYTES_MAX} bytes")]
     TokenTooLong,
-    /// Its predicate is too long.
     #[error("the predicate of a subscription has at most {PREDICATE_BYTES_MAX} bytes of JSON")]
     PredicateTooLong,
-    /// Its predicate is nested too deep.
     #[error("the predicate of a subscription is nested at most {PREDICATE_DEPTH_MAX} deep")]
     PredicateTooDeep,
 }
 
 impl Filter {
-    /// A filter that lets a notice pass which has at least one of `any`, if there are some, and every one of `all`, and
-    /// of whose changed records at least one satisfies the predicate, if there is one.
+    /// Creates a filter. It matches a notice that has at least one token of `any` (if not empty) and every
+    /// token of `all`, and that changed at least one record which satisfies the predicate (if given).
     pub fn new(
         any: impl IntoIterator<Item = Token>,
         all: impl IntoIterator<Item = Token>,
@@ -90,7 +84,7 @@ impl Filter {
         Ok(Self { any, all, predicate })
     }
 
-    /// Whether it is small enough to be kept and looked at with every notice.
+    /// Checks the limits that keep stored filters cheap to evaluate for every notice.
     pub fn check_bounds(&self) -> Result<(), BadFilter> {
         if self.any.len() + self.all.len() > TOKENS_MAX {
             return Err(BadFilter::TooManyTokens);
@@ -114,25 +108,25 @@ impl Filter {
         Ok(())
     }
 
-    /// The tokens of which one is enough.
+    /// Tokens of which one is sufficient.
     #[must_use]
     pub const fn any(&self) -> &BTreeSet<Token> {
         &self.any
     }
 
-    /// The tokens that must all be there.
+    /// Tokens that are all required.
     #[must_use]
     pub const fn all(&self) -> &BTreeSet<Token> {
         &self.all
     }
 
-    /// What it asks about a changed record.
+    /// The condition on a changed record.
     #[must_use]
     pub const fn predicate(&self) -> Option<&Predicate> {
         self.predicate.as_ref()
     }
 
-    /// Whether tokens let a notice pass.
+    /// Returns whether these tokens match.
     #[must_use]
     pub fn admits(&self, tokens: &BTreeSet<Token>) -> bool {
         let has_any = self.any.is_empty() || self.any.iter().any(|token| tokens.contains(token));
@@ -156,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_any_and_every_one_of_all_must_be_there() {
+    fn one_token_of_any_and_every_token_of_all_are_required() {
         let filter = Filter::new([token("A"), token("B")], [token("C"), token("D")], None).expect("a filter");
         let admits = |words: &str| {
             let tokens = words.split(' ').map(token).collect();
@@ -167,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_is_kept_has_bounds() {
+    fn a_stored_filter_has_limits() {
         let many = (0..=TOKENS_MAX).map(|number| token(&number.to_string()));
         let bounds = |any: Vec<Token>, predicate: Option<serde_json::Value>| {
             let predicate = predicate.map(|json| Predicate::parse(&json).expect("a predicate"));

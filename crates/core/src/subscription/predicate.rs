@@ -1,8 +1,9 @@
-//! What a subscription may ask about the fields of a record.
+//! Predicates: conditions on the fields of a record.
 //!
-//! A small language in JSON: `{"field": "a.b", "op": "eq", "value": 1}` with `eq ne in lt lte gt gte exists`, and
-//! `{"all": […]}`, `{"any": […]}`, `{"not": …}` around it. Every question has an answer: what cannot be compared is not
-//! equal and has no order, and a field that is missing satisfies only `ne` and `exists: false`.
+//! A small language in JSON: `{"field": "a.b", "op": "eq", "value": 1}` with `eq ne in lt lte gt gte
+//! exists`, and `{"all": […]}`, `{"any": […]}`, `{"not": …}` around it. Evaluation never fails: values that
+//! cannot be compared are not equal and have no order, and a missing field satisfies only `ne` and `exists:
+//! false`.
 
 use std::cmp::Ordering;
 
@@ -10,52 +11,46 @@ use serde_json::{Map, Number, Value};
 
 use super::Entity;
 
-/// Deepest predicate that is read. JSON that is read strictly cannot be nested deeper.
+/// Deepest predicate that is parsed. The strict JSON parser accepts no deeper nesting.
 pub const DEPTH_MAX: usize = 128;
 
-/// A question about the fields of a record.
+/// A condition on the fields of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Predicate {
     /// A test of one field.
     Field {
-        /// The way to it through objects, with dots between.
+        /// The path through objects, separated by dots.
         path: String,
-        /// What it must be.
         test: FieldTest,
     },
-    /// Every one of them holds; none at all is true.
+    /// All hold; true for an empty list.
     All(Vec<Self>),
-    /// At least one of them holds; none at all is false.
+    /// At least one holds; false for an empty list.
     Any(Vec<Self>),
-    /// It does not hold.
+    /// The inner predicate does not hold.
     Not(Box<Self>),
 }
 
-/// What a field must be.
+/// A condition on one field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldTest {
-    /// Equal to this.
     Eq(Value),
-    /// Not equal to this, or missing.
+    /// Not equal, or missing.
     Ne(Value),
-    /// Equal to one of these.
+    /// Equal to one of the values.
     In(Vec<Value>),
-    /// A number or a string that stands so beside this one.
+    /// A number or a string in this order relative to the value.
     Order(Comparison, Value),
-    /// There, or not there.
+    /// Present, or missing.
     Exists(bool),
 }
 
-/// How one value stands beside another.
+/// An order comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// Less.
     Lt,
-    /// Less or equal.
     Lte,
-    /// Greater.
     Gt,
-    /// Greater or equal.
     Gte,
 }
 
@@ -70,13 +65,12 @@ impl Comparison {
     }
 }
 
-/// Why something is no predicate.
+/// Why a predicate is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` {why}")]
 pub struct BadPredicate {
-    /// Where, from the predicate on; empty at its root.
+    /// The path within the predicate; empty at its root.
     pub path: String,
-    /// What is wrong there.
     pub why: String,
 }
 
@@ -87,11 +81,11 @@ impl BadPredicate {
     }
 }
 
-/// Most characters of a stranger's word that an error repeats.
+/// Longest part of an unknown word that an error repeats.
 const WORD_CHARS_MAX: usize = 64;
 
 impl Predicate {
-    /// Reads a predicate.
+    /// Parses a predicate.
     pub fn parse(json: &Value) -> Result<Self, BadPredicate> {
         Self::parse_at(json, "", 0)
     }
@@ -131,7 +125,7 @@ impl Predicate {
             let unknown: String = unknown.chars().take(WORD_CHARS_MAX).collect();
             return Err(BadPredicate::at(
                 &join(path, &unknown),
-                "is unknown or stands beside others; a predicate has `field`, `op` and `value`, or one of `all`, `any` and `not`",
+                "is unknown or combined with others; a predicate has `field`, `op` and `value`, or one of `all`, `any` and `not`",
             ));
         }
         let text = |name: &str| match members.get(name) {
@@ -140,7 +134,7 @@ impl Predicate {
             None => Err(BadPredicate::at(&join(path, name), "is missing")),
         };
         let (field, op) = (text("field")?, text("op")?);
-        // As everywhere, what may be left out may be null instead.
+        // As in all inputs, an optional value may be null instead of missing.
         let value = members.get("value").cloned().unwrap_or_default();
         let test = match (op.as_str(), value) {
             ("eq", value) => FieldTest::Eq(value),
@@ -173,7 +167,7 @@ impl Predicate {
         Ok(Self::Field { path, test })
     }
 
-    /// How it is written down: [`Self::parse`] reads the same predicate from it.
+    /// Returns the JSON form, which [`Self::parse`] reads back.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let list = |items: &[Self]| items.iter().map(Self::to_json).collect::<Value>();
@@ -196,7 +190,7 @@ impl Predicate {
         serde_json::json!({"field": path, "op": op, "value": value})
     }
 
-    /// How many predicates are inside one another, itself included.
+    /// Returns the nesting depth, including the predicate itself.
     #[must_use]
     pub fn depth(&self) -> usize {
         1 + match self {
@@ -206,7 +200,7 @@ impl Predicate {
         }
     }
 
-    /// Whether a record satisfies it.
+    /// Returns whether a record satisfies the predicate.
     #[must_use]
     pub fn holds(&self, entity: &Entity) -> bool {
         match self {
@@ -242,7 +236,7 @@ fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// The field at a path. Only objects are entered.
+/// Returns the field at a path. Only objects are traversed.
 fn lookup<'a>(entity: &'a Entity, path: &str) -> Option<&'a Value> {
     let mut names = path.split('.');
     let mut found = entity.get(names.next()?)?;
@@ -252,7 +246,7 @@ fn lookup<'a>(entity: &'a Entity, path: &str) -> Option<&'a Value> {
     Some(found)
 }
 
-/// Whether two values are the same JSON: `1` is `1.0`, and only a boolean is a boolean.
+/// Returns whether two values are equal as JSON: `1` equals `1.0`, and booleans equal only booleans.
 fn equal(here: &Value, there: &Value) -> bool {
     match (here, there) {
         (Value::Number(here), Value::Number(there)) => compare(here, there) == Some(Ordering::Equal),
@@ -275,7 +269,7 @@ fn equal(here: &Value, there: &Value) -> bool {
     }
 }
 
-/// The order of two numbers or of two strings; strings by code point.
+/// Returns the order of two numbers or of two strings; strings by code point.
 fn order(here: &Value, there: &Value) -> Option<Ordering> {
     match (here, there) {
         (Value::Number(here), Value::Number(there)) => compare(here, there),
@@ -285,7 +279,7 @@ fn order(here: &Value, there: &Value) -> Option<Ordering> {
 }
 
 fn compare(here: &Number, there: &Number) -> Option<Ordering> {
-    // Integers as such: stored records may have some that a double cannot tell apart.
+    // Compare integers exactly: stored records may contain some that a double cannot distinguish.
     match (here.as_i128(), there.as_i128()) {
         (Some(here), Some(there)) => Some(here.cmp(&there)),
         _ => here.as_f64()?.partial_cmp(&there.as_f64()?),
@@ -304,7 +298,7 @@ mod tests {
         predicate.holds(entity.as_object().expect("an entity"))
     }
 
-    /// One test of one field of a record that has something of everything.
+    /// Tests one field of a record that has a value of every type.
     fn test(field: &str, op: &str, value: Value) -> bool {
         let entity = json!({
             "n": 1, "f": 1.0, "half": 0.5, "s": "b", "t": true, "z": null, "zero": -0.0, "l": [1, {"x": 2.0}], "o": {"p": {"q": 7}},
@@ -382,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn predicates_combine_plainly() {
+    fn predicates_combine_with_all_any_and_not() {
         let entity = json!({"a": 1});
         let yes = json!({"field": "a", "op": "exists"});
         assert!(holds(&json!({"all": []}), &entity) && !holds(&json!({"any": []}), &entity));
@@ -396,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_predicate_is_named() {
+    fn an_invalid_predicate_is_reported_with_its_path() {
         for (bad, path) in [
             (json!(null), ""),
             (json!([]), ""),

@@ -1,4 +1,5 @@
-//! What a person settles when an agent subscribes: which changes are meant, when, how often, and what is to be done.
+//! The settings of a subscription: which changes match, when and how often they wake the agent, and its
+//! message.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -8,65 +9,66 @@ use crate::change::{BadToken, Token};
 use crate::problem::Problem;
 use crate::time::Millis;
 
-/// Most subscriptions of one agent. A subscription may name many tokens; whoever needs more has no plan.
+/// Largest number of subscriptions per agent. One subscription may contain many tokens.
 pub const SUBSCRIPTIONS_PER_AGENT_MAX: u64 = 1_000;
 
-/// Most subscriptions of a home: they are all kept in memory.
+/// Largest number of subscriptions per home; all of them are kept in memory.
 pub const SUBSCRIPTIONS_MAX: u64 = 1_000_000;
 
-/// Longest word to the agent, in bytes.
+/// Longest message to the agent, in bytes.
 pub const MESSAGE_BYTES_MAX: usize = 4_096;
 
-/// Longest pause between two wakes of one subscription: a week.
+/// Longest cooldown between two wakes of one subscription: a week.
 pub const COOLDOWN_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
 
-/// Longest window in which changes are gathered: an hour.
+/// Longest debounce window: an hour.
 pub const DEBOUNCE_MS_MAX: u64 = 60 * 60 * 1_000;
 
-/// Most characters of a stranger's word that an error repeats.
+/// Longest part of an unknown word that an error repeats.
 const WORD_CHARS_MAX: usize = 64;
 
-/// The terms of a subscription, as they are kept and told. Read with [`SubscriptionSpec::filter`] and [`SubscriptionSpec::holds`].
+/// The settings of a subscription, as stored and as the API returns them. Evaluated by
+/// [`SubscriptionSpec::filter`] and [`SubscriptionSpec::holds`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SubscriptionSpec {
-    /// The words of tokens of which one is enough.
+    /// Tokens of which one is sufficient.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub any: Vec<String>,
-    /// The words of tokens that must all be there.
+    /// Tokens that are all required.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub all: Vec<String>,
-    /// What a changed record must be like.
+    /// The condition on a changed record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicate: Option<Value>,
-    /// What must hold of the agent and of the change, see [`ScheduleFacts`].
+    /// The condition on the agent and the change, see [`SubscriptionFacts`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Value>,
-    /// How long nothing begins after a wake by this subscription. What comes meanwhile is gathered.
+    /// How long nothing starts after a wake by this subscription. Changes in that time are collected.
     #[serde(default)]
     pub cooldown_ms: u64,
-    /// How long changes are gathered before the first of them wakes.
+    /// How long changes are collected before the first of them wakes the agent.
     #[serde(default)]
     pub debounce_ms: u64,
-    /// What the agent is told to do.
+    /// The message that the agent receives.
     #[serde(default)]
     pub message: String,
 }
 
-/// What a guard can ask about.
+/// The facts that a guard can use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscriptionFacts {
-    /// How long ago the agent's newest run began; none before its first.
+    /// How long ago the agent's newest run began; none before the first run.
     pub since_last_run_ms: Option<u64>,
-    /// How many messages wait for the agent.
+    /// Number of queued messages of the agent.
     pub queued: u64,
-    /// Who wrote: `person`, or `agent:` and its name.
+    /// The author of the change: `person`, or `agent:` and its name.
     pub author: String,
-    /// How many causes made by agents precede the change.
+    /// The causal depth of the change.
     pub depth: u32,
 }
 
 impl SubscriptionFacts {
-    /// The fields by which a guard names them. What is not known is left out.
+    /// Returns the fields that guards can use. Unknown values are omitted.
     #[must_use]
     pub fn fields(&self) -> Entity {
         let mut fields = Map::new();
@@ -80,43 +82,34 @@ impl SubscriptionFacts {
     }
 }
 
-/// Why terms are none.
+/// Why a subscription is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadSubscription {
-    /// A word is no token.
-    #[error("{field}: {word:?} is no token: {why}")]
+    /// A word is not a token.
+    #[error("{field}: {word:?} is not a token: {why}")]
     Token {
-        /// Where it stands.
         field: &'static str,
-        /// What was given, as far as it is repeated.
+        /// The given word, shortened.
         word: String,
-        /// What is wrong.
         why: BadToken,
     },
-    /// The tokens and the predicate make no filter that is kept.
+    /// The tokens and the predicate do not make a valid filter.
     #[error(transparent)]
     Filter(#[from] BadFilter),
-    /// A predicate or a guard cannot be read.
+    /// A predicate or a guard is invalid.
     #[error("{field}: {why}")]
-    Predicate {
-        /// Which of them.
-        field: &'static str,
-        /// What is wrong.
-        why: BadPredicate,
-    },
-    /// The word to the agent is too long.
+    Predicate { field: &'static str, why: BadPredicate },
+    /// The message to the agent is too long.
     #[error("say: it has more than {MESSAGE_BYTES_MAX} bytes")]
     SayTooLong,
-    /// The pause is too long.
     #[error("cooldown_ms: it is longer than {COOLDOWN_MS_MAX}, a week")]
     CooldownTooLong,
-    /// The window is too long.
     #[error("debounce_ms: it is longer than {DEBOUNCE_MS_MAX}, an hour")]
     DebounceTooLong,
 }
 
 impl BadSubscription {
-    /// The stable word for programs.
+    /// Returns the stable error code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -130,7 +123,7 @@ impl BadSubscription {
         }
     }
 
-    /// The way out.
+    /// Returns how to fix the error.
     #[must_use]
     pub const fn hint(&self) -> &'static str {
         match self {
@@ -156,11 +149,11 @@ impl From<&BadSubscription> for Problem {
 }
 
 impl SubscriptionSpec {
-    /// Whether they can be kept: everything in them can be read and is within its bound.
+    /// Checks that every setting is valid and within its limits.
     pub fn check(&self) -> Result<(), BadSubscription> {
         self.filter()?.check_bounds()?;
         if let Some(guard) = self.guard_predicate()? {
-            // A guard is kept and looked at like a predicate, so it has the same bounds.
+            // A guard is stored and evaluated like a predicate, so it has the same limits.
             let any = [Token::SemanticKey("GUARD".into())];
             Filter::new(any, [], Some(guard))?.check_bounds()?;
         }
@@ -176,7 +169,7 @@ impl SubscriptionSpec {
         Ok(())
     }
 
-    /// Which notices are meant.
+    /// Returns the filter that selects notices.
     pub fn filter(&self) -> Result<Filter, BadSubscription> {
         let predicate = read("predicate", self.predicate.as_ref())?;
         Ok(Filter::new(
@@ -186,7 +179,7 @@ impl SubscriptionSpec {
         )?)
     }
 
-    /// Whether the guard holds; none where there is none. One that cannot be read holds never.
+    /// Returns whether the guard holds; none without a guard. An unreadable guard never holds.
     #[must_use]
     pub fn holds(&self, circumstances: &SubscriptionFacts) -> Option<bool> {
         match self.guard_predicate() {
@@ -200,12 +193,13 @@ impl SubscriptionSpec {
         read("guard", self.guard.as_ref())
     }
 
-    /// From when on a change that is seen now may wake; none for at once. `last_due` is the same moment of the change
-    /// before it. What comes while an earlier one still waits goes with it.
+    /// Returns the earliest time at which a change seen now may wake the agent; none for immediately.
+    /// `last_due` is the result for the previous change. A change that arrives while an earlier one is
+    /// delayed joins it.
     #[must_use]
     pub fn window(&self, now: Millis, last_due: Option<Millis>) -> Option<Millis> {
         let longest = self.cooldown_ms.max(self.debounce_ms);
-        // A moment that lies further ahead than any window was written before the clock was set back.
+        // A time further ahead than any window was stored before the clock was set back.
         let last = last_due.filter(|due| due.since(now) <= longest);
         if let Some(due) = last.filter(|due| *due > now) {
             return Some(due);
@@ -215,7 +209,7 @@ impl SubscriptionSpec {
         Some(gathered.max(cooled)).filter(|due| *due > now)
     }
 
-    /// The kinds among its tokens that nothing here tells of: most likely they are misspelt.
+    /// Returns the kinds among its tokens that no notice contains; most likely they are misspelt.
     #[must_use]
     pub fn unheard_of(&self) -> Vec<&str> {
         let words = self.any.iter().chain(&self.all).map(String::as_str);
@@ -227,7 +221,7 @@ impl SubscriptionSpec {
         strange.collect()
     }
 
-    /// Whether an agent's own doings can be meant, and not only the journal's.
+    /// Returns whether it can match agent notices and not only changes of the journal.
     #[must_use]
     pub fn concerns_agents(&self) -> bool {
         let words = self.any.iter().chain(&self.all);
@@ -272,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_kept_is_refused_by_its_field() {
+    fn an_invalid_subscription_is_refused_with_its_field() {
         let with = |change: fn(&mut SubscriptionSpec)| {
             let mut terms = terms("TASK");
             change(&mut terms);
@@ -308,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_within_a_window_wake_together_and_the_next_one_waits_for_the_pause() {
+    fn changes_within_a_window_wake_together_and_later_ones_wait() {
         let terms = SubscriptionSpec {
             cooldown_ms: 1_000,
             debounce_ms: 100,
@@ -332,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_ten_years_holds_nothing_up() {
+    fn a_clock_set_back_ten_years_delays_nothing() {
         let terms = SubscriptionSpec {
             cooldown_ms: 1_000,
             ..terms("TASK")
@@ -342,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_that_is_told_of_can_be_subscribed_to_and_a_misspelt_one_is_noticed() {
+    fn every_known_kind_can_be_subscribed_and_a_misspelt_one_is_reported() {
         let kinds = crate::notice::kinds();
         let told = "TASK NOTE CATEGORY CHECKLIST TIME_ENTRY DAY_PLAN RATING LINK FILE GIT_REF RUN \
                     agentChangedNotification agentStateChangedNotification";
@@ -360,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_asks_how_the_agent_stands() {
+    fn a_guard_checks_the_state_of_the_agent() {
         let guarded = SubscriptionSpec {
             guard: Some(json!({"field": "since_last_run_ms", "op": "gt", "value": 1_000})),
             ..terms("TASK")

@@ -1,22 +1,23 @@
-//! Whether a cause becomes a message. What is refused here is never queued; what is queued may have to wait for a time.
+//! Admission: decides whether a cause becomes a message. A refused cause is never queued; a queued one may
+//! be delayed.
 
 use super::eligibility::{AgentAvailability, Candidate, CauseFacts, Obstacle, eligibility};
 use super::{Gate, Refusal};
 use crate::time::Millis;
 
-/// What becomes of a cause.
+/// The result of admission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AdmissionResult {
-    /// It becomes a message, which may begin at once, or from a time on.
+    /// The cause becomes a message.
     Queued {
-        /// The time; none for at once.
+        /// The earliest start; none for immediately.
         not_before: Option<Millis>,
     },
-    /// It does not.
+    /// The cause is refused.
     Refused(Refusal),
 }
 
-/// Judges a cause: what becomes of it, and every gate up to the first that refuses it.
+/// Evaluates a cause. Returns the result and every gate up to the first refusal.
 #[must_use]
 pub fn admit(agent: &AgentAvailability, facts: &CauseFacts, now: Millis) -> (AdmissionResult, Vec<Gate>) {
     let (mut gates, mut not_before) = (Vec::new(), None);
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn each_gate_stays_shut_for_its_own_reason() {
+    fn each_gate_refuses_with_its_own_reason() {
         let (person, own) = (notice("person"), notice("agent:coach"));
         let deep = Cause {
             depth: DEPTH_MAX + 1,
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paused_agent_keeps_what_comes() {
+    fn a_paused_agent_queues_messages() {
         let paused = AgentAvailability {
             control: AgentControl::Paused,
             ..standing()
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleeping_agent_is_woken_when_its_barrier_falls_and_by_a_person_at_once() {
+    fn a_sleep_barrier_delays_automatic_causes_and_not_people() {
         let until = Millis(NOW.0 + 500);
         let asleep = AgentAvailability {
             sleep_until: Some(until),
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_later_of_barrier_and_window_holds() {
+    fn the_later_of_sleep_barrier_and_window_applies() {
         let asleep = AgentAvailability {
             sleep_until: Some(Millis(NOW.0 + 5)),
             ..standing()
@@ -226,7 +227,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_persons_word_is_refused_only_by_a_stopped_or_a_destroyed_agent(
+        fn only_a_stopped_or_destroyed_agent_refuses_a_person(
             lifecycle in prop::sample::select(Lifecycle::ALL.to_vec()),
             control in prop::sample::select(AgentControl::ALL.to_vec()),
             mode in prop::sample::select(InteractionMode::ALL.to_vec()),
@@ -240,7 +241,7 @@ mod tests {
         }
 
         #[test]
-        fn whoever_wakes_by_itself_is_active_and_not_interactive(
+        fn automatic_causes_wake_only_active_agents_that_are_not_interactive(
             lifecycle in prop::sample::select(Lifecycle::ALL.to_vec()),
             control in prop::sample::select(AgentControl::ALL.to_vec()),
             mode in prop::sample::select(InteractionMode::ALL.to_vec()),

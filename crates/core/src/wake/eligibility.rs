@@ -1,5 +1,5 @@
-//! Whether a message or a run may begin. This is the only place that says so: admission, dispatch and `why-not` bring the
-//! facts and read the answer; a database only preselects by columns that have an index.
+//! Eligibility: the only rules that decide whether a message or a run may start. Admission, dispatch and
+//! `why-not` supply the facts and read the result; a database only preselects rows by indexed columns.
 
 use super::wait::{Suspension, Wait, is_set_back};
 use super::{AgentControl, Gate, InteractionMode, Lifecycle, Refusal};
@@ -10,56 +10,54 @@ use crate::journal::Author;
 use crate::key::RunKey;
 use crate::time::Millis;
 
-/// What a person settled about an agent.
+/// The settings of an agent that decide whether it may be woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentAvailability {
-    /// Where it stands in its life.
     pub lifecycle: Lifecycle,
-    /// Whether it works on what is queued.
+    /// Whether it works on its queue.
     pub control: AgentControl,
-    /// Who may wake it.
+    /// Which causes may wake it.
     pub mode: InteractionMode,
-    /// Until when it sleeps.
+    /// The end of its sleep.
     pub sleep_until: Option<Millis>,
 }
 
-/// Who asks for a run.
+/// Who requests a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asker {
-    /// A person, whose word passes sleep, dormancy and mode.
+    /// A person, who overrides sleep, dormancy and mode.
     Person,
     /// A schedule, a subscription, a trigger or another run.
     Automatic,
 }
 
-/// What was found out about a cause before it becomes a message.
+/// The facts about a cause before it becomes a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CauseFacts {
-    /// Who asks.
     pub asker: Asker,
-    /// Whether the agent itself made the change.
+    /// Whether the agent made the change itself.
     pub is_own_write: bool,
-    /// How many causes made by agents precede it.
+    /// The causal depth.
     pub depth: u32,
-    /// Whether a changed record matches the subscription's predicate; none where there is no predicate.
+    /// Whether a changed record matches the subscription's predicate; none without a predicate.
     pub predicate: Option<bool>,
-    /// Whether the guard holds; none where there is none.
+    /// Whether the guard holds; none without a guard.
     pub guard: Option<bool>,
     /// Whether its subscription is paused.
     pub is_paused: bool,
-    /// Whether there is something to do; none where the run is wanted anyway.
+    /// Whether there is work to do; none if the run starts in any case.
     pub has_work: Option<bool>,
     /// The earliest time that a cooldown or a debounce window allows.
     pub not_before: Option<Millis>,
 }
 
 impl CauseFacts {
-    /// What a cause itself says about its message to an agent.
+    /// Returns the facts that follow from the cause itself.
     #[must_use]
     pub fn of(cause: &Cause, agent: &AgentId) -> Self {
         let (asker, is_own_write) = match &cause.origin {
             MessageOrigin::Operator => (Asker::Person, false),
-            // An agent that woke on its own writes would never sleep.
+            // An agent that is woken by its own writes would never sleep.
             MessageOrigin::Subscription { author, .. } => {
                 let is_own = Author::parse(author) == Some(Author::Agent(agent.clone()));
                 (Asker::Automatic, is_own)
@@ -76,7 +74,7 @@ impl CauseFacts {
         }
     }
 
-    /// Those of any cause that no person is behind and that nothing in itself stands against.
+    /// The facts of an automatic cause without any obstacle.
     pub const AUTOMATIC: Self = Self {
         asker: Asker::Automatic,
         is_own_write: false,
@@ -89,67 +87,65 @@ impl CauseFacts {
     };
 }
 
-/// The time until which a queued message is held back.
+/// The time until which a queued message is delayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delay {
-    /// The time.
     pub until: Millis,
-    /// When the message was admitted.
     pub admitted_at: Millis,
 }
 
-/// What is known of a queued message and of what else its agent does.
+/// The facts about a queued message and the other work of its agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageFacts {
-    /// Until when it is held back; none where it is not.
+    /// None if the message is not delayed.
     pub delay: Option<Delay>,
-    /// Whether a brake holds the agent.
+    /// Whether a brake applies to the agent.
     pub is_braked: bool,
-    /// A run of the agent that has not ended.
+    /// The open run of the agent.
     pub open_run: Option<RunKey>,
 }
 
-/// What is known of an open run.
+/// The facts about an open run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunFacts {
-    /// What it waits for; none where it can go on.
+    /// What it waits for; none if it can continue.
     pub suspension: Option<Suspension>,
-    /// Whether its end was requested.
+    /// Whether its cancellation was requested.
     pub is_cancel_requested: bool,
-    /// Whether a brake holds its agent.
+    /// Whether a brake applies to its agent.
     pub is_braked: bool,
-    /// Whether another open run of its agent does not wait for its turn.
+    /// Whether another open run of its agent is in progress.
     pub is_other_under_way: bool,
-    /// The most that a request of its agent may cost under the caps of the day.
+    /// The largest cost that the daily caps allow for a request of its agent.
     pub room: MicroUsd,
 }
 
-/// What may begin, with the facts that decide.
+/// What may start, with the facts that decide.
 #[derive(Debug, Clone, Copy)]
 pub enum Candidate<'a> {
-    /// A cause, which may become a queued message.
+    /// A cause that may become a queued message.
     Cause(&'a AgentAvailability, &'a CauseFacts),
-    /// A queued message, whose run may start.
+    /// A queued message whose run may start.
     Message(&'a AgentAvailability, &'a MessageFacts),
-    /// An open run, which may go on.
+    /// An open run that may continue.
     Run(&'a RunFacts),
 }
 
-/// What stands against a beginning.
+/// Why a candidate may not start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
-    /// A rule that only somebody's action changes.
+    /// A rule that only a person's action changes.
     Refusal(Refusal),
-    /// The agent sleeps until then.
+    /// The agent sleeps until this time.
     Asleep(Millis),
-    /// It is held back until then.
+    /// The message is delayed until this time.
     NotBefore(Millis),
-    /// The run waits.
+    /// The run waits for this.
     Waiting(Wait),
 }
 
 impl Obstacle {
-    /// When it is over by itself.
+    /// Returns when it ends by itself.
     #[must_use]
     pub const fn until(&self) -> Option<Millis> {
         match self {
@@ -160,14 +156,14 @@ impl Obstacle {
     }
 }
 
-/// One rule and what it says about a candidate.
+/// The result of one rule for a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     /// The stable name of the rule.
     pub gate: &'static str,
-    /// What stands against the beginning; none where the rule lets it pass.
+    /// None if the rule passes.
     pub obstacle: Option<Obstacle>,
-    /// What was found, where a yes or no says too little.
+    /// What was found, if the result needs an explanation.
     pub note: Option<String>,
 }
 
@@ -207,7 +203,8 @@ impl From<Check> for Gate {
     }
 }
 
-/// Every rule that applies to a candidate, with its answer, in the order in which they are recorded.
+/// Evaluates every rule that applies to a candidate. The results are in the order in which they are
+/// recorded.
 #[must_use]
 pub fn eligibility(candidate: &Candidate<'_>, now: Millis) -> Vec<Check> {
     match candidate {
@@ -221,7 +218,7 @@ pub fn eligibility(candidate: &Candidate<'_>, now: Millis) -> Vec<Check> {
     }
 }
 
-/// Whether nothing stands against a candidate.
+/// Returns whether no rule blocks a candidate.
 #[must_use]
 pub fn may_begin(candidate: &Candidate<'_>, now: Millis) -> bool {
     eligibility(candidate, now)
@@ -229,7 +226,7 @@ pub fn may_begin(candidate: &Candidate<'_>, now: Millis) -> bool {
         .all(|check| check.obstacle.is_none())
 }
 
-/// The rules by which a cause is refused: they hold once, when it arises.
+/// The rules that refuse a cause. They are evaluated once, when it arises.
 fn of_cause(agent: &AgentAvailability, facts: &CauseFacts) -> Vec<Check> {
     let is_automatic = facts.asker == Asker::Automatic;
     let refusals = [
@@ -255,7 +252,8 @@ fn of_cause(agent: &AgentAvailability, facts: &CauseFacts) -> Vec<Check> {
             "guard",
             (facts.guard == Some(false)).then_some(Refusal::GuardFalse),
         ),
-        // After what is asked of the change: one that is refused here would have woken the agent.
+        // Evaluated after the conditions on the change, so that this refusal means that the change would
+        // have woken the agent.
         (
             "subscription",
             facts.is_paused.then_some(Refusal::SubscriptionPaused),
@@ -280,8 +278,8 @@ const fn lifecycle(lifecycle: Lifecycle, asker: Asker) -> Option<Refusal> {
     }
 }
 
-/// What delays a cause that is not refused, and what would have delayed or refused it if no person had asked. A rule that
-/// has nothing to say is not recorded.
+/// The delays of a cause that is not refused, and the rules that a person's request overrides. Rules that
+/// do not apply are not recorded.
 fn delays_of_cause(agent: &AgentAvailability, facts: &CauseFacts, now: Millis) -> Vec<Check> {
     let mut checks = Vec::new();
     let by_person = facts.asker == Asker::Person;
@@ -308,7 +306,7 @@ fn delays_of_cause(agent: &AgentAvailability, facts: &CauseFacts, now: Millis) -
     checks
 }
 
-/// The rules for a message that was admitted: mode, dormancy and sleep were judged when it came.
+/// The rules for an admitted message. Mode, dormancy and sleep were evaluated at admission.
 fn of_message(agent: &AgentAvailability, facts: &MessageFacts, now: Millis) -> Vec<Check> {
     let control = match agent.control {
         AgentControl::Running => None,
@@ -316,7 +314,7 @@ fn of_message(agent: &AgentAvailability, facts: &MessageFacts, now: Millis) -> V
         AgentControl::Stopped => Some(Refusal::Stopped),
     };
     let is_destroyed = agent.lifecycle == Lifecycle::Destroyed;
-    // One run at a time: two runs in one thread would answer each other's questions.
+    // An agent has one run at a time: two runs in one transcript would answer each other's questions.
     let open_run = facts.open_run.map(|run| Refusal::RunOpen { run });
     let mut checks = vec![
         Check::refuse("lifecycle", is_destroyed.then_some(Refusal::Destroyed)),
@@ -331,23 +329,25 @@ fn of_message(agent: &AgentAvailability, facts: &MessageFacts, now: Millis) -> V
     checks
 }
 
-/// A window that was measured by a clock which was set back since is over. The end of a sleep is a date that a person set,
-/// and stays.
+/// A window that was measured before the clock was set back is over. The end of a sleep is a date that a
+/// person set, and stays valid.
 fn is_delayed(agent: &AgentAvailability, delay: Delay, now: Millis) -> bool {
     let is_sleep = agent.sleep_until == Some(delay.until);
     delay.until > now && (is_sleep || !is_set_back(delay.admitted_at, now))
 }
 
-/// A run whose end was requested waits for no turn and no release. What else it waited for ended with the request.
+/// The rules for an open run. A run whose cancellation was requested does not wait for its turn or for the
+/// release of a brake; its other waits ended with the request.
 fn of_run(facts: &RunFacts, now: Millis) -> Vec<Check> {
     let is_held = facts.is_braked && !facts.is_cancel_requested;
     let waits = facts.suspension.filter(|suspension| match suspension.wait {
         Wait::Due { until } | Wait::Decision { until: Some(until) } => {
-            // After a clock was set back, the run is looked at and waits for what is left, no longer than was intended.
+            // After the clock was set back, the run is evaluated again and waits for the remaining time,
+            // never longer than intended.
             until > now && !is_set_back(suspension.since, now)
         }
-        // The amount is what the request may have cost when the run began to wait; at the latest the next day it is
-        // calculated anew.
+        // The amount is the maximum cost of the request when the wait began. It is computed again on the
+        // next day at the latest.
         Wait::Budget { until, needed } => {
             needed > facts.room && until > now && !is_set_back(suspension.since, now)
         }

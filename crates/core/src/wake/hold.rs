@@ -1,41 +1,40 @@
-//! What holds an agent right now: what waits for it does not begin, or would not even be taken in.
+//! Holds: the conditions that currently keep an agent's messages from starting or being admitted.
 
 use super::eligibility::{AgentAvailability, Candidate, CauseFacts, MessageFacts, Obstacle, eligibility};
 use super::{Refusal, WaitKind, WakeOutcome};
 use crate::time::Millis;
 
 string_enum! {
-    /// Why the queue holds a message back.
+    /// Why the queue delays a message.
     pub enum DelayKind {
         /// The agent sleeps.
         Asleep = "asleep",
-        /// A cooldown, a debounce window or a retry ends later.
+        /// The end of a cooldown, a debounce window or a backoff is in the future.
         NotBefore = "not_before",
     }
 }
 
 string_union! {
-    /// What holds an agent, for programs.
+    /// The stable code of a hold.
     pub enum HoldCode {
-        /// A rule by which a wake is refused.
+        /// A rule that refuses wakes.
         Refusal(WakeOutcome),
-        /// A time that has not come yet.
+        /// A time in the future.
         Delay(DelayKind),
         /// What the open run waits for.
         Wait(WaitKind),
     }
 }
 
-/// One thing that holds an agent.
+/// A condition that holds an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
-    /// Which of them, for programs.
     pub code: HoldCode,
-    /// What it is, in one sentence without its full stop.
+    /// One sentence without a full stop.
     pub words: String,
-    /// Until when by itself; none where it stays until somebody acts.
+    /// When it ends by itself; none if a person has to act.
     pub until: Option<Millis>,
-    /// What would have to change.
+    /// How to end it.
     pub way_out: Option<&'static str>,
 }
 
@@ -59,7 +58,7 @@ impl From<Obstacle> for Hold {
                 code: DelayKind::Asleep.into(),
                 words: format!("the agent sleeps until {}: only a person wakes it", end.rfc3339()),
                 until,
-                way_out: Some("take the barrier away with `wakeful agent wake`"),
+                way_out: Some("end the sleep with `wakeful agent wake`"),
             },
             Obstacle::NotBefore(end) => Self {
                 code: DelayKind::NotBefore.into(),
@@ -77,7 +76,7 @@ impl From<Obstacle> for Hold {
     }
 }
 
-/// The order in which people are told: the most lasting first.
+/// The display order: the most permanent first.
 const ORDER: [&str; 6] = [
     "lifecycle",
     "control",
@@ -87,7 +86,7 @@ const ORDER: [&str; 6] = [
     "one_run_at_a_time",
 ];
 
-/// Everything that would hold a message which no person sent now: it would be refused, or wait.
+/// Returns every condition that would now refuse or delay an automatic message.
 #[must_use]
 pub fn holds(agent: &AgentAvailability, message: &MessageFacts, now: Millis) -> Vec<Hold> {
     let mut checks = eligibility(&Candidate::Cause(agent, &CauseFacts::AUTOMATIC), now);
@@ -130,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_nothing_holds_is_free() {
+    fn an_agent_without_holds_is_free() {
         let rested = AgentAvailability {
             sleep_until: Some(Millis(100)),
             ..standing()
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_holds_an_agent_is_told_with_its_way_out() {
+    fn every_hold_of_an_agent_is_reported_with_its_fix() {
         let held = AgentAvailability {
             lifecycle: Lifecycle::Dormant,
             control: AgentControl::Paused,
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_code_is_the_refusal_that_it_was() {
+    fn a_stored_code_gives_the_same_refusal() {
         for refusal in Refusal::PLAIN {
             assert_eq!(Refusal::of_code(refusal.code()), Some(refusal));
         }

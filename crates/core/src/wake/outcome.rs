@@ -1,25 +1,25 @@
-//! What was decided about a cause, in one word for the database, the log and the API.
+//! The outcome of a cause as one word for the database, the log and the API.
 
 use super::Refusal;
 
 string_enum! {
-    /// What was decided about a cause.
+    /// The outcome of a cause.
     pub enum WakeOutcome {
         /// It became a run.
         Run = "run",
         /// It waits in the queue.
         Queued = "queued",
-        /// Another run took it up.
+        /// Another run handled it.
         Absorbed = "absorbed",
-        /// A person took it back before its turn.
+        /// A person cancelled it while it was queued.
         Cancelled = "cancelled",
-        /// A later firing of the same schedule took its place.
+        /// A later firing of the same schedule replaced it.
         Replaced = "replaced",
-        /// The agent has an unfinished run.
+        /// The agent has an open run.
         RunOpen = "run_open",
         /// The agent is paused.
         Paused = "paused",
-        /// A brake holds the agent.
+        /// A brake applies to the agent.
         Braked = "braked",
         /// The agent is stopped.
         Stopped = "stopped",
@@ -33,7 +33,7 @@ string_enum! {
         InteractiveOnly = "interactive_only",
         /// The agent made the change itself.
         OwnWrite = "own_write",
-        /// Too many agents' acts precede it.
+        /// The causal depth exceeds the limit.
         CausalDepthExceeded = "causal_depth_exceeded",
         /// No changed record matches the subscription's predicate.
         PredicateFalse = "predicate_false",
@@ -47,17 +47,17 @@ string_enum! {
         QueueFull = "queue_full",
         /// An agent may not start a run of itself.
         AgentIsItself = "agent_is_itself",
-        /// There is no such agent.
+        /// The agent does not exist.
         AgentUnknown = "agent_unknown",
-        /// The agent waits for the one that would start its run.
+        /// The agent waits for the agent that would start its run.
         AgentWaits = "agent_waits",
-        /// Too many runs stand above it.
+        /// The run would be nested too deeply.
         TooDeep = "too_deep",
     }
 }
 
 impl WakeOutcome {
-    /// Whether it is neither a run nor going to be one.
+    /// Returns whether it is not a run and will not become one.
     #[must_use]
     pub const fn is_refusal(self) -> bool {
         !matches!(self, Self::Run | Self::Queued | Self::Absorbed)
@@ -71,7 +71,7 @@ impl From<&Refusal> for WakeOutcome {
 }
 
 impl Refusal {
-    /// The word that a record keeps of it.
+    /// Returns the outcome that is recorded for it.
     #[must_use]
     pub const fn outcome(&self) -> WakeOutcome {
         match self {
@@ -93,7 +93,7 @@ impl Refusal {
         }
     }
 
-    /// The stable word for programs.
+    /// Returns the stable code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         self.outcome().as_str()

@@ -1,49 +1,45 @@
-//! What an open run waits for, as it is stored with the run.
+//! Waits of an open run, as stored with the run.
 
 use crate::budget::{BudgetExceeded, MicroUsd};
 use crate::time::Millis;
 
-/// A clock that is corrected by up to a minute ends no wait. One that is set back further does: what waited for a time by
-/// the old clock is looked at again, so that nothing waits longer than was intended.
+/// A clock correction of up to a minute ends no wait. After a larger one, waits for a time by the old clock
+/// are evaluated again, so that no run waits longer than intended.
 pub const SET_BACK_MS: i64 = 60_000;
 
-/// What an open run waits for. The brake is not among them: it is a row of its own, so that braking every agent writes one
-/// row.
+/// What an open run waits for. A brake is not a wait: it is a separate row, so that braking every agent
+/// writes one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// A time, for example that of a retry.
-    Due {
-        /// The time.
-        until: Millis,
-    },
+    /// A time, for example of a retry.
+    Due { until: Millis },
     /// A person's answer.
     Decision {
-        /// When the deadline of the decision is checked; none where it has none.
+        /// When the deadline of the decision is checked; none without a deadline.
         until: Option<Millis>,
     },
-    /// The end of a run that it started.
+    /// The end of a sub-run.
     Children,
-    /// Room in the budget of the day.
+    /// Budget of the day.
     Budget {
-        /// When the next day begins.
+        /// The beginning of the next day.
         until: Millis,
-        /// What its next request may cost.
+        /// The maximum cost of its next request.
         needed: MicroUsd,
     },
-    /// The end of the other run of its agent that is under way.
+    /// The end of another run of its agent that is in progress.
     Turn,
 }
 
 string_enum! {
-    /// What an open run waits for, in one word.
+    /// The kind of a wait.
     pub enum WaitKind {
         /// A time.
         Due = "due",
         /// A person's answer.
         Decision = "decision",
-        /// The end of a run that it started.
+        /// The end of a sub-run.
         Children = "children",
-        /// Money.
         Budget = "budget",
         /// The end of another run of its agent.
         Turn = "turn",
@@ -51,7 +47,7 @@ string_enum! {
 }
 
 impl Wait {
-    /// The wait of a run for whose next request the budget has no room.
+    /// Returns the wait of a run whose next request exceeds the budget.
     #[must_use]
     pub const fn for_budget(exceeded: &BudgetExceeded) -> Self {
         Self::Budget {
@@ -60,7 +56,7 @@ impl Wait {
         }
     }
 
-    /// The stored name of its kind.
+    /// Returns the stored kind.
     #[must_use]
     pub const fn kind(self) -> WaitKind {
         match self {
@@ -72,7 +68,7 @@ impl Wait {
         }
     }
 
-    /// The stored time at which it ends by itself; none where only an event ends it.
+    /// Returns the stored time at which it ends by itself; none if only an event ends it.
     #[must_use]
     pub const fn until(self) -> Option<Millis> {
         match self {
@@ -82,7 +78,7 @@ impl Wait {
         }
     }
 
-    /// The stored amount that the budget must have room for; none for other waits.
+    /// Returns the stored amount that the budget must cover; none for other waits.
     #[must_use]
     pub const fn needed(self) -> Option<MicroUsd> {
         match self {
@@ -91,7 +87,7 @@ impl Wait {
         }
     }
 
-    /// The wait of a stored kind, time and amount; none where they do not belong together.
+    /// Creates a wait from its stored kind, time and amount; none if they do not fit together.
     #[must_use]
     pub const fn new(kind: WaitKind, until: Option<Millis>, needed: Option<MicroUsd>) -> Option<Self> {
         match (kind, until, needed) {
@@ -105,17 +101,15 @@ impl Wait {
     }
 }
 
-/// A wait and when it began. Both come from one reading of the clock, or a clock that is set in between would not be
-/// noticed.
+/// A wait and its beginning. Both come from one clock reading; otherwise a clock change between two
+/// readings would not be detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Suspension {
-    /// What the run waits for.
     pub wait: Wait,
-    /// When it began to wait.
     pub since: Millis,
 }
 
-/// Whether a time lies so far ahead that the clock was set back since it was taken.
+/// Returns whether a recorded time is so far in the future that the clock must have been set back since.
 #[must_use]
 pub const fn is_set_back(taken: Millis, now: Millis) -> bool {
     taken.0 > now.0.saturating_add(SET_BACK_MS)
@@ -126,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_wait_is_read_as_it_was_stored_and_nothing_else_is() {
+    fn every_wait_is_read_back_and_invalid_combinations_are_refused() {
         let (at, amount) = (Millis(7), MicroUsd(5));
         let waits = [
             Wait::Due { until: at },

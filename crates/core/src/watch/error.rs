@@ -1,4 +1,4 @@
-//! Why something outside cannot be watched or looked at.
+//! Errors of watched sources.
 
 use super::{
     ENTRIES_MAX, IGNORE_BYTES_MAX, IGNORE_LINE_BYTES_MAX, IGNORE_LINES_MAX, IGNORE_PATTERNS_MAX,
@@ -7,107 +7,91 @@ use super::{
 use crate::id::SourceId;
 use crate::problem::Problem;
 
-/// What an ignore file has too much of.
+/// The limit that an ignore file exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IgnoreFileLimit {
-    /// Its size.
     #[error("{0} bytes; at most {IGNORE_BYTES_MAX}")]
     Bytes(u64),
-    /// Its lines.
+    /// Number of lines.
     #[error("{0} lines; at most {IGNORE_LINES_MAX}")]
     Lines(usize),
-    /// The bytes of one line.
+    /// Bytes of one line.
     #[error("a line of {0} bytes; at most {IGNORE_LINE_BYTES_MAX}")]
     Line(usize),
-    /// The patterns that apply to its folder.
+    /// Patterns that apply to its folder.
     #[error("{0} patterns, together with those of the folders above; at most {IGNORE_PATTERNS_MAX}")]
     Patterns(usize),
-    /// The patterns of all ignore files of the source.
+    /// Patterns of all ignore files of the source.
     #[error(
         "{0} patterns, together with the source's other ignore files; at most {IGNORE_PATTERNS_PER_SCAN_MAX}"
     )]
     PatternsOfAll(usize),
-    /// What its patterns compile to.
+    /// Complexity of the compiled patterns.
     #[error("patterns that are too complex to compile")]
     Compiled,
 }
 
-/// Why something outside cannot be watched or looked at. Nothing was written.
+/// Why a source cannot be added or scanned. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadSource {
-    /// There is no such folder, or it cannot be read.
-    #[error("{0} is no folder that can be read")]
+    /// The folder does not exist or cannot be read.
+    #[error("{0} is not a readable folder")]
     NoFolder(String),
-    /// There is no Git repository.
-    #[error("{0} is no Git repository")]
+    /// The path is not a Git repository.
+    #[error("{0} is not a Git repository")]
     NotARepository(String),
-    /// A repository that keeps its refs in a way that is not read here.
-    #[error("the repository {0} keeps its refs as reftable, which is not read here")]
+    /// The repository stores its refs in an unsupported format.
+    #[error("the repository {0} stores its refs as reftable, which is not supported")]
     Reftable(String),
-    /// Its path is none that can be kept.
-    #[error("the path of a source is absolute, UTF-8 and at most {PATH_BYTES_MAX} bytes long")]
+    /// The path cannot be stored.
+    #[error("the path of a source must be absolute, UTF-8 and at most {PATH_BYTES_MAX} bytes long")]
     BadPath,
-    /// It is in the home, which is never watched.
+    /// The path is inside the home, which is never watched.
     #[error("{0} is in the home of wakeful, which is never watched")]
     InHome(String),
-    /// It is what Git keeps for itself.
-    #[error("{0} is what Git keeps for itself, which is never watched as a folder")]
+    /// The path is inside a Git directory.
+    #[error("{0} is an internal Git folder, which is never watched as a folder")]
     InGit(String),
-    /// It is watched under another name.
+    /// The path is already watched under another name.
     #[error("{path} is watched already, as {source_id}")]
-    AlreadyWatched {
-        /// What is to be watched.
-        path: String,
-        /// Under which name it is.
-        source_id: SourceId,
-    },
-    /// The name is that of another one.
-    #[error("there is a source {0} already, which watches something else")]
+    AlreadyWatched { path: String, source_id: SourceId },
+    /// Another source has this name.
+    #[error("the source {0} already exists and watches something else")]
     Exists(SourceId),
-    /// There is no such source.
-    #[error("there is no source {0}")]
+    /// The source does not exist.
+    #[error("the source {0} does not exist")]
     Unknown(SourceId),
-    /// It is on another device.
-    #[error("the source {0} is on another device, which looks at it")]
+    /// Another device watches the source.
+    #[error("the source {0} is on another device, which scans it")]
     OtherDevice(SourceId),
-    /// There are as many as are watched.
-    #[error("there are {SOURCES_MAX} sources, which is as many as are watched")]
+    /// The number of sources is at its limit.
+    #[error("the limit of {SOURCES_MAX} sources is reached")]
     TooManySources,
-    /// There is more in it than is watched.
+    /// The source has too many entries.
     #[error(
-        "{path} has more than {ENTRIES_MAX} files and folders, which is as many as are watched (found {found}, then stopped)"
+        "{path} has more than {ENTRIES_MAX} files and folders, which is the limit (found {found}, then stopped)"
     )]
-    TooManyFiles {
-        /// Where.
-        path: String,
-        /// How many were counted.
-        found: usize,
-    },
-    /// An ignore file is larger than is read. The source is not scanned until it is shorter: without its patterns, files
-    /// that are meant to be ignored would be reported.
+    TooManyFiles { path: String, found: usize },
+    /// An ignore file exceeds a limit. The source is not scanned until the file is shortened: without its
+    /// patterns, files that should be ignored would be reported.
     #[error("ignore file too large: {path} has {excess}; the source is not scanned until it is shortened")]
-    IgnoreTooLarge {
-        /// The ignore file.
-        path: String,
-        /// What it has too much of.
-        excess: IgnoreFileLimit,
-    },
-    /// The names in it are longer than is kept.
+    IgnoreTooLarge { path: String, excess: IgnoreFileLimit },
+    /// The names of its entries are too long in total.
     #[error("the names in {0} have more than {NAMES_BYTES_MAX} bytes together")]
     NamesTooLong(String),
-    /// A look takes too long.
+    /// A scan takes too long.
     #[error("scanning {0} takes longer than {SCAN_MS_MAX} ms")]
     TooSlow(String),
-    /// The kernel watches no more folders for this user.
-    #[error("the kernel watches no more folders for this user, so changes in {0} are found only by looking")]
+    /// The kernel limit of watches per user is reached.
+    #[error("the kernel limit of watched folders is reached, so changes in {0} are found only by scanning")]
     TooManyWatches(String),
-    /// Somebody else looked at the same time, again and again.
-    #[error("others look at {0} at the same time")]
+    /// Concurrent scans of the source conflicted repeatedly.
+    #[error("other processes scan {0} at the same time")]
     Busy(SourceId),
 }
 
 impl BadSource {
-    /// A stable word for programs.
+    /// Returns the stable error code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -131,21 +115,21 @@ impl BadSource {
         }
     }
 
-    /// The way out.
+    /// Returns how to fix the error.
     #[must_use]
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::NoFolder(_) => "name a folder that is there and that you may read",
             Self::NotARepository(_) => "name a folder that has a .git, or a bare repository",
-            Self::Reftable(_) => "`git refs migrate --ref-format=files` turns it into one that is read",
-            Self::BadPath => "give the whole path, from / on",
+            Self::Reftable(_) => "convert it with `git refs migrate --ref-format=files`",
+            Self::BadPath => "use the absolute path, starting with /",
             Self::InHome(_) => "name a folder outside of the home",
             Self::InGit(_) => "watch the repository: `wakeful source add git PATH`",
             Self::AlreadyWatched { .. } | Self::Exists(_) | Self::Unknown(_) => {
-                "`wakeful source list` shows those there are"
+                "list the existing sources with `wakeful source list`"
             }
-            Self::OtherDevice(_) => "call it there",
-            Self::TooManySources => "take one away: `wakeful source remove ID`",
+            Self::OtherDevice(_) => "run the command on that device",
+            Self::TooManySources => "remove one with `wakeful source remove ID`",
             Self::IgnoreTooLarge { .. } => {
                 "shorten the ignore file: ignore whole folders instead of single files"
             }

@@ -1,8 +1,9 @@
-//! What comes from outside: watched folders and Git repositories, what was seen of them, and what a difference says.
+//! Watched sources: folders and Git repositories, their recorded entries, and the notices of their changes.
 //!
-//! A *source* has *entries*: files, or refs. Each has a *mark*, which tells whether it is the same as before: the hash of
-//! a file's content, the commit of a ref. A look compares what is there with what was seen, and only what differs is a
-//! change. Nobody can tell who wrote a file, so its author is the outside.
+//! A *source* has *entries*: files or refs. Each entry has a *mark* that identifies its version: the
+//! content hash of a file, or the commit of a ref. A scan compares the current entries with the recorded
+//! ones, and only differences are changes. The author of a file cannot be determined, so the change is
+//! external.
 
 mod error;
 
@@ -15,63 +16,63 @@ use crate::journal::RecordId;
 use crate::key::{Digest, OperationId, derived_hash};
 use crate::time::Millis;
 
-/// Most sources of a home.
+/// Largest number of sources per home.
 pub const SOURCES_MAX: u32 = 64;
 
-/// Most entries of a source: files and folders, or refs.
+/// Largest number of entries per source: files and folders, or refs.
 pub const ENTRIES_MAX: usize = 100_000;
 
-/// Most folders above an entry.
+/// Deepest nesting of an entry.
 pub const DEPTH_MAX: usize = 64;
 
-/// Most entries of a folder source that are listed, those that are ignored among them.
+/// Largest number of listed entries of a folder source, including ignored ones.
 pub const LISTED_MAX: usize = 1_000_000;
 
-/// Most bytes that all names of a folder source have together: they are held in memory during a look.
+/// Largest total size of the names of a folder source, because a scan holds them in memory.
 pub const NAMES_BYTES_MAX: usize = 32 * 1_024 * 1_024;
 
-/// How long one look at a source may take.
+/// Longest duration of one scan.
 pub const SCAN_MS_MAX: u64 = 600_000;
 
-/// Largest ignore file that is read.
+/// Largest accepted ignore file.
 pub const IGNORE_BYTES_MAX: u64 = 256 * 1_024;
 
-/// Most lines of an ignore file.
+/// Largest number of lines in an ignore file.
 pub const IGNORE_LINES_MAX: usize = 10_000;
 
-/// Longest line of an ignore file; it also bounds how deep braces nest.
+/// Longest line of an ignore file; it also limits the nesting of braces.
 pub const IGNORE_LINE_BYTES_MAX: usize = 1_024;
 
-/// Most patterns that apply to one folder, from its own ignore files and from those above it. A compiled pattern may
-/// take 20 KiB.
+/// Largest number of patterns that apply to one folder, from its own ignore files and those of its parents.
+/// A compiled pattern may take 20 KiB.
 pub const IGNORE_PATTERNS_MAX: usize = 4_000;
 
-/// Most patterns that are compiled in one look.
+/// Largest number of patterns compiled in one scan.
 pub const IGNORE_PATTERNS_PER_SCAN_MAX: usize = 100_000;
 
-/// The largest file whose content is hashed. A larger one is known by its size and the time of its last write.
+/// Largest file whose content is hashed. A larger file is identified by its size and modification time.
 pub const HASHED_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 
-/// Most entries that one transaction tells of.
+/// Largest number of entries per transaction with notices.
 pub const CHANGES_PER_TX_MAX: usize = 256;
 
-/// Most entries that one transaction writes down without telling.
+/// Largest number of entries per transaction without notices.
 pub const SILENT_WRITES_PER_TX_MAX: usize = 2_048;
 
-/// Most entries of a source that are gone and still known, for those who have not heard of it yet.
+/// Largest number of deleted entries kept per source, for subscribers that have not processed the deletion
+/// yet.
 pub const DELETED_ENTRIES_MAX: u32 = 10_000;
 
-/// Longest path of a source.
+/// Longest path of a source, in bytes.
 pub const PATH_BYTES_MAX: usize = 4_096;
 
-/// Longest extension that is a token. What follows the last dot of a longer one is no kind of file.
+/// Longest extension that becomes a token. Longer suffixes do not name a file type.
 const EXTENSION_CHARS_MAX: usize = 16;
 
 string_enum! {
-    /// The kinds of sources there are.
     #[derive(PartialOrd, Ord)]
     pub enum SourceKind {
-        /// The files of a folder and of those below it.
+        /// The files of a folder and its subfolders.
         Folder = "folder",
         /// The refs of a Git repository.
         Git = "git",
@@ -79,9 +80,8 @@ string_enum! {
 }
 
 string_enum! {
-    /// What an entry of a source is, as the payload of a change unit.
+    /// The kind of an entry, as the payload of a change unit.
     pub enum EntryKind {
-        /// A file.
         File = "file",
         /// A ref of a Git repository.
         GitRef = "git_ref",
@@ -89,7 +89,6 @@ string_enum! {
 }
 
 impl SourceKind {
-    /// What its entries are.
     #[must_use]
     pub const fn entry_kind(self) -> EntryKind {
         match self {
@@ -98,7 +97,7 @@ impl SourceKind {
         }
     }
 
-    /// The word by which subscriptions know its entries.
+    /// Returns the token by which subscriptions select its entries.
     #[must_use]
     pub const fn semantic_key(self) -> &'static str {
         match self {
@@ -122,54 +121,51 @@ impl SourceKind {
     }
 }
 
-/// Something outside that is watched.
+/// A watched folder or Git repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// Its name.
     pub source_id: SourceId,
-    /// What it is.
     pub kind: SourceKind,
-    /// Where it is: a whole path without links in it.
+    /// The absolute path without symbolic links.
     pub path: String,
-    /// On which device: others that share the database do not look for the path.
+    /// The device that has the path; other devices that share the database do not scan it.
     pub device: String,
-    /// When it was added.
     pub created_at: Millis,
-    /// How often what was seen of it has been written. Who looks compares with one version and writes the next.
+    /// Number of writes to its recorded entries. A scan compares with one version and writes the next.
     pub version: u64,
-    /// Whether not everything was written down yet that was there when it was added. Until then nothing is told.
+    /// Whether the initial scan is not completely recorded yet. Until then no notices are produced.
     pub is_fresh: bool,
-    /// Why it could not be looked at the last time.
+    /// Why the last scan failed.
     pub last_error: Option<String>,
 }
 
-/// What was seen of an entry.
+/// The recorded state of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryState {
-    /// What tells whether it is the same: the hash of its content; a commit, or the ref that it stands for.
+    /// Identifies its version: the content hash of a file; the commit of a ref, or the target of a symbolic
+    /// ref.
     pub mark: Vec<u8>,
-    /// How many bytes it has; 0 of a ref.
+    /// Size in bytes; 0 for a ref.
     pub size: u64,
-    /// What the file system says of it, by which reading it once more can be spared. None where that cannot be trusted:
-    /// a file that was just written may be written again within the same tick of its clock.
+    /// The file-system metadata that allows a scan to skip reading the content. None if it cannot be
+    /// trusted: a recently written file may be written again within the same tick of the file-system clock.
     pub stamp: Option<String>,
 }
 
 string_enum! {
-    /// How an entry changed.
     #[derive(PartialOrd, Ord)]
     pub enum EntryChange {
-        /// It is there, and was not.
+        /// It exists and did not before.
         Created = "created",
-        /// It is another one: a file's content, a ref's commit.
+        /// Its version changed: the content of a file or the commit of a ref.
         Changed = "changed",
-        /// It was there, and is not.
+        /// It existed and does not any more.
         Deleted = "deleted",
     }
 }
 
 impl EntryChange {
-    /// The word that is told. A ref moves, a file is modified.
+    /// Returns the word used in notices: a ref is moved, a file is modified.
     #[must_use]
     pub const fn word(self, kind: SourceKind) -> &'static str {
         match (self, kind) {
@@ -180,19 +176,19 @@ impl EntryChange {
     }
 }
 
-/// An entry of which something has to be written down.
+/// An entry that has to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryDiff {
-    /// Its name within the source, exactly: a relative path, a ref.
+    /// Its exact name within the source: a relative path or a ref.
     pub name: Vec<u8>,
-    /// What it is now; none when it is gone.
+    /// The current state; none if it was deleted.
     pub now: Option<EntryState>,
-    /// What is told of it. Nothing where only the stamp is another one.
+    /// The change that is reported. None if only the stamp differs.
     pub change: Option<EntryChange>,
 }
 
 impl EntryDiff {
-    /// What has to be written down of an entry; none when it is as it was.
+    /// Compares two states of an entry; none if they are equal.
     #[must_use]
     pub fn of(name: Vec<u8>, was: Option<&EntryState>, now: Option<EntryState>) -> Option<Self> {
         let change = match (was, &now) {
@@ -207,33 +203,31 @@ impl EntryDiff {
     }
 }
 
-/// An entry as the journal keeps it.
+/// An entry as the journal stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceEntry {
-    /// Whose.
     pub source_id: SourceId,
-    /// Of what kind.
     pub kind: SourceKind,
-    /// Its name, exactly.
+    /// Its exact name.
     pub name: Vec<u8>,
-    /// See [`EntryState::mark`]; none when it is gone.
+    /// See [`EntryState::mark`]; none if it was deleted.
     pub mark: Option<Vec<u8>>,
     /// See [`EntryState::size`].
     pub size: u64,
-    /// How it changed last; none when it was there from the beginning.
+    /// The last change; none if it existed at the initial scan.
     pub change: Option<EntryChange>,
-    /// When that was found.
+    /// When the change was found.
     pub at: Millis,
 }
 
 impl SourceEntry {
-    /// What it is called: the same whenever and wherever it is looked at.
+    /// Returns the record id of an entry, which is the same in every scan.
     #[must_use]
     pub fn id(kind: SourceKind, source: &SourceId, name: &[u8]) -> RecordId {
         RecordId::of_outside(kind.label(), source.as_str(), name)
     }
 
-    /// What predicates may ask of it.
+    /// Returns the fields that predicates can use.
     #[must_use]
     pub fn fields(&self) -> Value {
         let name = String::from_utf8_lossy(&self.name);
@@ -278,7 +272,7 @@ impl SourceEntry {
     }
 }
 
-/// What a change of an entry says.
+/// Returns the tokens of a change.
 #[must_use]
 pub fn tokens(kind: SourceKind, source: &SourceId, name: &[u8], change: EntryChange) -> Vec<Token> {
     let namespace = kind.namespace();
@@ -300,20 +294,20 @@ pub fn tokens(kind: SourceKind, source: &SourceId, name: &[u8], change: EntryCha
     tokens
 }
 
-/// The name of the transaction that writes this version of what was seen of a source.
+/// Returns the operation id of the transaction that writes this version of a source's entries.
 #[must_use]
 pub fn operation(source: &SourceId, created_at: Millis, version: u64) -> OperationId {
     let fields = [source.as_str(), &created_at.0.to_string(), &version.to_string()];
     OperationId(derived_hash("outside.look", &fields))
 }
 
-/// The mark of a file that is too large to be read: its size and when it was last written.
+/// Returns the mark of a file that is too large to be hashed, from its size and modification time.
 #[must_use]
 pub fn stat_mark(size: u64, modified: &str) -> Digest {
     derived_hash("outside.large", &[&size.to_string(), modified])
 }
 
-/// What kind of file it is by its name, in lower case.
+/// Returns the lower-case extension of a file name.
 fn extension(path: &str) -> Option<String> {
     let name = path.rsplit('/').next()?;
     let (stem, extension) = name.rsplit_once('.')?;

@@ -1,4 +1,4 @@
-//! Differences, and what they say.
+//! Differences between entries, and their notices.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn change(was: Option<&EntryState>, now: Option<EntryState>) -> Option<Option<En
 }
 
 #[test]
-fn only_another_mark_is_a_change() {
+fn only_a_different_mark_is_a_change() {
     let was = known("one", Some("1"));
     assert_eq!(change(None, Some(was.clone())), Some(Some(EntryChange::Created)));
     assert_eq!(change(Some(&was), None), Some(Some(EntryChange::Deleted)));
@@ -33,7 +33,7 @@ fn only_another_mark_is_a_change() {
 }
 
 #[test]
-fn a_change_of_a_file_says_what_when_where_and_which() {
+fn a_file_change_reports_kind_id_source_and_extension() {
     let source = SourceId::parse("notes").expect("a name");
     let words = |kind, name: &[u8], change| {
         let tokens = tokens(kind, &source, name, change);
@@ -64,7 +64,7 @@ fn a_change_of_a_file_says_what_when_where_and_which() {
 }
 
 #[test]
-fn names_that_look_alike_are_not_the_same_entry() {
+fn names_that_look_alike_are_different_entries() {
     let source = SourceId::parse("notes").expect("a name");
     let id = |name: &[u8]| SourceEntry::id(SourceKind::Folder, &source, name);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Whether the words of a mutation can be kept, as far as one can tell without reading anything.
+//! Validation of a mutation that needs no reads.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::super::{
 };
 use crate::time::Millis;
 
-/// Whether the words of a mutation can be kept, as far as one can tell without reading anything.
+/// Validates a mutation as far as possible without reading any record.
 pub fn check(mutation: &Mutation) -> Result<(), WriteError> {
     match mutation {
         Mutation::CreateCategory { name } | Mutation::RenameCategory { name, .. } => {
@@ -131,7 +131,7 @@ fn plan(day: &CalendarDay, upserts: &[DayPlanBlockWrite], deletes: &[RecordId]) 
         .chain(deletes);
     for id in ids {
         if !named.insert(id) {
-            // Two writes of one record in one transaction have no order.
+            // Two writes of one record in one transaction would have no order.
             return Err(WriteError::BadOrder);
         }
     }
@@ -170,7 +170,7 @@ fn range(field: &'static str, found: u32, least: u32, most: u32) -> Result<(), W
     }
 }
 
-/// Time may be spent within one millisecond: programs are fast.
+/// Start and end may be equal, because a program can finish within a millisecond.
 pub(super) fn in_order(start: Millis, end: Millis) -> Result<(), WriteError> {
     if end < start {
         return Err(WriteError::EndsBeforeStart { field: "ended_at" });
@@ -178,7 +178,6 @@ pub(super) fn in_order(start: Millis, end: Millis) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Not more than a bound.
 pub(super) const fn at_most(field: &'static str, found: usize, most: usize) -> Result<(), WriteError> {
     if found > most {
         return Err(WriteError::TooMany { field, found, most });
@@ -190,7 +189,7 @@ fn remark(field: &'static str, given: &str) -> Result<(), WriteError> {
     text(field, given, REMARK_BYTES_MAX)
 }
 
-/// A text that is shown on one line.
+/// A text of one line.
 fn line(field: &'static str, given: &str, most: usize) -> Result<(), WriteError> {
     let found = given.trim().chars().count();
     if found == 0 {
@@ -211,7 +210,7 @@ fn line(field: &'static str, given: &str, most: usize) -> Result<(), WriteError>
     Ok(())
 }
 
-/// A text of several lines. PostgreSQL keeps no zero character, so nobody does.
+/// A text of several lines. PostgreSQL cannot store NUL, so every backend rejects it.
 fn text(field: &'static str, given: &str, most: usize) -> Result<(), WriteError> {
     if given.len() > most {
         let (found, unit) = (given.len(), "bytes");

@@ -1,4 +1,4 @@
-//! Checklists and their items.
+//! Writes of checklists and their items.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::check::at_most;
 use crate::key::OperationId;
 use crate::time::Millis;
 
-/// The write that makes a checklist or its items.
+/// A write that creates a checklist or items.
 pub(super) struct ListWrite<'a> {
     pub(super) operation: &'a OperationId,
     pub(super) at: Millis,
@@ -31,7 +31,7 @@ impl ListWrite<'_> {
             .collect()
     }
 
-    /// Steps that come after those that are there.
+    /// Appends items after the existing ones.
     pub(super) fn add(
         &self,
         checklist: &RecordId,
@@ -71,7 +71,7 @@ pub(super) fn update(item: &ChecklistItem, text: Option<&str>, checked: Option<b
     RecordWrite::from(Record::ChecklistItem(item.clone()), Record::ChecklistItem(after))
 }
 
-/// Only items that get another place are written.
+/// Reorders the items; only items with a new position are written.
 pub(super) fn order(wanted: &[RecordId], there: &[Record]) -> Result<Vec<RecordWrite>, WriteError> {
     let there: BTreeMap<&RecordId, &ChecklistItem> = of_list(there).map(|item| (&item.id, item)).collect();
     let named: BTreeSet<&RecordId> = wanted.iter().collect();

@@ -1,4 +1,4 @@
-//! Plans of days and their blocks.
+//! Writes of day plans and their blocks.
 
 use super::super::{
     BLOCKS_MAX, DayPlan, DayPlanBlock, DayPlanBlockWrite, Mutation, Record, RecordId, RecordKind, RecordMeta,
@@ -9,7 +9,8 @@ use super::{ReadSet, RecordWrite, there, unknown};
 use crate::key::OperationId;
 use crate::time::Millis;
 
-/// Writes the plan and its blocks. The plan is written each time: whoever watches it hears of its blocks too.
+/// Writes the plan and its blocks. The plan is written each time, so that its subscribers are notified of
+/// changed blocks.
 pub(super) fn write(
     mutation: &Mutation,
     reads: &ReadSet,
@@ -79,7 +80,7 @@ pub(super) fn write(
     Ok(written)
 }
 
-/// The block that a write changes; none where it makes one. What the write names must be there.
+/// The block that a write changes; `None` if it creates one. Records that the write refers to must exist.
 fn block_before<'a>(
     plan: &RecordId,
     write: &DayPlanBlockWrite,
@@ -108,7 +109,7 @@ fn block(plan: &RecordId, write: &DayPlanBlockWrite, id: RecordId, life: RecordM
     }
 }
 
-/// A block of this very plan.
+/// Returns the block if it belongs to this plan.
 fn of_plan<'a>(plan: &RecordId, id: &RecordId, reads: &'a ReadSet) -> Result<&'a DayPlanBlock, WriteError> {
     let block = reads.block(id)?;
     if block.plan == *plan {

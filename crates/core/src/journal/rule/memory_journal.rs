@@ -1,4 +1,4 @@
-//! A journal in memory, for tests of the rules: it reads what a rule asks for, as the store does.
+//! An in-memory journal for tests of the rules. Like the store, it reads what a rule requests.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ impl MemoryJournal {
         self.records.values().filter(|record| !record.is_removed())
     }
 
-    /// Writes, and returns what was written.
+    /// Applies a mutation and returns the writes.
     pub(super) fn write(
         &mut self,
         name: &str,
@@ -58,7 +58,11 @@ impl MemoryJournal {
             version: after.version(),
             record,
             dependents: self.dependents(after.id()),
-            now: self.records.get(after.id()).cloned().expect("it was written"),
+            now: self
+                .records
+                .get(after.id())
+                .cloned()
+                .expect("the record was written"),
         };
         let written = undo(done.into_iter().map(before).collect(), Millis(at))?;
         self.take(&written)?;

@@ -1,8 +1,9 @@
-//! What a write leads to, and how it is undone. Pure: the store reads, asks, and commits the answer.
+//! The rules of journal writes and their undo. They are pure: the store reads, calls them, and commits the
+//! result.
 //!
-//! The order of questions is: [`check`] looks at the words alone; [`Mutation::needs`](super::Mutation::needs) says what
-//! to read; [`apply`] decides; [`rival`] says which records may not be there beside the new ones, and [`check_unique`] whether
-//! one that was found stands in the way.
+//! The order of calls: [`check`] validates the mutation alone; [`Mutation::needs`](super::Mutation::needs)
+//! lists what to read; [`apply`] decides; [`unique_constraint`] returns the constraint of a new record, and
+//! [`check_unique`] checks it against an existing one.
 
 mod check;
 mod checklist;
@@ -29,34 +30,34 @@ use crate::time::Millis;
 pub use self::check::check;
 pub use self::undo::{UndoRecord, undo};
 
-/// What was read before a mutation is decided: what [`Mutation::needs`](super::Mutation::needs) asked for.
+/// The records that were read for a mutation, as [`Mutation::needs`](super::Mutation::needs) requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadSet {
-    /// The records it names, tombstones among them.
+    /// The requested records, including tombstones.
     pub records: BTreeMap<RecordId, Record>,
-    /// The members it asked for.
+    /// The requested related records.
     pub members: Vec<Record>,
 }
 
 /// One record that a mutation writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordWrite {
-    /// The record as it is from now on.
+    /// The new record.
     pub after: Record,
-    /// The record as it was; none when it is new.
+    /// The previous record; `None` if it is created.
     pub before: Option<Record>,
 }
 
 string_enum! {
-    /// What becomes of a record in a write.
+    /// How a write changes a record.
     pub enum RecordChange {
-        /// It is made.
+        /// The record is created.
         Created = "created",
-        /// It gets other contents.
+        /// The record gets new contents.
         Updated = "updated",
-        /// It goes.
+        /// The record is deleted.
         Removed = "removed",
-        /// It comes back.
+        /// The record is restored.
         Restored = "restored",
     }
 }
@@ -73,7 +74,6 @@ impl RecordWrite {
         }
     }
 
-    /// What becomes of the record.
     #[must_use]
     pub fn change(&self) -> RecordChange {
         let was_removed = self.before.as_ref().map(Record::is_removed);
@@ -108,7 +108,7 @@ present!(
 );
 
 impl ReadSet {
-    /// A record of any kind, its tombstone too.
+    /// A record of any kind, or its tombstone.
     fn any(&self, id: &RecordId) -> Result<&Record, WriteError> {
         self.records.get(id).ok_or_else(|| WriteError::UnknownRecord {
             kind: "record",
@@ -135,7 +135,7 @@ fn unknown(kind: RecordKind, id: &RecordId) -> WriteError {
     }
 }
 
-/// A tombstone is not written to.
+/// Rejects a tombstone.
 fn there(record: &Record) -> Result<(), WriteError> {
     if record.is_removed() {
         return Err(WriteError::Removed {
@@ -146,7 +146,7 @@ fn there(record: &Record) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Decides a mutation. The first of the records is the one that it is about.
+/// Applies a mutation and returns the records to write. The first one is the subject of the mutation.
 pub fn apply(
     mutation: &Mutation,
     reads: &ReadSet,
@@ -315,7 +315,7 @@ fn remove(
     let record = reads.any(id)?;
     there(record)?;
     if let Some(heir) = move_to {
-        // Only what is in a category can be moved, and not into the one that goes.
+        // Only records of a category can be moved, and not to the deleted category.
         reads.category(id)?;
         reads.category(heir)?;
         if heir == id {
@@ -385,16 +385,16 @@ fn restore(record: &Record, at: Millis) -> Result<RecordWrite, WriteError> {
     Ok(RecordWrite::from(record.clone(), back))
 }
 
-/// What may not be there beside a record.
+/// What must be unique among existing records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UniqueConstraint<'a> {
-    /// Another category of this name.
+    /// The name of a category.
     Named(&'a str),
-    /// Another entry that runs for this task.
+    /// The running time entry of a task.
     Running(&'a RecordId),
 }
 
-/// What may not be there beside this record, if it is there itself.
+/// The constraint of this record; `None` if it is deleted or has none.
 #[must_use]
 pub fn unique_constraint(record: &Record) -> Option<UniqueConstraint<'_>> {
     if record.is_removed() {
@@ -415,7 +415,7 @@ pub fn unique_constraint(record: &Record) -> Option<UniqueConstraint<'_>> {
     }
 }
 
-/// Whether a record may be written although this one was found where its rival would be.
+/// Checks whether a record may be written although `found` matches its constraint.
 pub fn check_unique(record: &Record, found: &Record) -> Result<(), WriteError> {
     if record.id() == found.id() {
         return Ok(());

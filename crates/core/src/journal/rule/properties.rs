@@ -1,4 +1,4 @@
-//! What holds of every write, whatever is asked.
+//! Property tests of journal writes.
 
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -8,7 +8,7 @@ use super::tests::{block, day, plan, rate, status};
 use super::*;
 use crate::journal::{DayPlanBlockWrite, LinkKind, RatingTarget};
 
-/// What anybody may ask, of a few records that may or may not be there.
+/// Any mutation of a few records that may or may not exist.
 fn mutation() -> impl Strategy<Value = Mutation> {
     let known =
         |kind: RecordKind| (0_u8..8).prop_map(move |n| RecordId::derived(kind, &operation(&n.to_string())));
@@ -71,7 +71,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     ]
 }
 
-/// What a record says, without how often it was written and when.
+/// A record without its version and times.
 fn contents(record: &Record) -> Record {
     let removed_at = record.life().removed_at.map(|_| Millis(0));
     record.clone().written(0, Millis(0), removed_at)
@@ -80,10 +80,10 @@ fn contents(record: &Record) -> Record {
 proptest! {
     #![proptest_config(Config { failure_persistence: None, ..Config::with_cases(256) })]
 
-    /// Whatever is asked: versions only grow, and by one; each write taken back at once gives back every record as it
-    /// was, or its tombstone where there was none; a tombstone is changed by nothing but by being brought back.
+    /// For any mutations: versions increase by one; a write that is undone at once restores every record,
+    /// or leaves a tombstone where there was none; a tombstone changes only by being restored.
     #[test]
-    fn a_write_that_is_taken_back_leaves_everything_as_it_was(asked in prop::collection::vec(mutation(), 1..40)) {
+    fn undoing_a_write_restores_the_previous_records(asked in prop::collection::vec(mutation(), 1..40)) {
         let mut world = MemoryJournal::default();
         for (number, mutation) in asked.into_iter().enumerate() {
             let name = number.to_string();
@@ -102,7 +102,7 @@ proptest! {
                 }
             }
             let mut twin = world.clone();
-            twin.undo(&name, time).expect("nobody wrote since");
+            twin.undo(&name, time).expect("no later write exists");
             for (id, record) in &twin.records {
                 prop_assert!(record.version() >= world.records[id].version());
                 match before.get(id) {

@@ -1,10 +1,10 @@
-//! Ratings and links: what is said about records.
+//! Writes of ratings and links.
 
 use super::super::{Link, Mutation, Rating, RatingTarget, Record, RecordId, RecordMeta, WriteError};
 use super::{ReadSet, RecordWrite, there};
 use crate::time::Millis;
 
-/// One rating per target and scale: the next replaces it, a tombstone too.
+/// Writes the only rating per target and scale: it replaces an existing one, even a tombstone.
 pub(super) fn rate(
     mutation: &Mutation,
     target: &RatingTarget,

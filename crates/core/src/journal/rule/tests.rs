@@ -100,7 +100,7 @@ fn the_same_operation_makes_the_same_record() {
 }
 
 #[test]
-fn bounds_are_told_with_field_and_way_out() {
+fn limits_are_reported_with_field_and_hint() {
     let mut world = MemoryJournal::default();
     let id = id_of(&mut world, "t", &task("t"));
     let note = |text: String| Mutation::CreateNote { text, task: None };
@@ -164,7 +164,7 @@ fn bounds_are_told_with_field_and_way_out() {
 }
 
 #[test]
-fn an_update_keeps_what_it_does_not_name_and_a_missing_task_is_refused() {
+fn an_update_keeps_absent_fields_and_a_missing_task_is_rejected() {
     let mut world = MemoryJournal::default();
     let id = id_of(&mut world, "a", &task("t"));
     let written = world.write("b", &status(&id, TaskStatus::Done), 9).unwrap();
@@ -192,7 +192,7 @@ fn an_update_keeps_what_it_does_not_name_and_a_missing_task_is_refused() {
 }
 
 #[test]
-fn a_tombstone_is_written_to_by_nobody_until_it_is_brought_back() {
+fn a_tombstone_is_not_writable_until_it_is_restored() {
     let mut world = MemoryJournal::default();
     let id = id_of(&mut world, "a", &task("t"));
     world.write("gone", &remove(&id), 5).unwrap();
@@ -234,7 +234,7 @@ fn a_tombstone_is_written_to_by_nobody_until_it_is_brought_back() {
 }
 
 #[test]
-fn a_category_that_is_used_goes_only_when_somebody_takes_what_is_in_it() {
+fn a_used_category_is_deleted_only_with_a_new_one() {
     let mut world = MemoryJournal::default();
     let category = |name: &str| Mutation::CreateCategory { name: name.into() };
     let gym = id_of(&mut world, "gym", &category("gym"));
@@ -266,7 +266,7 @@ fn a_category_that_is_used_goes_only_when_somebody_takes_what_is_in_it() {
     let written = world.write("gone", &to(&home), 3).unwrap();
     assert_eq!(written.len(), 3, "the category, its task and its block of a day");
     assert!(matches!(&world.records[&task], Record::Task(task) if task.category.as_ref() == Some(&home)));
-    // The name is free again, and then the old one cannot come back.
+    // The name is free again, so the deleted category cannot be restored.
     let again = id_of(&mut world, "again", &category("gym"));
     let restore = Mutation::Restore { record: gym.clone() };
     assert_eq!(refused(&mut world, &restore), ("category_exists", Some("name")));
@@ -291,7 +291,7 @@ fn a_category_that_is_used_goes_only_when_somebody_takes_what_is_in_it() {
 }
 
 #[test]
-fn items_are_added_ticked_and_put_in_order() {
+fn items_are_added_checked_and_reordered() {
     let mut world = MemoryJournal::default();
     let id = id_of(&mut world, "t", &task("t"));
     let list = Mutation::CreateChecklist {
@@ -385,7 +385,7 @@ fn one_timer_runs_per_task_and_is_stopped_once() {
 }
 
 #[test]
-fn a_day_has_one_plan_and_its_blocks_change_with_it_in_one_write() {
+fn a_day_plan_and_its_blocks_change_in_one_write() {
     let mut world = MemoryJournal::default();
     let made = world
         .write(
@@ -433,7 +433,7 @@ fn a_day_has_one_plan_and_its_blocks_change_with_it_in_one_write() {
 }
 
 #[test]
-fn one_rating_per_target_and_scale_and_one_link_per_kind_and_pair() {
+fn ratings_and_links_are_unique() {
     let mut world = MemoryJournal::default();
     let (a, b) = (
         id_of(&mut world, "a", &task("a")),
@@ -472,7 +472,7 @@ fn one_rating_per_target_and_scale_and_one_link_per_kind_and_pair() {
 }
 
 #[test]
-fn undoing_gives_back_what_was_there_and_never_takes_away_what_came_later() {
+fn undo_restores_records_and_never_discards_later_writes() {
     let mut world = MemoryJournal::default();
     let id = id_of(&mut world, "a", &task("t"));
     world.write("b", &status(&id, TaskStatus::Done), 9).unwrap();
@@ -489,7 +489,7 @@ fn undoing_gives_back_what_was_there_and_never_takes_away_what_came_later() {
         .write("n", &rate(RatingTarget::Record(other), 2), 12)
         .unwrap();
     assert_eq!(
-        world.undo("c", 13).expect_err("somebody rated it").code(),
+        world.undo("c", 13).expect_err("a rating refers to it").code(),
         "record_changed"
     );
     let gone = id_of(&mut world, "d", &task("g"));

@@ -1,4 +1,4 @@
-//! Time that is spent on tasks.
+//! Writes of time entries.
 
 use super::super::{Mutation, Record, RecordId, RecordKind, RecordMeta, TimeEntry, WriteError};
 use super::RecordWrite;
@@ -17,7 +17,7 @@ pub(super) fn start(task: &RecordId, description: &str, operation: &OperationId,
     }))
 }
 
-/// A clock that was set back since the start does not make time negative.
+/// Stops a time entry. If the clock was set back since the start, the duration is zero and not negative.
 pub(super) fn stop(entry: &TimeEntry, at: Millis) -> Result<RecordWrite, WriteError> {
     if entry.ended_at.is_some() {
         return Err(WriteError::TimeEntryStopped(entry.id.to_string()));

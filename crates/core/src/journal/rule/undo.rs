@@ -1,4 +1,4 @@
-//! Taking a write back.
+//! Undo of a journal write.
 
 use std::collections::BTreeSet;
 
@@ -6,21 +6,21 @@ use super::super::{Record, RecordId, WriteError};
 use super::RecordWrite;
 use crate::time::Millis;
 
-/// One record of a write that is to be taken back.
+/// One record of a write to undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoRecord {
-    /// The version that the write made.
+    /// The version that the write created.
     pub version: u64,
-    /// The record before it; none when it made the record.
+    /// The record before the write; `None` if the write created it.
     pub record: Option<Record>,
-    /// The record as it is now.
+    /// The current record.
     pub now: Record,
-    /// What is there and belongs to it or speaks of it.
+    /// Existing records that belong to it or refer to it.
     pub dependents: Vec<RecordId>,
 }
 
-/// The records that take a write back, from what is there now. When somebody has written since, a person must decide:
-/// undoing would take their words away, or what their words are about.
+/// Returns the writes that undo a write, based on the current records. Fails if a record was written since:
+/// undoing would discard the later write or its subject, so a person must decide.
 pub fn undo(write: Vec<UndoRecord>, at: Millis) -> Result<Vec<RecordWrite>, WriteError> {
     let of_write: BTreeSet<RecordId> = write.iter().map(|before| before.now.id().clone()).collect();
     let back = |before: UndoRecord| {
@@ -43,7 +43,8 @@ pub fn undo(write: Vec<UndoRecord>, at: Millis) -> Result<Vec<RecordWrite>, Writ
                 let removed_at = record.life().removed_at;
                 record.written(next, at, removed_at)
             }
-            // What was made is taken away; a tombstone stays, because others may have heard of it.
+            // A created record is deleted; its tombstone stays, because other devices may already have the
+            // record.
             None => now.clone().written(next, at, Some(at)),
         };
         Ok(RecordWrite::from(now, after))

@@ -1,4 +1,4 @@
-//! What is read, and what is refused.
+//! Tests of accepted and rejected documents.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -10,14 +10,14 @@ fn read(text: &str) -> Result<Value, BadJson> {
 }
 
 #[test]
-fn plain_json_is_read_as_everybody_reads_it() {
+fn plain_json_is_parsed_like_other_parsers_do() {
     let text = r#" { "a" : [ 1 , -2.5e1 , true , false , null , "x\n\u00e9\ud83d\ude00\/" ] , "" : { } , "b":[ ] } "#;
     let value = json!({"a": [1, -25.0, true, false, null, "x\n\u{e9}\u{1f600}/"], "": {}, "b": []});
     assert_eq!(read(text), Ok(value));
 }
 
 #[test]
-fn what_the_grammar_does_not_have_is_refused() {
+fn syntax_errors_are_rejected() {
     for bad in [
         "",
         " ",
@@ -75,7 +75,7 @@ fn what_the_grammar_does_not_have_is_refused() {
 }
 
 #[test]
-fn a_key_that_is_spelled_in_two_ways_is_still_one_key() {
+fn differently_escaped_keys_are_still_duplicates() {
     assert!(matches!(
         read(r#"{"a":1,"\u0061":1}"#),
         Err(BadJson::DuplicateKey { .. })
@@ -88,7 +88,7 @@ fn a_key_that_is_spelled_in_two_ways_is_still_one_key() {
 }
 
 #[test]
-fn half_a_pair_of_surrogates_is_no_character() {
+fn a_lone_surrogate_is_rejected() {
     for bad in [
         r#""\ud800""#,
         r#""\udc00""#,
@@ -111,7 +111,7 @@ fn half_a_pair_of_surrogates_is_no_character() {
 }
 
 #[test]
-fn nesting_ends_at_its_bound() {
+fn nesting_beyond_the_limit_is_rejected() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     assert!(read(&nested(NESTING_MAX)).is_ok());
     assert_eq!(
@@ -127,7 +127,7 @@ fn nesting_ends_at_its_bound() {
 }
 
 #[test]
-fn an_integer_is_taken_only_if_a_double_holds_it() {
+fn an_integer_must_be_exact_as_a_double() {
     for good in [
         "9007199254740992",
         "-9007199254740992",
@@ -196,7 +196,8 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Whether serde_json reads the same. Canonically, because it knows a zero with a sign.
+/// Whether serde_json parses the same value, compared canonically because serde_json keeps the sign of
+/// zero.
 fn is_as_theirs(value: &Value, bytes: &[u8]) -> bool {
     let canonical = |value: &Value| crate::json::canonical(value).expect("canonical");
     let theirs = serde_json::from_slice::<Value>(bytes).map(|value| canonical(&value));
@@ -205,21 +206,21 @@ fn is_as_theirs(value: &Value, bytes: &[u8]) -> bool {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(value in any_json()) {
+    fn canonical_output_is_parsed_back(value in any_json()) {
         prop_assert_eq!(read(&value.to_string()), Ok(value.clone()));
         prop_assert_eq!(read(&format!("{value:#}")), Ok(value));
     }
 
-    /// Whatever arrives, the answer is one of ours; and what is taken, serde_json takes as well.
+    /// Any input gives a value or an error; serde_json accepts every accepted document.
     #[test]
-    fn no_bytes_make_it_fall_over(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+    fn arbitrary_bytes_never_cause_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
         if let Ok(value) = parse(&bytes) {
             prop_assert!(is_as_theirs(&value, &bytes));
         }
     }
 
     #[test]
-    fn no_text_of_its_own_words_makes_it_fall_over(text in r#"[\[\]{}:,"\\u0d8eE.+\-1 tfn]{0,40}"#) {
+    fn arbitrary_json_fragments_never_cause_a_panic(text in r#"[\[\]{}:,"\\u0d8eE.+\-1 tfn]{0,40}"#) {
         if let Ok(value) = read(&text) {
             prop_assert!(is_as_theirs(&value, text.as_bytes()));
         }

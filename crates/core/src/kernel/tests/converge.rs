@@ -1,4 +1,4 @@
-//! `converge`: what it answers. Why it converges is shown where records are.
+//! Tests of `converge`. The convergence itself is tested with the records.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn send(from: usize, to: usize) -> Value {
 }
 
 #[test]
-fn replicas_that_told_each_other_everything_are_equal() {
+fn replicas_that_exchanged_everything_are_equal() {
     let steps = json!([
         write(0, "lifecycle", json!("active")),
         send(0, 1),
@@ -76,7 +76,7 @@ fn replicas_that_told_each_other_everything_are_equal() {
 }
 
 #[test]
-fn what_nobody_wrote_is_not_there_and_an_empty_set_is() {
+fn unwritten_fields_are_absent_and_an_empty_set_is_present() {
     let result = converge(
         3,
         Value::Null,
@@ -88,7 +88,7 @@ fn what_nobody_wrote_is_not_there_and_an_empty_set_is() {
 }
 
 #[test]
-fn destroyed_is_final_and_wins_over_what_was_written_without_knowing() {
+fn destroyed_is_final_and_wins_over_concurrent_writes() {
     let destroyed = write(0, "lifecycle", json!("destroyed"));
     let elsewhere = write(1, "lifecycle", json!("active"));
     let steps = json!([
@@ -104,7 +104,7 @@ fn destroyed_is_final_and_wins_over_what_was_written_without_knowing() {
 }
 
 #[test]
-fn steps_and_replicas_have_a_most() {
+fn steps_and_replicas_are_limited() {
     let most = |steps: usize| {
         let sends = vec![r#"{"do":"send","from":15,"to":0}"#; steps].join(",");
         format!(r#"{{"id":1,"op":"converge","replicas":16,"steps":[{sends}]}}"#)

@@ -1,4 +1,4 @@
-//! Values that another program computed.
+//! Values computed by another program.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ const CHANGE_KEYS: [&str; 3] = [
 const LOGICAL: &str = "2bdd7b09e4e7b82abd12816f7cf03450ecbece82fc82f55152f18ab970d85b97";
 
 #[test]
-fn hashes_are_those_another_program_computed() {
+fn hashes_match_the_golden_values() {
     let hash =
         |label: &str, fields: Value| result_of(json!({"op": "hash", "label": label, "fields": fields}));
     assert_eq!(
@@ -27,7 +27,7 @@ fn hashes_are_those_another_program_computed() {
 }
 
 #[test]
-fn names_of_changes_are_those_another_program_computed() {
+fn change_keys_match_the_golden_values() {
     for ((host, counter, payload_type, payload_id), key) in [
         ("laptop.1", 7_u64, "task", "a|b"),
         ("h|%", 9_007_199_254_740_991, "", "\u{e9}"),
@@ -48,7 +48,7 @@ fn names_of_changes_are_those_another_program_computed() {
 }
 
 #[test]
-fn names_of_tokens_are_spelled_out() {
+fn token_keys_match_the_golden_values() {
     for (class, namespace, value, key) in [
         ("semanticKey", Value::Null, "TASK", "semanticKey|-|TASK"),
         (
@@ -67,7 +67,7 @@ fn names_of_tokens_are_spelled_out() {
 }
 
 #[test]
-fn run_keys_are_those_another_program_computed() {
+fn run_keys_match_the_golden_values() {
     let key = |fields: Value| {
         let mut request = json!({"op": "run_key", "agent_id": "coach"});
         request
@@ -134,7 +134,7 @@ fn run_keys_are_those_another_program_computed() {
 }
 
 #[test]
-fn names_of_actions_and_summaries_are_those_another_program_computed() {
+fn action_and_summary_ids_match_the_golden_values() {
     let arguments = r#"{"b":{"\ufb33":333333333.33333329,"😀":1E21},"a":[1.0,true,null,"\u0001\u00e9"]}"#;
     let rest = r#""scope":null,"targets":["b","😀","a","b","\ufb33"],"occurrence":3"#;
     let line = format!(
@@ -158,7 +158,7 @@ fn names_of_actions_and_summaries_are_those_another_program_computed() {
 }
 
 #[test]
-fn an_action_is_named_by_what_it_does_and_not_by_how_it_is_spelled() {
+fn an_action_id_does_not_depend_on_the_json_spelling() {
     let named = |arguments: &str, scope: &str, targets: &str, occurrence: u64| {
         let what = format!(r#""arguments":{arguments},"scope":{scope},"targets":{targets}"#);
         let line = format!(
@@ -193,7 +193,7 @@ fn matching(subscriptions: Value, tokens: Value, entities: Value) -> Value {
 }
 
 #[test]
-fn matching_tells_who_is_concerned_and_what_was_loaded() {
+fn matching_returns_subscriptions_and_loaded_entities() {
     let task = json!({"class": "semanticKey", "value": "TASK"});
     let run = json!({"class": "subtypeToken", "namespace": "workoutType", "value": "run"});
     let entity = |id: &str| json!({"class": "entityId", "value": id});
@@ -240,7 +240,7 @@ fn matching_tells_who_is_concerned_and_what_was_loaded() {
 }
 
 #[test]
-fn no_value_is_null_and_null_is_no_value() {
+fn a_missing_value_and_null_are_different() {
     let token = json!({"class": "entityId", "value": "e"});
     let seen = |predicate: Value, fields: Value| {
         let subscription = json!([{"id": "s", "agent_id": "a", "tokens_any": [token], "entity": predicate}]);

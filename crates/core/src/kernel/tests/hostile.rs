@@ -1,15 +1,15 @@
-//! Lines that nobody should send.
+//! Tests of invalid lines.
 
 use serde_json::{Value, json};
 
 use super::super::{LINE_BYTES_MAX, answer};
 use super::{ask, refusal_of};
 
-/// What is refused, and how: each line with its code, and with what its sentence names.
+/// Rejected lines, each with its code and the text that its message contains.
 const LINES: &str = include_str!("hostile.tsv");
 
 #[test]
-fn every_hostile_line_is_refused_with_its_code_and_names_what_is_wrong() {
+fn every_hostile_line_is_rejected_with_code_and_location() {
     let mut seen = 0;
     for row in LINES.lines().filter(|row| !row.starts_with('#')) {
         let mut cells = row.splitn(3, '\t');
@@ -32,7 +32,7 @@ fn every_hostile_line_is_refused_with_its_code_and_names_what_is_wrong() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_not_read() {
+fn a_line_that_is_too_long_is_rejected_unread() {
     let line = |length: usize| {
         let frame = r#"{"id":1,"op":"hash","label":"x","fields":[""]}"#;
         frame.replace(r#"[""]"#, &format!(r#"["{}"]"#, "x".repeat(length - frame.len())))
@@ -46,7 +46,7 @@ fn a_line_that_is_too_long_is_not_read() {
 }
 
 #[test]
-fn an_answer_has_the_id_of_its_request_whatever_it_is() {
+fn an_answer_repeats_any_request_id() {
     for id in [
         json!(null),
         json!(0),
@@ -67,7 +67,7 @@ fn an_answer_has_the_id_of_its_request_whatever_it_is() {
     );
 }
 
-/// Tokens that are none, each in its own way.
+/// Invalid tokens, one per kind of error.
 const BAD_TOKENS: [&str; 4] = [
     "null",
     r#"{"class":"entityID","value":"x"}"#,
@@ -76,7 +76,7 @@ const BAD_TOKENS: [&str; 4] = [
 ];
 
 #[test]
-fn every_other_fault_is_found_before_that_of_a_token() {
+fn every_other_error_precedes_a_token_error() {
     for token in BAD_TOKENS {
         let bad = format!(r#"{{"id":"s","agent_id":"a","tokens_any":[{token}]}}"#);
         for (subscriptions, entities) in [
@@ -100,7 +100,7 @@ fn every_other_fault_is_found_before_that_of_a_token() {
 }
 
 #[test]
-fn a_message_repeats_little_of_a_long_word() {
+fn a_message_repeats_only_the_start_of_a_long_text() {
     let long = "x".repeat(100_000);
     let matching = |subscriptions: &str, entities: &str| {
         let notice = r#""notice":{"tokens":[]}"#;

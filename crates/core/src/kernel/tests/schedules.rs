@@ -1,15 +1,15 @@
-//! `schedule_next` and `schedule_due`: what they answer.
+//! Tests of `schedule_next` and `schedule_due`.
 
 use serde_json::{Value, json};
 
 use super::result_of;
 
 #[test]
-fn the_next_firings_are_told_in_utc() {
+fn the_next_firings_are_returned_in_utc() {
     let next = |schedule: Value, after: &str, count: u64| {
         result_of(json!({"op": "schedule_next", "schedule": schedule, "after": after, "count": count}))["next"].clone()
     };
-    // In the night to 29 March 2026 the clocks of Berlin go from 02:00 to 03:00.
+    // In the night to 29 March 2026, clocks in Berlin change from 02:00 to 03:00.
     let daily = json!({"cron": "30 2 * * *", "time_zone": "Europe/Berlin"});
     assert_eq!(
         next(daily, "2026-03-27T12:00:00+01:00", 3),
@@ -31,7 +31,7 @@ fn the_next_firings_are_told_in_utc() {
 }
 
 #[test]
-fn what_is_due_runs_and_the_rest_is_counted() {
+fn due_firings_run_and_the_rest_are_counted() {
     let due = |fields: Value| {
         let mut request = json!({
             "op": "schedule_due", "schedule": {"interval_seconds": 60, "anchor": "2026-01-01T00:00:00Z"}, "now": "2026-01-01T01:00:30Z",

@@ -52,7 +52,7 @@ fn made(guidance: &Guidance, workspace: &str, tools: Vec<ToolSpec>, words: &str)
 }
 
 #[test]
-fn every_layer_stands_in_its_place_and_the_stable_one_holds_nothing_of_the_agent() {
+fn blocks_are_ordered_by_stability() {
     let guidance = guidance("be kind to knees", "tabs, not spaces");
     let request = made(&guidance, "/projects/gym", vec![tool("Squat")], "hello");
     let text = serde_json::to_string(&request).expect("JSON");
@@ -91,7 +91,7 @@ fn every_layer_stands_in_its_place_and_the_stable_one_holds_nothing_of_the_agent
 }
 
 #[test]
-fn a_block_is_written_like_this() {
+fn a_block_has_this_json_form() {
     let request = made(&Guidance::default(), "/w", Vec::new(), "hello");
     assert_eq!(
         serde_json::to_value(&request.system[1..]).expect("JSON"),
@@ -109,7 +109,7 @@ fn a_block_is_written_like_this() {
 }
 
 #[test]
-fn a_guidance_file_without_words_makes_no_block() {
+fn an_empty_guidance_file_adds_no_block() {
     let with = made(&guidance(" \r\n", "\u{feff}"), "/w", Vec::new(), "hello");
     assert_eq!(with, made(&Guidance::default(), "/w", Vec::new(), "hello"));
 }
@@ -138,7 +138,7 @@ fn the_cache_key_outlives_the_turn_and_the_fingerprint_does_not() {
 
 proptest! {
     #[test]
-    fn whatever_the_ingredients_no_block_is_out_of_order_or_bounds_and_equal_ones_give_equal_bytes(
+    fn assembly_is_ordered_bounded_and_deterministic(
         agent in proptest::option::of("(?s).{0,60}"),
         long in 0_usize..3,
         workspace in "/(?s).{0,50}",

@@ -1,7 +1,8 @@
-//! What a bundle proves. Everything that it shows is held by a signature, or it is refused:
+//! Verification of a bundle. Everything in it must be covered by a signature, or the bundle is rejected:
 //!
-//! a head signs the chain → the chain holds each event and the hash of its payload → payloads hold the bonds of the
-//! transitions → bonds hold the rows of the journal → the journal, run again, leads to the state and names the contents.
+//! a head signs the chain → the chain covers each event and the hash of its payload → payloads contain the
+//! log bindings of the transitions → log bindings cover the rows of the run log → a replay of the run log
+//! gives the state and the referenced blobs.
 
 use std::collections::BTreeSet;
 
@@ -22,98 +23,88 @@ use crate::report::payload::{EventBody, Payload};
 use crate::run::{RunMachine, RunStatus, is_known};
 use crate::time::Millis;
 
-/// Why a bundle proves nothing.
+/// Why a bundle is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
-    /// It is no bundle.
-    #[error("this is no bundle of a run")]
+    #[error("this is not a bundle of a run")]
     Foreign,
-    /// Another program wrote it.
-    #[error("the bundle has version {found}, this program knows {FORMAT_VERSION}")]
-    Version {
-        /// What it has.
-        found: u32,
-    },
-    /// A line that cannot be read, or that stands in the wrong place.
+    /// The format version is not supported.
+    #[error("the bundle has version {found}, this program supports {FORMAT_VERSION}")]
+    Version { found: u32 },
+    /// A line is unreadable or in the wrong place.
     #[error("line {line} of the bundle {what}")]
     Line {
-        /// Which line, from 1.
+        /// The line number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// What is wrong with the line.
         what: String,
     },
-    /// Lines are missing at its end.
+    /// The end of the bundle is missing.
     #[error("the bundle is cut off")]
     Cut,
-    /// There is more than is taken in.
+    /// The bundle has too many events.
     #[error("the bundle has more than {EVENTS_MAX} events")]
     TooLong,
-    /// Nobody signed it.
-    #[error("the bundle holds no signed head")]
+    /// The bundle has no signed head.
+    #[error("the bundle contains no signed head")]
     Unsigned,
-    /// The log in it is not what was written.
+    /// The log in it was changed.
     #[error(transparent)]
     Flaw(#[from] VerifyError),
-    /// The run in it is not what was kept.
+    /// The replay differs from the stored run.
     #[error(transparent)]
     Difference(#[from] ReplayMismatch),
-    /// The journal in it may be anybody's.
+    /// The run log is not covered by the signed log.
     #[error(
-        "nothing ties the journal to the signed log: {} of its events came without what they say",
+        "nothing ties the run log to the signed log: {} of its events have no payload",
         .0.erased
     )]
     Unbound(BindingStats),
-    /// A content is not what its name says.
-    #[error("the content {0} is not what its name says")]
+    /// A blob does not match its hash.
+    #[error("the content {0} does not match its hash")]
     Blob(BlobHash),
-    /// A content of the run is missing.
-    #[error("the run names the content {0}, and the bundle does not tell what became of it")]
+    /// A referenced blob is missing.
+    #[error("the run references the content {0}, which the bundle neither includes nor reports as withheld")]
     Missing(BlobHash),
-    /// A content is of no part of the run.
-    #[error("nothing in the run names the content {0}")]
+    /// A blob is not referenced by the run.
+    #[error("the run does not reference the content {0}")]
     Unnamed(BlobHash),
-    /// The machine of the run is not here.
+    /// This program cannot replay the run's machine version.
     #[error("the run needs machine {machine} version {version}, which this program does not have")]
-    Machine {
-        /// The machine.
-        machine: String,
-        /// Its version.
-        version: u32,
-    },
+    Machine { machine: String, version: u32 },
 }
 
-/// What a bundle proves.
+/// The verified facts of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedBundle {
-    /// Whose log it is.
     pub agent_id: AgentId,
-    /// Which run, where anything that is signed says so.
+    /// The run, if a signed event names it.
     pub run_key: Option<RunKey>,
-    /// How it ended, where anything that is signed says so.
+    /// The final status, if a signed event contains it.
     pub outcome: Option<RunStatus>,
-    /// How many lines of each kind.
+    /// The number of lines of each kind.
     pub lines: BundleFooter,
-    /// Contents and payloads that did not come along, and the journal if it did not.
+    /// The number of blobs and payloads that are not included, plus the run log if it is missing.
     pub withheld: u64,
-    /// Whether the run was applied again, and every part of it is tied to the log.
+    /// Whether the run was replayed and every part of it is bound to the log.
     pub replayed: bool,
-    /// Whose signatures cover it.
+    /// The keys whose signatures cover it.
     pub signers: BTreeSet<PublicKey>,
-    /// The last event that they cover.
+    /// The last event that is covered.
     pub last_seq: u64,
-    /// When it was exported, as it says itself.
+    /// When it was exported, according to the bundle itself.
     pub exported_at: Millis,
 }
 
 impl VerifiedBundle {
-    /// What people compare the signers by.
+    /// The fingerprints of the signers, for comparison by people.
     #[must_use]
     pub fn fingerprints(&self) -> Vec<Fingerprint> {
         self.signers.iter().map(PublicKey::fingerprint).collect()
     }
 }
 
-/// Checks a bundle, line by line.
+/// Verifies a bundle line by line.
 #[derive(Debug, Default)]
 pub struct BundleChecker {
     line: u64,
@@ -123,7 +114,7 @@ pub struct BundleChecker {
     stage: Stage,
 }
 
-/// How far a bundle has been read.
+/// The part of the bundle that was read last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     #[default]
@@ -141,19 +132,19 @@ struct CheckState {
     walk: ChainVerifier,
     replay: Option<Replay>,
     told: Vec<LoggedEvent>,
-    /// Whether an event that is signed names the run.
+    /// Whether a signed event names the run.
     is_named: bool,
-    /// How it ended, as an event that is signed says.
+    /// The final status according to a signed event.
     outcome: Option<RunStatus>,
     signers: BTreeSet<PublicKey>,
-    /// Contents that came along, or of which it is said why not.
+    /// Blobs that are included or reported as withheld.
     contents: BTreeSet<BlobHash>,
-    /// Whole outputs that those name.
+    /// Full outputs that those reference.
     artifacts: BTreeSet<BlobHash>,
 }
 
 impl BundleChecker {
-    /// Takes the next line.
+    /// Checks the next line.
     pub fn line(&mut self, text: &[u8]) -> Result<(), BundleError> {
         self.line += 1;
         let parsed = serde_json::from_slice(text);
@@ -162,14 +153,14 @@ impl BundleChecker {
             (Err(_), 1) => return Err(not_ours(text)),
             (Err(error), _) => return Err(self.wrong(format!("cannot be read: {error}"))),
         };
-        // One meaning, one spelling: nothing can stand in a line that nobody looks at.
+        // Only the canonical spelling is accepted, so that a line cannot contain anything unchecked.
         if serde_json::to_vec(&line).is_ok_and(|spelled| spelled == text) {
             return self.take(line);
         }
         if matches!(&line, BundleLine::Opening(opening) if opening.format != FORMAT) {
             return Err(BundleError::Foreign);
         }
-        Err(self.wrong("is not spelled as it was written".to_owned()))
+        Err(self.wrong("does not have the canonical spelling".to_owned()))
     }
 
     fn take(&mut self, line: BundleLine) -> Result<(), BundleError> {
@@ -183,7 +174,7 @@ impl BundleChecker {
         };
         let opens = matches!(line, BundleLine::Opening(_));
         if opens != self.begun.is_none() || stage < self.stage || self.stage == Stage::Closed {
-            return Err(self.wrong("stands in the wrong place".to_owned()));
+            return Err(self.wrong("is in the wrong place".to_owned()));
         }
         self.stage = stage;
         match line {
@@ -222,7 +213,7 @@ impl BundleChecker {
             }
             Some(again) => {
                 let turn: RunMachine = serde_json::from_str(&again.state)
-                    .map_err(|error| self.wrong(format!("has a state that cannot be read: {error}")))?;
+                    .map_err(|error| self.wrong(format!("has an unreadable state: {error}")))?;
                 if turn.run_key != opening.run_key {
                     return Err(self.wrong("has the state of another run".to_owned()));
                 }
@@ -251,10 +242,10 @@ impl BundleChecker {
         }
         let is_first = self.counted.events == 1;
         if is_first && !(event.own && event.kind == EventKind::MessageAdmitted.as_str()) {
-            return Err(self.wrong("should tell of the message that the run came from".to_owned()));
+            return Err(self.wrong("should be the admission of the run's message".to_owned()));
         }
         if !event.own && event.payload.is_some() {
-            return Err(self.wrong("tells what another run did".to_owned()));
+            return Err(self.wrong("is an event of another run".to_owned()));
         }
         self.withheld += u64::from(event.own && event.payload.is_none());
         let begun = self.begun()?;
@@ -275,12 +266,12 @@ impl BundleChecker {
         Ok(())
     }
 
-    /// Heads stand in the order of their keys, each once.
+    /// Checks a head. Heads are sorted by key and unique.
     fn head(&mut self, head: &SignedHead) -> Result<(), BundleError> {
         let begun = self.begun()?;
         begun.walk.head(head)?;
         if begun.signers.last() >= Some(&head.public_key) {
-            return Err(self.wrong("stands in the wrong place".to_owned()));
+            return Err(self.wrong("is in the wrong place".to_owned()));
         }
         begun.signers.insert(head.public_key);
         Ok(())
@@ -303,12 +294,12 @@ impl BundleChecker {
         Ok(())
     }
 
-    /// Contents stand in the order of their names, each once.
+    /// Checks a blob. Blobs are sorted by hash and unique.
     fn blob(&mut self, blob: &BlobLine) -> Result<(), BundleError> {
         self.counted.blobs += 1;
         let begun = self.begun()?;
         if begun.contents.last() >= Some(&blob.hash) {
-            return Err(self.wrong("stands in the wrong place".to_owned()));
+            return Err(self.wrong("is in the wrong place".to_owned()));
         }
         begun.contents.insert(blob.hash);
         let bytes = match &blob.body {
@@ -322,7 +313,7 @@ impl BundleChecker {
         if Digest::of(&bytes) != blob.hash.0 {
             return Err(BundleError::Blob(blob.hash));
         }
-        // Only what is a line of the transcript names others.
+        // Only transcript entries reference other blobs.
         let replay = begun.replay.as_ref();
         if replay.is_some_and(|replay| replay.contents().contains(&blob.hash)) {
             begun.artifacts.extend(artifacts_in(&bytes));
@@ -330,7 +321,7 @@ impl BundleChecker {
         Ok(())
     }
 
-    /// What it proves, when all of it was read.
+    /// Returns the verified facts after the last line.
     pub fn finish(self) -> Result<VerifiedBundle, BundleError> {
         let (Some(mut begun), Stage::Closed) = (self.begun, self.stage) else {
             return Err(if self.line == 0 {
@@ -367,7 +358,7 @@ impl BundleChecker {
 }
 
 impl CheckState {
-    /// Takes up what an event of the run says.
+    /// Records an event of the run.
     fn hear(&mut self, event: EventLine) {
         let payload = event.payload.as_ref().map(|(payload, _)| payload.as_bytes());
         let body = payload.and_then(|payload| EventBody::read(&event.kind, payload));
@@ -391,7 +382,7 @@ impl CheckState {
         self.told.push((event.kind, payload));
     }
 
-    /// Every life that is named has written some of the events.
+    /// Checks that every listed incarnation wrote some of the events.
     fn lives(&self) -> Result<(), VerifyError> {
         let (first, last) = (
             self.opening.after.seq.saturating_add(1),
@@ -409,7 +400,7 @@ impl CheckState {
             .ok_or(VerifyError::Incarnation { seq: first })
     }
 
-    /// The journal leads to the state that is kept, and the signed log holds all of it.
+    /// Checks that the run log leads to the stored state and that the signed log covers all of it.
     fn again(&mut self) -> Result<(), BundleError> {
         let (Some(replay), Some(again)) = (&self.replay, &self.opening.again) else {
             return Ok(());
@@ -423,14 +414,15 @@ impl CheckState {
         if let Some(outcome) = replay.outcome() {
             self.outcome = Some(outcome);
         }
-        // A run that nobody ended is no run that can be exported.
+        // Only a run that has ended can be exported.
         self.outcome
             .as_ref()
             .map(drop)
             .ok_or_else(|| ReplayMismatch::State.into())
     }
 
-    /// The contents are those that the journal names, and what those name; no more and no fewer.
+    /// Checks that the blobs are exactly those that the run log references, directly or through transcript
+    /// entries.
     fn contents(&self) -> Result<(), BundleError> {
         let none = BTreeSet::new();
         let named = self.replay.as_ref().map_or(&none, Replay::contents);
@@ -449,7 +441,7 @@ impl CheckState {
     }
 }
 
-/// Why the first line cannot be read: one of another version may look otherwise, and says so.
+/// The error of an unreadable first line: another format version is reported as such.
 fn not_ours(text: &[u8]) -> BundleError {
     let value: serde_json::Value = serde_json::from_slice(text).unwrap_or_default();
     let opening = value.get("opening");

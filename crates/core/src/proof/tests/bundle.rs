@@ -51,7 +51,7 @@ pub(super) fn blob(bytes: &[u8]) -> BlobLine {
     BlobLine { hash, body }
 }
 
-/// That a message came in, and what its run told.
+/// Prepends the admission of a message to a run's events.
 pub(super) fn with_message(drafts: Vec<EventDraft>) -> Vec<EventDraft> {
     let admitted = EventDraft::new(MessageAdmitted {
         run_key: run_key(),
@@ -69,7 +69,7 @@ pub(super) fn with_message(drafts: Vec<EventDraft>) -> Vec<EventDraft> {
     [vec![admitted], drafts].concat()
 }
 
-/// The bundle of a run.
+/// Builds the bundle of a run.
 pub(super) fn bundle(
     (rows, turn, events): (&[Row], &RunMachine, &[Event]),
     contents: &[&[u8]],
@@ -122,14 +122,14 @@ pub(super) fn lines() -> Vec<BundleLine> {
     bundle((&rows, &turn, &log(with_message(drafts))), &[PROMPT, REPLY])
 }
 
-/// A bundle with a command in it whose output the model read only in part.
+/// A bundle with a command whose output the model read only in part.
 pub(super) fn rich() -> Vec<BundleLine> {
     let (rows, turn, drafts, contents) = run_with_output();
     let contents: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
     bundle((&rows, &turn, &log(with_message(drafts))), &contents)
 }
 
-/// Counts the lines anew, as whoever forges a bundle would.
+/// Updates the line counts, as a forger would.
 pub(super) fn counted(lines: &mut [BundleLine]) {
     let mut found = BundleFooter::default();
     for line in lines {
@@ -176,7 +176,7 @@ fn changed(change: impl Fn(&mut Vec<BundleLine>)) -> BundleError {
 }
 
 #[test]
-fn a_bundle_proves_its_run_and_says_who_signed_it() {
+fn a_bundle_proves_its_run_and_names_its_signers() {
     let proven = check(&lines()).expect("proven");
     assert_eq!(
         (proven.run_key, proven.outcome),
@@ -189,7 +189,7 @@ fn a_bundle_proves_its_run_and_says_who_signed_it() {
 }
 
 #[test]
-fn a_bundle_that_is_cut_off_anywhere_proves_nothing() {
+fn a_truncated_bundle_proves_nothing() {
     let lines = lines();
     for length in 0..lines.len() {
         check(&lines[..length]).expect_err("cut off");
@@ -204,7 +204,7 @@ fn a_bundle_that_is_cut_off_anywhere_proves_nothing() {
 }
 
 #[test]
-fn what_was_changed_in_a_bundle_is_named() {
+fn a_change_in_a_bundle_is_named() {
     let of_event = |lines: &mut Vec<BundleLine>, change: fn(&mut EventLine)| {
         change(events(lines).nth(1).expect("an event"));
     };
@@ -242,7 +242,7 @@ fn what_was_changed_in_a_bundle_is_named() {
 
 #[test]
 fn the_log_of_one_run_does_not_prove_another() {
-    // A whole and signed log of somebody's, under a journal that it knows nothing of.
+    // A complete, signed log of another run, combined with an unrelated run log.
     let mut drafts = with_message(Vec::new());
     drafts.extend((1..=3).map(tool_executed));
     let other = log(drafts);
@@ -262,7 +262,7 @@ fn the_log_of_one_run_does_not_prove_another() {
 }
 
 #[test]
-fn what_is_no_bundle_is_told_as_such() {
+fn a_file_in_another_format_is_reported_as_such() {
     for text in [
         "",
         "hello",

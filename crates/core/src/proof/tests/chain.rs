@@ -34,7 +34,7 @@ fn sign(event: &Event) -> SignedHead {
 }
 
 #[test]
-fn a_log_as_it_was_written_is_sound() {
+fn an_unchanged_log_is_valid() {
     let events = plain_log(5);
     let mut walk = walked(&events).expect("sound");
     walk.end(end(&events)).expect("whole");
@@ -48,7 +48,7 @@ fn a_log_as_it_was_written_is_sound() {
 }
 
 #[test]
-fn whatever_is_changed_shows_at_its_event() {
+fn any_change_is_reported_at_its_event() {
     let good = plain_log(4);
     let changed = |change: fn(&mut Event)| {
         let mut events = good.clone();
@@ -70,7 +70,7 @@ fn whatever_is_changed_shows_at_its_event() {
 }
 
 #[test]
-fn events_that_are_missing_doubled_or_out_of_order_are_told_apart() {
+fn missing_repeated_and_reordered_events_are_distinguished() {
     let good = plain_log(4);
     let order = |order: &[usize]| {
         let events: Vec<Event> = order.iter().map(|n| good[*n].clone()).collect();
@@ -81,7 +81,7 @@ fn events_that_are_missing_doubled_or_out_of_order_are_told_apart() {
     assert_eq!(order(&[0, 2, 1, 3]), VerifyError::Missing { expected, found });
     let (expected, found) = (2, 1);
     assert_eq!(order(&[0, 0]), VerifyError::Misplaced { expected, found });
-    // Two events that have changed their numbers as well.
+    // Two events whose numbers are swapped as well.
     let mut swapped = good.clone();
     swapped.swap(1, 2);
     (swapped[1].seq, swapped[2].seq) = (2, 3);
@@ -89,19 +89,19 @@ fn events_that_are_missing_doubled_or_out_of_order_are_told_apart() {
 }
 
 #[test]
-fn a_log_that_was_cut_off_shows_in_its_head_and_in_every_signed_one() {
+fn a_truncated_log_contradicts_its_head_and_every_signed_one() {
     let good = plain_log(4);
     let mut short = walked(&good[..2]).expect("a sound beginning");
     let (last, head) = (2, 4);
     assert_eq!(short.end(end(&good)), Err(VerifyError::Short { last, head }));
-    // Whoever cuts the log can move its head back as well, but not the signed one.
+    // An attacker who truncates the log can also move its head back, but not the signed one.
     assert_eq!(short.end(end(&good[..2])), Ok(()));
     let key = key().public().fingerprint();
     assert_eq!(
         short.head(&sign(&good[3])),
         Err(VerifyError::Truncated { seq: 4, key, last })
     );
-    // Another log of the same length, with a head of its own.
+    // Another log of the same length with its own head.
     let mut other = walked(&plain_log(4)).expect("sound");
     let mut forged = sign(&good[3]);
     forged.chain_hash = Digest::ZERO;
@@ -161,7 +161,7 @@ fn no_part_of_a_signed_head_can_be_changed() {
 }
 
 #[test]
-fn what_was_erased_is_counted_and_must_be_on_record() {
+fn erased_payloads_are_counted_and_must_be_recorded() {
     let mut drafts: Vec<EventDraft> = (1..=3).map(tool_executed).collect();
     drafts.push(EventDraft::new(ContentErased {
         by: Actor::Operator,
@@ -191,7 +191,7 @@ fn what_was_erased_is_counted_and_must_be_on_record() {
 }
 
 #[test]
-fn what_was_old_and_taken_away_is_on_record_as_well() {
+fn pruned_payloads_must_be_recorded_too() {
     let pruned = |class| {
         let draft = EventDraft::new(DataPruned {
             class,
@@ -218,7 +218,7 @@ fn what_was_old_and_taken_away_is_on_record_as_well() {
 }
 
 #[test]
-fn an_event_that_begins_a_run_is_kept_under_it() {
+fn a_start_event_is_stored_under_its_run() {
     let mut events = log(vec![EventDraft::new(RunStarted {
         run_key: super::sample::run_key(),
         model_ref: "scripted:a".to_owned(),
@@ -230,7 +230,7 @@ fn an_event_that_begins_a_run_is_kept_under_it() {
 }
 
 #[test]
-fn a_log_goes_on_across_the_lives_of_its_host() {
+fn a_log_continues_across_incarnations() {
     let mut head = crate::report::LogHead {
         next_seq: 1,
         chain_hash: Digest::ZERO,
@@ -262,7 +262,7 @@ fn a_log_goes_on_across_the_lives_of_its_host() {
 }
 
 #[test]
-fn heads_are_read_in_every_shape_in_which_they_are_printed() {
+fn heads_are_parsed_in_every_printed_form() {
     let heads: Vec<SignedHead> = plain_log(2).iter().map(sign).collect();
     let list = serde_json::to_value(&heads).expect("JSON");
     assert_eq!(read_heads(list.clone()), Some(heads.clone()));

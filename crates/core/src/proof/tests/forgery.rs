@@ -1,4 +1,4 @@
-//! What somebody may try who has a bundle and not the key.
+//! Attempts to forge a bundle without the key.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::proof::replay::ReplayMismatch;
 use crate::run::{InputReads, MACHINE_VERSION, RunInput};
 
 #[test]
-fn no_line_of_a_bundle_can_be_taken_away_doubled_or_moved() {
+fn no_line_of_a_bundle_can_be_removed_repeated_or_moved() {
     let whole = rich();
     check(&whole).expect("whole");
     let found = |mut lines: Vec<BundleLine>, what: String| {
@@ -37,10 +37,10 @@ fn no_line_of_a_bundle_can_be_taken_away_doubled_or_moved() {
     }
 }
 
-/// What nobody has signed, as `docs/proof.md` lists it.
+/// The unsigned fields, as listed in `docs/proof.md`.
 const UNSIGNED: [&str; 2] = ["/opening/exported_at", "/opening/again/machine_version"];
 
-/// Every value of a line, by its path.
+/// The paths of all values in a line.
 fn paths(value: &Value, path: &str, all: &mut Vec<String>) {
     all.push(path.to_owned());
     match value {
@@ -58,7 +58,7 @@ fn paths(value: &Value, path: &str, all: &mut Vec<String>) {
     }
 }
 
-/// Other values that could stand in the place of one.
+/// Alternative values for a value.
 fn others(value: &Value) -> Vec<Value> {
     match value {
         Value::Null => vec![json!(0), json!("x")],
@@ -89,18 +89,18 @@ fn others(value: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn whatever_is_changed_in_a_bundle_is_found_or_told() {
+fn any_change_in_a_bundle_is_rejected_or_reported() {
     let whole = rich();
     let texts: Vec<Value> = whole.iter().map(|line| json!(line)).collect();
     let spelled = |value: &Value| {
-        // In the order of the format, as far as it is one of its lines.
+        // In the field order of the format, if it still parses as a line.
         let line: Result<BundleLine, _> = serde_json::from_value(value.clone());
         let line = line.ok().filter(|line| json!(line) == *value);
         let line = line.map(|line| serde_json::to_vec(&line).expect("JSON"));
         line.unwrap_or_else(|| serde_json::to_vec(value).expect("JSON"))
     };
     let (mut tried, mut told) = (0, 0);
-    // Events are all alike; a few of them will do.
+    // Events are all alike, so a few of them suffice.
     let alike = 4..8;
     for (place, line) in texts
         .iter()
@@ -136,7 +136,7 @@ fn whatever_is_changed_in_a_bundle_is_found_or_told() {
                 let proven = read.and_then(|()| check.finish());
                 let is_told = match &proven {
                     Err(_) => true,
-                    // What is left out is counted.
+                    // Omitted parts are counted.
                     Ok(proven) if proven.withheld > 0 => {
                         told += 1;
                         path.ends_with("/payload")
@@ -163,7 +163,7 @@ fn a_bundle_of_an_unknown_machine_version_is_not_replayed() {
     assert!(matches!(found, BundleError::Machine { .. }), "{found:?}");
 }
 
-/// The journal of another run of the same name, which differs only in words that no event shows.
+/// The run log of another run with the same key, which differs only in text that no event contains.
 fn other_journal() -> (Vec<BundleLine>, Vec<BundleLine>) {
     let mine = lines();
     let (rows, ..) = run();
@@ -181,7 +181,7 @@ fn other_journal() -> (Vec<BundleLine>, Vec<BundleLine>) {
     (mine, bundle((&rows, &turn, &events), &[PROMPT, said]))
 }
 
-/// The log of one bundle with all the rest of another.
+/// Combines the log of one bundle with the rest of another.
 fn crossed(log: &[BundleLine], rest: &[BundleLine]) -> Vec<BundleLine> {
     let is_log = |line: &&BundleLine| matches!(line, BundleLine::Event(_) | BundleLine::Head(_));
     let first = rest.first();
@@ -191,7 +191,7 @@ fn crossed(log: &[BundleLine], rest: &[BundleLine]) -> Vec<BundleLine> {
 }
 
 #[test]
-fn the_signed_log_of_one_run_holds_no_other_journal() {
+fn a_signed_log_does_not_prove_another_run_log() {
     let (mine, other) = other_journal();
     check(&other).expect("sound by itself");
     let found = check(&crossed(&mine, &other)).expect_err("forged");
@@ -199,7 +199,7 @@ fn the_signed_log_of_one_run_holds_no_other_journal() {
         matches!(found, BundleError::Difference(ReplayMismatch::Event { .. })),
         "{found:?}"
     );
-    // Nor when what would contradict it is taken away.
+    // Removing the contradicting lines does not help either.
     let mut silent = crossed(&mine, &other);
     events(&mut silent).for_each(|event| event.payload = None);
     let found = check(&silent).expect_err("forged");
@@ -218,7 +218,7 @@ fn the_signed_log_of_one_run_holds_no_other_journal() {
 }
 
 #[test]
-fn a_log_alone_proves_what_its_events_say_and_no_more() {
+fn a_log_alone_proves_only_its_events() {
     let alone = |change: &dyn Fn(&mut Vec<BundleLine>)| {
         let mut lines = rich();
         opening(&mut lines).again = None;
@@ -243,8 +243,12 @@ fn a_log_alone_proves_what_its_events_say_and_no_more() {
         events(lines).for_each(|event| event.payload = None);
     });
     let proven = proven.expect("a log");
-    assert_eq!((proven.run_key, proven.outcome), (None, None), "nobody knows");
-    // Contents that nothing names prove nothing.
+    assert_eq!(
+        (proven.run_key, proven.outcome),
+        (None, None),
+        "the run and its outcome are unknown"
+    );
+    // Unreferenced blobs are rejected.
     for more in [4, 9] {
         let line = rich().into_iter().rev().nth(more).expect("a line");
         let found = alone(&|lines| {
@@ -261,7 +265,7 @@ fn a_log_alone_proves_what_its_events_say_and_no_more() {
 }
 
 #[test]
-fn contents_are_those_that_the_run_names() {
+fn a_bundle_contains_exactly_the_blobs_of_its_run() {
     let without = |gone: &[u8]| {
         let mut lines = rich();
         let hash = Blob::new(gone.to_vec()).hash();
@@ -291,7 +295,7 @@ fn contents_are_those_that_the_run_names() {
     counted(&mut more);
     let found = check(&more).expect_err("something else");
     assert!(matches!(found, BundleError::Unnamed(_)), "{found:?}");
-    // What does not come along is said and counted; what it would have named does not come either.
+    // A withheld blob is reported and counted; blobs that only it references are omitted.
     let mut withheld = rich();
     for line in &mut withheld {
         if let BundleLine::Blob(blob) = line
@@ -304,7 +308,7 @@ fn contents_are_those_that_the_run_names() {
 }
 
 #[test]
-fn whole_outputs_are_named_by_results_alone() {
+fn only_results_reference_full_outputs() {
     let hash = Digest::of(OUTPUT);
     let named = json!({"artifacts": [{"blob": hash}]}).to_string();
     let line = |block: Value| serde_json::to_vec(&[block]).expect("JSON");
@@ -316,7 +320,7 @@ fn whole_outputs_are_named_by_results_alone() {
 }
 
 #[test]
-fn the_first_events_of_a_run_cannot_be_left_out() {
+fn the_first_events_of_a_run_cannot_be_omitted() {
     let mut lines = rich();
     let BundleLine::Event(first) = lines.remove(1) else {
         panic!("no event")
@@ -332,7 +336,7 @@ fn the_first_events_of_a_run_cannot_be_left_out() {
 }
 
 #[test]
-fn every_life_of_the_host_that_is_named_wrote_some_of_it() {
+fn every_listed_incarnation_wrote_some_events() {
     let with = |change: &dyn Fn(&mut Vec<IncarnationStart>)| {
         let mut lines = lines();
         change(&mut opening(&mut lines).lives);

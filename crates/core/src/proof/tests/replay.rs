@@ -21,7 +21,7 @@ fn told(drafts: &[EventDraft]) -> Vec<LoggedEvent> {
 }
 
 #[test]
-fn a_run_as_it_was_recorded_happens_again() {
+fn a_recorded_run_is_replayed_identically() {
     let (rows, turn, drafts) = run();
     let replay = replayed(&rows).expect("the same");
     let state = String::from_utf8(canonical(&turn).expect("canonical")).expect("text");
@@ -35,28 +35,26 @@ fn a_run_as_it_was_recorded_happens_again() {
     let mut told = told(&drafts);
     assert!(replay.compare_events(&told).expect("the same story").hold());
     replay.check_no_extra_events(&told).expect("nothing else");
-    // Others may tell more in between.
+    // Other writers may add events in between.
     told.insert(1, ("message_admitted".to_owned(), None));
     assert!(replay.compare_events(&told).expect("the same story").hold());
     replay.check_no_extra_events(&told).expect("nothing of its own");
 }
 
 #[test]
-fn what_was_erased_is_taken_as_it_is_and_said_to_hold_nothing() {
+fn erased_payloads_match_and_are_counted() {
     let (rows, _, drafts) = run();
     let replay = replayed(&rows).expect("the same");
     for erased in 0..drafts.len() {
         let mut told = told(&drafts);
         told[erased].1 = None;
-        let ties = replay
-            .compare_events(&told)
-            .expect("the same story, as far as it is told");
+        let ties = replay.compare_events(&told).expect("the remaining events match");
         assert_eq!((ties.erased, ties.hold()), (1, false));
     }
 }
 
 #[test]
-fn an_event_without_its_bond_or_with_another_is_found() {
+fn a_missing_or_wrong_log_binding_is_found() {
     let (rows, _, drafts) = run();
     let replay = replayed(&rows).expect("the same");
     let mut without = drafts.clone();
@@ -73,7 +71,7 @@ fn an_event_without_its_bond_or_with_another_is_found() {
 }
 
 #[test]
-fn a_log_that_tells_of_more_than_the_run_did_is_found() {
+fn additional_events_in_the_log_are_found() {
     let (rows, _, drafts) = run();
     let replay = replayed(&rows).expect("the same");
     let mut told = told(&drafts);
@@ -88,7 +86,7 @@ fn a_log_that_tells_of_more_than_the_run_did_is_found() {
 }
 
 #[test]
-fn a_run_that_passed_over_a_model_for_want_of_money_happens_again() {
+fn a_run_that_skipped_an_unaffordable_model_is_replayed_identically() {
     let (rows, turn, _) = run_without_money();
     assert!(turn.unpaid.is_some());
     let mut replay = Replay::new(turn);
@@ -99,7 +97,7 @@ fn a_run_that_passed_over_a_model_for_want_of_money_happens_again() {
 }
 
 #[test]
-fn every_hash_that_is_kept_is_compared() {
+fn every_stored_hash_is_compared() {
     let (rows, ..) = run();
     for (hash, name) in [(0, "read set"), (1, "state"), (2, "list of effects")] {
         let mut changed = rows.clone();
@@ -113,7 +111,7 @@ fn every_hash_that_is_kept_is_compared() {
 }
 
 #[test]
-fn a_journal_that_was_changed_does_not_lead_to_what_was_kept() {
+fn a_changed_run_log_is_found() {
     let (rows, turn, drafts) = run();
     let state = serde_json::to_string(&turn).expect("JSON");
     let mut changed = rows.clone();

@@ -1,4 +1,4 @@
-//! A log and a run, small and whole.
+//! A small complete log and run for tests.
 
 use serde_json::json;
 
@@ -39,12 +39,12 @@ pub(super) fn lives() -> Vec<IncarnationStart> {
     }]
 }
 
-/// Chains drafts of one run.
+/// Chains the events of one run.
 pub(super) fn log(drafts: Vec<EventDraft>) -> Vec<Event> {
     chained(drafts, [0; 32])
 }
 
-/// The same with other salts.
+/// Chains the events with another salt.
 pub(super) fn chained(drafts: Vec<EventDraft>, salt: [u8; 32]) -> Vec<Event> {
     let mut head = LogHead {
         next_seq: 1,
@@ -60,12 +60,12 @@ pub(super) fn chained(drafts: Vec<EventDraft>, salt: [u8; 32]) -> Vec<Event> {
     chained.collect()
 }
 
-/// A log of so many events that say nothing much.
+/// A log of `length` simple events.
 pub(super) fn plain_log(length: u64) -> Vec<Event> {
     log((1..=length).map(tool_executed).collect())
 }
 
-/// An action that took so many milliseconds.
+/// The event of an action with this duration.
 pub(super) fn tool_executed(duration_ms: u64) -> EventDraft {
     EventDraft::new(ToolExecuted {
         operation_id: OperationId(Digest::ZERO),
@@ -97,7 +97,7 @@ pub(super) fn walk() -> ChainVerifier {
     ChainVerifier::new(agent(), lives(), ChainPosition::BEGINNING)
 }
 
-/// A row of a journal that owns what it holds.
+/// An owned row of the run log.
 #[derive(Clone)]
 pub(super) struct Row {
     pub(super) ordinal: i64,
@@ -120,13 +120,13 @@ impl Row {
     }
 }
 
-/// A run of one round: its journal, its last state, and what it told.
+/// A run of one round: its run log, last state and events.
 pub(super) fn run() -> (Vec<Row>, RunMachine, Vec<EventDraft>) {
     let body = Blob::new(PROMPT.to_vec()).hash();
     recorded([RunInput::Admitted { body }, replied()])
 }
 
-/// A run whose first model there was no money for.
+/// A run whose first model exceeds the budget.
 pub(super) fn run_without_money() -> (Vec<Row>, RunMachine, Vec<EventDraft>) {
     let body = Blob::new(PROMPT.to_vec()).hash();
     let exceeded = BudgetExceeded {
@@ -168,7 +168,7 @@ fn recorded(inputs: impl IntoIterator<Item = RunInput>) -> (Vec<Row>, RunMachine
     recorder.end()
 }
 
-/// Writes down a run while it happens.
+/// Records a run while it is driven.
 pub(super) struct Recorder {
     turn: RunMachine,
     rows: Vec<Row>,
@@ -206,8 +206,8 @@ impl Recorder {
     }
 }
 
-/// A run with one command, of which the model read only the beginning: its journal, its last state, what it told, and
-/// everything that was said in it.
+/// A run with one command, of which the model read only the beginning: its run log, last state, events and
+/// all transcript entries.
 pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<Vec<u8>>) {
     let mut recorder = Recorder::new();
     let body = Blob::new(PROMPT.to_vec()).hash();

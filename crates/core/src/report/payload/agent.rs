@@ -1,4 +1,4 @@
-//! What events say about agents: their messages, and how they stand.
+//! Event payloads about agents: their messages and their state.
 
 use std::collections::BTreeMap;
 
@@ -17,123 +17,123 @@ use crate::wake::{AgentControl, InteractionMode, Lifecycle, WakeOutcome};
 /// A message entered the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageAdmitted {
-    /// The run that the message asks for, and the message's own key.
+    /// Key of the message and of the run it requests.
     pub run_key: RunKey,
-    /// What kind of message it is.
+    /// Kind of the message.
     pub kind: MessageKind,
-    /// Whose word it is.
+    /// Authority of the message, derived at admission.
     pub authority: Authority,
-    /// Where it came in.
+    /// Interface through which the message arrived.
     pub surface: DeliverySurface,
     /// How the sender was authenticated.
     pub context: AdmissionContext,
-    /// How it begins.
+    /// Beginning of the text.
     pub text: String,
-    /// What it came from.
+    /// Kind of the message's origin.
     #[serde(default)]
     pub origin: OriginKind,
-    /// How soon it wants its turn.
+    /// Priority in the queue.
     #[serde(default)]
     pub priority: Priority,
-    /// The chain of causes that it belongs to.
+    /// Correlation: the chain of causes that the message belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<TraceId>,
-    /// What it was caused by.
+    /// Causation: the direct predecessor of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation_id: Option<TraceId>,
-    /// The ids that its origin names, each under the name of what it is.
+    /// Ids that the origin refers to, keyed by what they identify.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_refs: BTreeMap<String, String>,
 }
 
-/// Something about an agent changed.
+/// A change of an agent's state or configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum AgentStateChanged {
-    /// It was made.
+    /// The agent was created.
     Created {
-        /// Whether it works on what waits for it.
+        /// Whether the agent works on its queue.
         control: AgentControl,
-        /// Who may wake it.
+        /// Which causes may wake the agent.
         #[serde(default)]
         mode: InteractionMode,
     },
-    /// It was paused, stopped, or let go on.
+    /// The agent was paused, stopped or resumed.
     Control {
-        /// How it stands now.
+        /// The new control state.
         control: AgentControl,
     },
-    /// It goes on in its life.
+    /// The lifecycle changed.
     Lifecycle {
-        /// Where it stands now.
+        /// The new lifecycle.
         lifecycle: Lifecycle,
     },
-    /// Others may wake it.
+    /// The interaction mode changed.
     Mode {
-        /// Who.
+        /// The new mode.
         mode: InteractionMode,
     },
-    /// Only a person wakes it before a moment.
+    /// A sleep barrier was set: only a person wakes the agent before this time.
     Sleep {
-        /// Which moment.
+        /// End of the sleep barrier.
         until: String,
     },
-    /// A person took the sleep barrier away.
+    /// A person removed the sleep barrier.
     Wake {
-        /// Who did.
+        /// Who removed it.
         #[serde(rename = "override")]
         by: Actor,
     },
-    /// Its external trigger was changed.
+    /// The external trigger changed.
     Trigger {
-        /// How.
+        /// How the trigger changed.
         trigger: TriggerChange,
     },
-    /// It came from a backup.
+    /// The agent was restored from a backup.
     Restored {
-        /// The host and its life that goes on with it.
+        /// Host and incarnation that continue the agent.
         incarnation: Incarnation,
-        /// When the backup was made.
+        /// Time at which the backup was made.
         backup_made_at: String,
     },
-    /// One of its subscriptions was changed.
+    /// A subscription changed.
     Subscription {
-        /// Which one.
+        /// Id of the subscription.
         subscription: RuleId,
-        /// How.
+        /// How the subscription changed.
         state: SubscriptionChange,
     },
-    /// It has one more schedule.
+    /// A schedule was added.
     ScheduleAdded(ScheduleChange),
     /// A schedule was edited.
     ScheduleEdited(ScheduleChange),
     /// A schedule was paused.
     SchedulePaused(ScheduleChange),
-    /// A schedule goes on.
+    /// A schedule was resumed.
     ScheduleResumed(ScheduleChange),
-    /// A schedule is over.
+    /// A schedule was disabled.
     ScheduleDisabled(ScheduleChange),
     /// A schedule has no firing left.
     ScheduleExpired(ScheduleChange),
-    /// A schedule was paused because a column of it cannot be read.
+    /// A schedule was paused because one of its columns cannot be read.
     ScheduleUnreadable {
-        /// Which one.
+        /// Id of the schedule.
         schedule_id: String,
-        /// What cannot be read.
+        /// The unreadable column.
         column: String,
     },
-    /// The day that spending counts for was set back to the clock's.
+    /// The day that spending counts for was reset to the clock's day.
     BudgetDay {
-        /// The day before.
+        /// The previous day.
         from: Option<UtcDay>,
-        /// The day now.
+        /// The new day.
         to: UtcDay,
-        /// How a person said so.
+        /// Channel through which a person reset it.
         channel: Channel,
     },
-    /// Another model answers.
+    /// The model changed.
     Model {
-        /// Which one; none for the default.
+        /// The new model; absent for the default.
         model_ref: Option<String>,
     },
 }
@@ -141,44 +141,44 @@ pub enum AgentStateChanged {
 /// A schedule after a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduleChange {
-    /// Which one.
+    /// Id of the schedule.
     pub schedule_id: RuleId,
-    /// Its revision.
+    /// Revision of the schedule after the change.
     pub revision: u32,
-    /// How it stands.
+    /// Status of the schedule after the change.
     pub status: ScheduleStatus,
 }
 
 string_enum! {
-    /// Who did something by hand.
+    /// Who performed a manual action.
     pub enum Actor {
-        /// The person whose home it is.
+        /// The operator of the home.
         Operator = "operator",
     }
 }
 
 string_enum! {
-    /// What became of an external trigger.
+    /// How an external trigger changed.
     pub enum TriggerChange {
-        /// It was made.
+        /// The trigger was created.
         Made = "made",
-        /// It has another address.
+        /// The trigger has a new URL.
         Rotated = "rotated",
-        /// It is taken away.
+        /// The trigger was revoked.
         Revoked = "revoked",
     }
 }
 
 string_enum! {
-    /// What became of a subscription.
+    /// How a subscription changed.
     pub enum SubscriptionChange {
-        /// It was made.
+        /// The subscription was created.
         Made = "made",
-        /// It rests.
+        /// The subscription was paused.
         Paused = "paused",
-        /// It goes on.
+        /// The subscription was resumed.
         Resumed = "resumed",
-        /// It was removed.
+        /// The subscription was removed.
         Gone = "gone",
     }
 }
@@ -186,23 +186,23 @@ string_enum! {
 /// A message became a run, or did not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WakeDecided {
-    /// The message, by the key of the run that it asks for.
+    /// Key of the message and of the run it requests.
     pub run_key: RunKey,
-    /// What was decided.
+    /// The decision.
     pub verdict: WakeOutcome,
-    /// The kind of the message that became a run.
+    /// Kind of the message that became a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<MessageKind>,
-    /// How many more messages the run took up.
+    /// Number of further messages that the run absorbed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absorbed: Option<usize>,
-    /// The run that took it up.
+    /// The run that absorbed the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absorbed_by: Option<RunKey>,
 }
 
 impl WakeDecided {
-    /// A decision with nothing to add.
+    /// A decision without further details.
     #[must_use]
     pub const fn new(run_key: RunKey, verdict: WakeOutcome) -> Self {
         Self {
@@ -215,25 +215,25 @@ impl WakeDecided {
     }
 }
 
-/// The scope of a brake that holds every agent.
+/// The scope of a brake for all agents.
 pub const ALL_AGENTS: &str = "all";
 
 /// A brake was set or released.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BrakeChanged {
-    /// Whether it is on.
+    /// Whether the brake is set.
     pub is_on: bool,
     /// The agent, or [`ALL_AGENTS`].
     pub scope: String,
-    /// Why it was set.
+    /// Reason for setting it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// By which way it came.
+    /// Channel through which it was changed.
     pub channel: Channel,
 }
 
 impl BrakeChanged {
-    /// The scope in words: an agent's name, or all.
+    /// Formats the scope: an agent's id, or [`ALL_AGENTS`].
     #[must_use]
     pub fn scope(agent: Option<&AgentId>) -> String {
         agent.map_or(ALL_AGENTS, AgentId::as_str).to_owned()

@@ -1,4 +1,4 @@
-//! What events say about questions to people.
+//! Event payloads about decisions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,30 +8,30 @@ use crate::decision::{
 };
 use crate::key::{DecisionId, OperationId};
 
-/// A person is asked.
+/// A decision was requested from a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionAsked {
-    /// Which question.
+    /// Id of the decision.
     pub decision_id: DecisionId,
-    /// The action that waits.
+    /// The waiting action.
     pub operation_id: OperationId,
-    /// What is asked.
+    /// Kind of question.
     pub kind: DecisionKind,
-    /// In one line.
+    /// The question in one line.
     pub title: String,
-    /// The tool that would be used.
+    /// The tool that the action uses.
     pub tool: String,
-    /// How its arguments begin.
+    /// Beginning of the tool's arguments.
     pub input: String,
-    /// What may be answered.
+    /// Ids of the possible answers.
     pub options: Vec<String>,
-    /// How much depends on it.
+    /// How urgent the answer is.
     pub severity: Severity,
-    /// How far it reaches.
+    /// How far the consequences reach.
     pub blast_radius: BlastRadius,
-    /// The rule that made it a question.
+    /// The policy rule that requires approval.
     pub rule: String,
-    /// The action that this one would do again.
+    /// The earlier action that this one would repeat.
     #[serde(default)]
     pub retries: Option<OperationId>,
 }
@@ -54,32 +54,32 @@ impl From<&ApprovalRequest> for DecisionAsked {
     }
 }
 
-/// A question was answered, or its time ran out.
+/// A decision was answered, or it expired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionAnswered {
-    /// Which question.
+    /// Id of the decision.
     pub decision_id: DecisionId,
-    /// The action that waits.
+    /// The waiting action.
     pub operation_id: OperationId,
-    /// The tool that would be used.
+    /// The tool that the action uses.
     pub tool: String,
-    /// How the question stands.
+    /// Status of the decision.
     pub status: DecisionStatus,
-    /// Grows with every change of the question.
+    /// Version of the decision; increases with every change.
     pub version: u32,
-    /// The question in one line, where nobody answered.
+    /// The question in one line, if it was not answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// How much depends on it, where nobody answered.
+    /// Severity, if it was not answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// The answer, where there is one.
+    /// The answer, if there is one.
     #[serde(flatten)]
     pub answer: Option<AnswerGiven>,
 }
 
 impl DecisionAnswered {
-    /// A question that is closed, without an answer.
+    /// The event of a decision that was closed without an answer.
     #[must_use]
     pub fn new(decision: &Decision) -> Self {
         Self {
@@ -95,14 +95,14 @@ impl DecisionAnswered {
     }
 }
 
-/// What a person answered.
+/// A person's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AnswerGiven {
-    /// Which option.
+    /// Id of the chosen option.
     pub option: String,
-    /// By which way it came.
+    /// Channel through which it arrived.
     pub channel: Channel,
-    /// What the person said beside it.
+    /// The person's remark.
     #[serde(default)]
     pub note: Option<String>,
 }
@@ -121,21 +121,21 @@ impl From<&Decision> for DecisionEscalated {
     }
 }
 
-/// A question was left too long.
+/// A decision passed its deadline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionEscalated {
-    /// Which question.
+    /// Id of the decision.
     pub decision_id: DecisionId,
-    /// The action that waits.
+    /// The waiting action.
     pub operation_id: OperationId,
-    /// The tool that would be used.
+    /// The tool that the action uses.
     pub tool: String,
     /// The question in one line.
     pub title: String,
-    /// How the question stands.
+    /// Status of the decision.
     pub status: DecisionStatus,
-    /// How much depends on it now.
+    /// The new severity.
     pub severity: Severity,
-    /// Grows with every change of the question.
+    /// Version of the decision; increases with every change.
     pub version: u32,
 }

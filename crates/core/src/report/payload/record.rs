@@ -1,4 +1,4 @@
-//! What events say about data that was removed, and about rows that govern.
+//! Event payloads about removed data and about governing rows.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,66 +9,66 @@ use crate::key::RunKey;
 use crate::proof::row_binding::RowBinding;
 use crate::retention::DataClass;
 
-/// A person had contents erased.
+/// A person erased contents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContentErased {
-    /// Who did.
+    /// Who erased them.
     pub by: Actor,
-    /// How they said so.
+    /// Channel through which the erasure was requested.
     pub channel: Channel,
-    /// Why, in their words.
+    /// Reason given by the person.
     #[serde(default)]
     pub reason: String,
-    /// How many payloads of events.
+    /// Number of erased event payloads.
     #[serde(default)]
     pub events: u64,
-    /// How many transitions of the run's log.
+    /// Number of erased transitions of the run log.
     #[serde(default)]
     pub transitions: u64,
-    /// How many contents.
+    /// Number of deleted blobs.
     #[serde(default)]
     pub blobs: u64,
-    /// What was to be erased.
+    /// The erased run or events.
     #[serde(flatten)]
     pub target: ErasedTarget,
 }
 
-/// What a person had erased.
+/// The target of an erasure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ErasedTarget {
-    /// A run.
+    /// One run.
     Run {
-        /// Which one.
+        /// Key of the run.
         run_key: RunKey,
     },
-    /// Events.
+    /// A range of events.
     Events {
-        /// The first of them.
+        /// First event of the range.
         first_seq: u64,
-        /// The last of them.
+        /// Last event of the range.
         last_seq: u64,
     },
 }
 
-/// Old data was removed.
+/// Retention removed old data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DataPruned {
-    /// What kind of data.
+    /// Class of the data.
     pub class: DataClass,
-    /// How many rows.
+    /// Number of removed rows.
     pub rows: u64,
-    /// How much they held.
+    /// Size of the removed rows in bytes.
     #[serde(default)]
     pub bytes: u64,
-    /// The newest moment among them.
+    /// Time of the newest removed row.
     #[serde(default)]
     pub until: String,
 }
 
-/// Rows that govern were changed.
+/// Governing rows changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RowsBound {
-    /// What the event says of each row.
+    /// The binding of each row.
     pub records: Vec<RowBinding>,
 }

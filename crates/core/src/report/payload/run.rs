@@ -1,4 +1,4 @@
-//! What events say about a run and its steps.
+//! Event payloads about a run and its steps.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,57 +13,57 @@ use crate::policy;
 use crate::run::RunStatus;
 use crate::step::{StepResult, StepStatus};
 
-/// A run began.
+/// A run started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStarted {
-    /// Which run.
+    /// Key of the run.
     pub run_key: RunKey,
-    /// Who answers.
+    /// The requested model.
     pub model_ref: String,
-    /// Most rounds.
+    /// Maximum number of rounds.
     pub max_rounds: u32,
 }
 
 /// A model request ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProviderRoundCompleted {
-    /// What is kept of the attempt.
+    /// The record of the attempt.
     #[serde(flatten)]
     pub attempt: Box<AttemptRecord>,
-    /// Which round, from 0.
+    /// Number of the round, from 0.
     pub round: u32,
 }
 
-/// What the model said.
+/// A model reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AssistantRoundRecorded {
-    /// Which round.
+    /// Number of the round.
     pub round: u32,
-    /// How its words begin.
+    /// Beginning of the reply's text.
     #[serde(default)]
     pub text: String,
-    /// The tools that it asked for.
+    /// The requested tools.
     #[serde(default)]
     pub tools: Vec<String>,
 }
 
-/// A verdict on one action.
+/// The policy decided on one action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyDecided {
-    /// Which action.
+    /// Id of the action.
     pub operation_id: OperationId,
-    /// The tool.
+    /// The tool that the action uses.
     pub tool: String,
-    /// How its arguments begin.
+    /// Beginning of the tool's arguments.
     pub input: String,
     /// The verdict.
     pub effect: policy::PolicyEffect,
-    /// The rule that it rests on.
+    /// The rule that decided.
     pub rule: String,
-    /// How the action ended, where it may not begin.
+    /// Result of the action, if it must not start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<StepStatus>,
-    /// The stable word of why not.
+    /// Stable code of the refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
 }
@@ -71,30 +71,30 @@ pub struct PolicyDecided {
 /// One action ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolExecuted {
-    /// Which action.
+    /// Id of the action.
     pub operation_id: OperationId,
-    /// The tool.
+    /// The tool that the action used.
     pub tool: String,
-    /// How it ended.
+    /// Result of the action.
     pub status: StepStatus,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// The isolation that was enforced.
+    /// The sandbox that was enforced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
-    /// The stable word of what went wrong.
+    /// Stable code of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Which attempt it was, where another follows.
+    /// Number of the attempt, if another follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// How long until the next attempt.
+    /// Backoff until the next attempt, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_in_ms: Option<u64>,
 }
 
 impl ToolExecuted {
-    /// The result of an action.
+    /// The event of an action's result.
     #[must_use]
     pub fn new(tool: &str, result: &StepResult) -> Self {
         Self {
@@ -110,103 +110,103 @@ impl ToolExecuted {
     }
 }
 
-/// One permitted action was called off.
+/// A permitted action was cancelled before it started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionCancelled {
-    /// Which action.
+    /// Id of the action.
     pub operation_id: OperationId,
-    /// The tool.
+    /// The tool that the action would have used.
     pub tool: String,
-    /// How it counts.
+    /// Result of the action.
     pub status: StepStatus,
-    /// Always 0: it never began.
+    /// Always 0, because the action never started.
     #[serde(default)]
     pub duration_ms: u64,
-    /// The stable word of why.
+    /// Stable code of the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
 }
 
-/// Something failed that a person should know of.
+/// An error occurred that a person should know about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuntimeError {
-    /// What is kept of the failure.
+    /// The stored description of the failure.
     pub failure_artifact: FailureArtifact,
 }
 
-/// A run waits for money.
+/// A run waits for budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunParked {
-    /// The stable word of why it waits.
+    /// Stable code of the reason.
     pub code: String,
-    /// Which cap is in its way.
+    /// The exceeded cap.
     pub exceeded: BudgetExceeded,
 }
 
-/// A run started one of another agent.
+/// A run started a run of another agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SubRunStarted {
     /// The action that started it.
     pub operation_id: OperationId,
-    /// The tool.
+    /// The tool that started it.
     pub tool: String,
-    /// Whose run it is.
+    /// Agent of the sub-run.
     pub child_agent_id: AgentId,
-    /// The run.
+    /// Key of the sub-run.
     pub child_run_key: RunKey,
-    /// How many runs stand above it.
+    /// Number of ancestors of the sub-run.
     pub depth: u32,
 }
 
 /// A run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunEnded {
-    /// How.
+    /// Final status of the run.
     pub outcome: RunStatus,
-    /// Model replies.
+    /// Number of model replies.
     pub rounds: u32,
-    /// Tokens.
+    /// Token counts of all requests.
     pub token_usage: Usage,
-    /// What it cost; none where it cost nothing.
+    /// Total cost; absent if the run was free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_microusd: Option<MicroUsd>,
-    /// Which run, so that it can be told without the run's log.
+    /// Key of the run, so that the event can be attributed without the run log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_key: Option<RunKey>,
 }
 
-/// A run cannot go on until a person says so.
+/// A run cannot continue until a person resumes or abandons it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunQuarantined {
-    /// Which run.
+    /// Key of the run.
     pub run_key: RunKey,
-    /// Why.
+    /// Why the run cannot continue.
     #[serde(flatten)]
     pub fault: RunFault,
 }
 
-/// Why a run cannot go on.
+/// Why a run cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFault {
-    /// The stable word.
+    /// Stable error code.
     pub code: String,
-    /// In a sentence.
+    /// Description of the error.
     pub why: String,
 }
 
 impl RunFault {
-    /// As the run's row keeps it.
+    /// The JSON form that is stored with the run.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// A quarantined run goes on, or was given up.
+/// A quarantined run was resumed or abandoned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QuarantineResolved {
-    /// Which run.
+    /// Key of the run.
     pub run_key: RunKey,
-    /// How it stands now.
+    /// The new status of the run.
     pub status: RunStatus,
 }

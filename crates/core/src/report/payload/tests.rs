@@ -1,4 +1,4 @@
-//! The stored form of each kind, and what a reader makes of more and of less.
+//! Tests of each kind's stored form, with unknown and with missing fields.
 
 use serde_json::{Map, Value, json};
 
@@ -8,10 +8,10 @@ use crate::json::canonical;
 use crate::report::{EventDraft, SealedEvent, payload_hash};
 use crate::time::Millis;
 
-/// Sixty-four digits.
+/// A key of 64 digits.
 pub(in crate::report) const KEY: &str = "00000000000000000000000000000000000000000000000000000000000000ab";
 
-/// What every payload of a kind has, and what it may have. `K` stands for a key.
+/// The required and the optional fields of each kind. `K` stands for a key.
 const FIELDS: &str = r#"
 message_admitted | {"run_key": K, "kind": "operator_prompt", "authority": "operator_instruction", "surface": "run_once",
     "context": "local_process", "text": "Hello."} | {"origin": "schedule", "priority": "next", "correlation_id": "c", "causation_id": "d",
@@ -45,7 +45,7 @@ data_pruned | {"class": "events", "rows": 3} | {"bytes": 9, "until": "2026-01-01
 rows_bound | {"records": [{"table": "cap", "key": "k", "row_hash": K}]} | {}
 "#;
 
-/// What every payload of a kind has, and what it may have.
+/// The required and the optional fields of a kind.
 pub(in crate::report) fn fields(kind: EventKind) -> (Value, Value) {
     let table = FIELDS.replace("\n    ", " ");
     let mut rows = table.lines().map(|row| row.split(" | ").collect::<Vec<_>>());
@@ -57,7 +57,7 @@ pub(in crate::report) fn fields(kind: EventKind) -> (Value, Value) {
     (json(row[1]), json(row[2]))
 }
 
-/// One payload over another: members of the second replace those of the first.
+/// Merges two payloads; fields of the second replace those of the first.
 pub(in crate::report) fn over(below: Value, above: &Value) -> Value {
     let (Value::Object(mut members), Value::Object(above)) = (below, above) else {
         panic!("two objects");
@@ -80,7 +80,7 @@ fn names(payload: &Value) -> Vec<&String> {
 }
 
 #[test]
-fn every_kind_is_stored_under_the_names_that_it_is_read_by() {
+fn every_kind_is_stored_under_its_field_names() {
     for kind in EventKind::ALL {
         let (needed, optional) = fields(kind);
         let whole = over(needed, &optional);
@@ -91,7 +91,7 @@ fn every_kind_is_stored_under_the_names_that_it_is_read_by() {
 }
 
 #[test]
-fn a_reader_ignores_what_it_does_not_know_and_misses_what_is_optional() {
+fn unknown_fields_are_ignored_and_optional_ones_may_be_missing() {
     for kind in EventKind::ALL {
         let (needed, optional) = fields(kind);
         let whole = over(needed.clone(), &optional);
@@ -113,7 +113,7 @@ fn a_reader_ignores_what_it_does_not_know_and_misses_what_is_optional() {
 }
 
 #[test]
-fn what_is_not_the_payload_of_its_kind_is_none() {
+fn a_payload_of_another_kind_is_rejected() {
     for kind in EventKind::ALL {
         let (needed, _) = fields(kind);
         for name in names(&needed) {
@@ -132,7 +132,7 @@ fn what_is_not_the_payload_of_its_kind_is_none() {
 }
 
 #[test]
-fn the_hash_is_over_the_stored_bytes_and_these_are_canonical() {
+fn the_hash_covers_the_stored_canonical_bytes() {
     for kind in EventKind::ALL {
         let (needed, optional) = fields(kind);
         let whole = over(needed, &optional);
@@ -159,7 +159,7 @@ fn the_hash_is_over_the_stored_bytes_and_these_are_canonical() {
 }
 
 #[test]
-fn each_change_of_an_agent_is_told_by_its_own_word() {
+fn each_change_of_an_agent_has_its_own_name() {
     let schedule = json!({"schedule_id": "s", "revision": 1, "status": "active"});
     let changes = [
         json!({"change": "control", "control": "paused"}),

@@ -1,4 +1,4 @@
-//! How questions and brakes are shown.
+//! Presentation of decisions and brakes.
 
 use super::{EventLevel, Row};
 use crate::decision::DecisionStatus;
@@ -10,9 +10,9 @@ pub(super) fn asked(asked: &DecisionAsked, row: Row) -> Row {
     if input.is_empty() {
         return row.with_summary(title.clone());
     }
-    // Said first, because a line has an end as well.
+    // Placed first, because the line itself may be truncated.
     let cut = match input.ends_with(CUT) {
-        true => "(only how it begins; the decision shows all of it) ",
+        true => "(truncated; the decision shows all of it) ",
         false => "",
     };
     row.with_summary(format!("{title} {cut}{input}"))
@@ -29,8 +29,8 @@ pub(super) fn answered(answered: &DecisionAnswered, row: Row) -> Row {
             row.with_summary(format!("{}: {tool} (by {})", answer.option, answer.channel))
         }
         (DecisionStatus::Cancelled, _) => {
-            let row = Row::plain(EventLevel::TurnResult, "Nobody decided in time");
-            row.with_summary(format!("Nobody decided in time; {tool} is not used"))
+            let row = Row::plain(EventLevel::TurnResult, "Decision timed out");
+            row.with_summary(format!("Decision timed out; {tool} is not used"))
         }
         (DecisionStatus::Pending | DecisionStatus::Answered | DecisionStatus::Withdrawn, _) => row,
     }
@@ -38,10 +38,10 @@ pub(super) fn answered(answered: &DecisionAnswered, row: Row) -> Row {
 
 pub(super) fn brake(brake: &BrakeChanged) -> Row {
     let title = match (brake.is_on, brake.scope == ALL_AGENTS) {
-        (true, true) => "All agents are braked",
-        (true, false) => "Agent is braked",
-        (false, true) => "The brake of all agents is released",
-        (false, false) => "Agent is released",
+        (true, true) => "Brake set for all agents",
+        (true, false) => "Brake set for the agent",
+        (false, true) => "Brake released for all agents",
+        (false, false) => "Brake released for the agent",
     };
     Row::plain(EventLevel::TurnResult, title).with_detail(brake.reason.as_deref().unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Where an event came from, as far as its payload says.
+//! The origin of an event, as far as its payload contains it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,36 +6,37 @@ use serde::{Deserialize, Serialize};
 use super::{FACT_CHARS_MAX, line};
 use crate::report::payload::Payload;
 
-/// Where an event came from, as far as its payload says.
+/// The origin of an event, as far as its payload contains it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
-    /// The message behind it, by its key.
+    /// Key of the message that caused the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// Whose word it was.
+    /// Authority of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<String>,
-    /// The door by which it came in.
+    /// Interface through which the message arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surface: Option<String>,
-    /// How that door knew the sender.
+    /// How the sender was authenticated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// What belongs together: the chain of causes that a message is of, else the run.
+    /// Correlation of the message, or else the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
-    /// What caused a message, else the operation that caused the event.
+    /// Causation of the message, or else the operation that caused the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation_id: Option<String>,
 }
 
-/// Reads the provenance out of a payload.
+/// Extracts the provenance from a payload.
 #[must_use]
 pub fn provenance(payload: &Payload) -> Provenance {
     let fact = |text: &str| Some(line(text, FACT_CHARS_MAX)).filter(|text| !text.is_empty());
     let run = payload.run_key().map(|run| run.to_string());
     let Payload::MessageAdmitted(admitted) = payload else {
-        // A message and the run that answers it have one key; only events about the message itself name it as such.
+        // A message and its run have the same key; only events about the message itself report it as the
+        // message id.
         let is_of_message = matches!(payload, Payload::WakeDecided(_) | Payload::RunStarted(_));
         return Provenance {
             message_id: run.clone().filter(|_| is_of_message),

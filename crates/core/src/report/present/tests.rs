@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::report::payload::tests::{KEY, fields, over};
 
-/// Shows a payload that says this, and what every payload of its kind says.
+/// Renders a payload with these fields plus the fields that every payload of its kind has.
 fn shown_as(kind: &str, said: &Value) -> Presentation {
     present(kind, read(kind, said).as_ref())
 }
@@ -29,7 +29,7 @@ fn every_kind_is_read_back_as_it_was_written() {
     assert_eq!(EventKind::parse("session_state_changed"), None);
 }
 
-/// Payloads as the machine and the API write them, with the level and the line that people read.
+/// Payloads as the run machine and the API write them, each with its expected level and line.
 const SHOWN: &str = concat!(
     r#"
 message_admitted | {"text": "water the\nplants"} | TurnResult | water the plants
@@ -103,7 +103,7 @@ fn shown() -> Vec<(&'static str, Value, &'static str, &'static str)> {
 }
 
 #[test]
-fn each_event_has_the_level_and_the_line_that_a_person_expects() {
+fn each_event_has_the_expected_level_and_line() {
     for (kind, payload, level, summary) in shown() {
         let presented = shown_as(kind, &payload);
         assert_eq!(
@@ -119,7 +119,7 @@ fn each_event_has_the_level_and_the_line_that_a_person_expects() {
 }
 
 #[test]
-fn every_kind_has_exactly_one_category_whatever_it_carries() {
+fn every_kind_has_exactly_one_category_for_any_payload() {
     let mut seen: BTreeMap<&str, Vec<EventCategory>> = BTreeMap::new();
     for (kind, payload, _, _) in shown() {
         let categories = seen.entry(kind).or_default();
@@ -156,7 +156,7 @@ fn every_kind_has_exactly_one_category_whatever_it_carries() {
 }
 
 #[test]
-fn a_kind_of_a_newer_version_is_a_trace_under_its_own_name() {
+fn a_kind_of_a_newer_version_is_shown_as_trace() {
     let presented = shown_as("session_state_changed", &json!({"text": "?"}));
     let (name, body) = ("session_state_changed".to_owned(), None);
     let expected = Presentation {
@@ -171,7 +171,7 @@ fn a_kind_of_a_newer_version_is_a_trace_under_its_own_name() {
 }
 
 #[test]
-fn a_state_that_changed_is_no_line_of_the_conversation() {
+fn a_state_change_is_not_a_conversation_line() {
     for kind in ["agent_state_changed", "session_state_changed"] {
         assert!(
             !shown_as(kind, &json!({"change": "control"}))
@@ -188,7 +188,7 @@ fn a_state_that_changed_is_no_line_of_the_conversation() {
 }
 
 #[test]
-fn levels_compare_from_what_matters_most() {
+fn levels_are_ordered_by_importance() {
     let order = [
         EventLevel::ActionRequired,
         EventLevel::WorkDone,
@@ -200,7 +200,7 @@ fn levels_compare_from_what_matters_most() {
 }
 
 #[test]
-fn a_display_mode_has_a_name_and_a_number_and_trace_is_none() {
+fn a_display_mode_has_a_name_and_a_number_and_excludes_trace() {
     let modes = ["info", "3", "verbose", "4", "debug", "5"].map(DisplayMode::parse);
     let [info, verbose, debug] = [DisplayMode::Info, DisplayMode::Verbose, DisplayMode::Debug].map(Some);
     assert_eq!(modes, [info, info, verbose, verbose, debug, debug]);
@@ -210,7 +210,7 @@ fn a_display_mode_has_a_name_and_a_number_and_trace_is_none() {
 }
 
 #[test]
-fn tool_rows_are_shown_from_verbose_on_and_the_rest_by_level() {
+fn tool_rows_appear_from_verbose_and_other_rows_by_level() {
     let row = |kind, payload| shown_as(kind, &payload);
     let tool = row("tool_executed", json!({"tool": "Exec", "status": "ok"}));
     let started = row("run_started", Value::Null);
@@ -229,7 +229,7 @@ fn tool_rows_are_shown_from_verbose_on_and_the_rest_by_level() {
 }
 
 #[test]
-fn a_round_that_asks_for_many_tools_names_the_first_few() {
+fn a_round_with_many_tool_calls_names_the_first_few() {
     let tools: Vec<String> = (0..9).map(|n| format!("T{n}")).collect();
     let presented = shown_as("assistant_round_recorded", &json!({"tools": tools}));
     assert_eq!(
@@ -239,7 +239,7 @@ fn a_round_that_asks_for_many_tools_names_the_first_few() {
 }
 
 #[test]
-fn provenance_is_what_the_payload_says() {
+fn provenance_is_taken_from_the_payload() {
     let admitted = json!({"correlation_id": "chain", "causation_id": "cause"});
     let some = |text: &str| Some(text.to_owned());
     let expected = Provenance {
@@ -271,7 +271,7 @@ fn provenance_is_what_the_payload_says() {
     assert_eq!(found("tool_executed", json!({})), expected);
 }
 
-/// Any JSON, with the names that the rows look for among its members.
+/// Arbitrary JSON whose object keys include the field names that the renderer reads.
 fn any_json() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
         ".{0,40}",
@@ -316,7 +316,8 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Payloads come from older and newer versions and from models; a log must be readable whatever is in it.
+    /// Payloads come from older and newer versions and from models, so rendering must succeed for any
+    /// content.
     #[test]
     fn any_payload_of_any_kind_gets_a_line_within_bounds(
         kind in prop_oneof![proptest::sample::select(EventKind::ALL.map(EventKind::as_str).to_vec()).prop_map(str::to_owned), ".{0,300}"],

@@ -1,4 +1,4 @@
-//! Single cases: what people are asked, what a brake holds, and what is tried again by itself.
+//! Single cases: approvals, brakes and automatic retries.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn asking(tool: &str, argument: u8) -> AskedDecision {
     }
 }
 
-/// The questions that the newest transition asks.
+/// Returns the approval requests of the newest transition.
 fn asked(played: &PlayedRun) -> Vec<ApprovalRequest> {
     let writes = played.last().decisions.iter();
     let asked = writes.filter_map(|write| match write {
@@ -42,7 +42,7 @@ fn answer(played: &mut PlayedRun, ruling: ApprovalOutcome) {
 }
 
 #[test]
-fn an_action_that_needs_a_person_waits_and_begins_after_a_yes() {
+fn an_action_that_needs_approval_waits_and_begins_after_it() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[asking("Shell", 0)]));
     assert_eq!(open(&played), Vec::<String>::new());
@@ -67,7 +67,7 @@ fn an_action_that_needs_a_person_waits_and_begins_after_a_yes() {
 }
 
 #[test]
-fn a_no_is_a_result_for_the_model_and_the_run_goes_on() {
+fn a_denial_is_a_result_for_the_model_and_the_run_continues() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[asking("Shell", 0)]));
     let note = Some("not on a Friday".to_owned());
@@ -87,7 +87,7 @@ fn a_no_is_a_result_for_the_model_and_the_run_goes_on() {
 }
 
 #[test]
-fn what_nobody_decides_in_time_is_not_done() {
+fn an_action_without_a_decision_in_time_is_not_performed() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[asking("Shell", 0)]));
     answer(&mut played, ApprovalOutcome::TimedOut);
@@ -95,7 +95,7 @@ fn what_nobody_decides_in_time_is_not_done() {
 }
 
 #[test]
-fn a_question_holds_up_what_was_asked_for_after_it_and_nothing_before() {
+fn an_approval_request_blocks_later_actions_and_no_earlier_ones() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Read", 0), asking("Mail", 0), call("Read", 1)]));
     assert_eq!(open(&played), ["c0_0"]);
@@ -109,7 +109,7 @@ fn a_question_holds_up_what_was_asked_for_after_it_and_nothing_before() {
 }
 
 #[test]
-fn an_equal_action_after_an_unknown_outcome_begins_only_when_a_person_says_again() {
+fn after_an_unknown_outcome_an_identical_action_needs_approval() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Shell", 0)]));
     played.end_all(StepStatus::OutcomeUnknown);
@@ -126,12 +126,12 @@ fn an_equal_action_after_an_unknown_outcome_begins_only_when_a_person_says_again
 }
 
 #[test]
-fn a_permission_that_ran_out_before_it_was_used_is_asked_for_again() {
+fn an_expired_approval_is_requested_again() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Shell", 0), asking("Mail", 0)]));
     let first = asked(&played).remove(0);
-    // The question is answered while the first action still runs: here, because the driver looks only when it is
-    // blocked, right after it has ended.
+    // The decision is answered while the first action still runs. The driver checks only when it is
+    // blocked, so the answer arrives here, right after the action has ended.
     played.end_all(StepStatus::Ok);
     let late = InputReads {
         now: Some(Millis(100)),
@@ -155,7 +155,7 @@ fn a_permission_that_ran_out_before_it_was_used_is_asked_for_again() {
 }
 
 #[test]
-fn an_answer_to_another_question_does_not_fit() {
+fn an_answer_to_another_decision_is_rejected() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[asking("Shell", 0)]));
     let decision_id = played.turn.waits_on().expect("a question");
@@ -169,7 +169,7 @@ fn an_answer_to_another_question_does_not_fit() {
 }
 
 #[test]
-fn a_run_that_waits_for_a_person_can_be_cancelled_and_the_question_goes_away() {
+fn cancelling_a_run_that_waits_for_approval_withdraws_the_request() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[asking("Shell", 0), asking("Mail", 0)]));
     let questions = asked(&played);
@@ -183,7 +183,7 @@ fn a_run_that_waits_for_a_person_can_be_cancelled_and_the_question_goes_away() {
 }
 
 #[test]
-fn under_a_brake_a_result_is_kept_and_nothing_new_begins() {
+fn under_a_brake_a_result_is_recorded_and_nothing_new_begins() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Shell", 0), call("Mail", 0)]));
     let effects = played.turn.pending_effects();
@@ -217,7 +217,7 @@ fn retrying(played: &mut PlayedRun, tool: &str) {
 }
 
 #[test]
-fn a_repeatable_action_that_failed_for_the_moment_is_tried_again_and_in_the_end_fails() {
+fn a_repeatable_action_is_retried_after_transient_failures_until_attempts_end() {
     let mut played = PlayedRun::begun(9);
     retrying(&mut played, "Read");
     let mut waits = Vec::new();
@@ -238,7 +238,7 @@ fn a_repeatable_action_that_failed_for_the_moment_is_tried_again_and_in_the_end_
 }
 
 #[test]
-fn a_plain_action_is_never_tried_again_by_itself() {
+fn a_plain_action_is_never_retried_automatically() {
     let mut played = PlayedRun::begun(9);
     retrying(&mut played, "Shell");
     let results = vec![failed_for_now(&mut played)];
@@ -252,9 +252,9 @@ fn a_plain_action_is_never_tried_again_by_itself() {
     assert_eq!(json!(event.expect("an event").body)["status"], json!("failed"));
 }
 
-/// One more after the first for the one tool, none for the other: who offers a tool says how often.
+/// The tool host sets the retry policy: one tool is retried once, the other is not retried.
 #[test]
-fn each_tool_is_tried_again_as_its_own_policy_says() {
+fn each_tool_is_retried_by_its_own_policy() {
     let tried = |attempts: Option<u32>| {
         let mut played = PlayedRun::begun(9);
         let (input, mut reads) = played.reply(&[call("Read", 0)], crate::conversation::Usage::default());

@@ -22,7 +22,7 @@ fn fails(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> Ask {
     Ask::Fail { kind, retry_after_ms }
 }
 
-/// How long the run waits before its next request, or the word for how it failed.
+/// Returns the wait before the next request, or the failure code of the run.
 fn waits(played: &PlayedRun) -> Result<u64, String> {
     match played.turn.pending_effects().as_slice() {
         [Effect::CallModel { delay_ms, .. }] => Ok(*delay_ms),
@@ -30,7 +30,7 @@ fn waits(played: &PlayedRun) -> Result<u64, String> {
     }
 }
 
-/// The calls that are under way, by their ids.
+/// Returns the ids of the calls in progress.
 pub(super) fn open(played: &PlayedRun) -> Vec<String> {
     let effects = played.turn.pending_effects();
     let ids = effects.iter().filter_map(|effect| match effect {
@@ -44,9 +44,9 @@ fn roles(played: &PlayedRun) -> Vec<Role> {
     played.entries.iter().map(|entry| entry.role).collect()
 }
 
-/// An action is known by what it is and not by its place: a model that asks for the same in another order asks for the same.
+/// Operation ids depend on the action and not on its position, so reordered calls keep their ids.
 #[test]
-fn planned_actions_in_another_order_keep_each_its_operation_id() {
+fn reordered_actions_keep_their_operation_ids() {
     let named = |calls: &[AskedDecision]| -> BTreeMap<(usize, u8), _> {
         let mut played = PlayedRun::begun(9);
         played.ask(&asks_for(calls));
@@ -72,9 +72,9 @@ fn planned_actions_in_another_order_keep_each_its_operation_id() {
     assert_eq!(named(&turned), named(&calls));
 }
 
-/// Whoever has the reply and the place can work out again what is kept of each call.
+/// The stored hashes of each call can be recomputed from the reply and the workspace.
 #[test]
-fn each_call_is_kept_with_the_hashes_of_its_arguments_and_its_scope() {
+fn each_call_is_stored_with_the_hashes_of_arguments_and_scope() {
     let (input, scope) = (
         json!({"b": [1, 2], "a": "x"}),
         json!({"workspace": "/home/person"}),
@@ -103,7 +103,7 @@ fn a_round_is_attempted_three_times_with_growing_waits() {
     let [Ok(0), Ok(first), Ok(second), Err(failed)] = &seen[..] else {
         panic!("{seen:?}")
     };
-    // Spread, so that many who failed together do not come back together.
+    // Jitter keeps clients that failed together from retrying together.
     assert!(
         (125..=250).contains(first) && (250..=500).contains(second),
         "{seen:?}"
@@ -125,7 +125,7 @@ fn a_round_is_attempted_three_times_with_growing_waits() {
 }
 
 #[test]
-fn a_failure_that_would_come_again_is_not_attempted_again() {
+fn a_permanent_failure_is_not_retried() {
     let mut played = PlayedRun::begun(9);
     played.ask(&fails(ModelFailureKind::FailFast, Some(1)));
     assert_eq!(waits(&played), Err("failed".into()));
@@ -136,7 +136,7 @@ fn a_failure_that_would_come_again_is_not_attempted_again() {
 }
 
 #[test]
-fn the_wait_a_provider_asks_for_is_kept_up_to_a_minute() {
+fn the_wait_requested_by_a_provider_is_kept_up_to_a_minute() {
     for (asked, expected) in [
         (0, Ok(0)),
         (1_234, Ok(1_234)),
@@ -151,7 +151,7 @@ fn the_wait_a_provider_asks_for_is_kept_up_to_a_minute() {
 }
 
 #[test]
-fn attempts_are_counted_anew_in_every_round() {
+fn attempts_restart_from_one_in_every_round() {
     let mut played = PlayedRun::begun(9);
     for _ in 0..3 {
         played.ask(&fails(ModelFailureKind::Retryable, None));
@@ -164,7 +164,7 @@ fn attempts_are_counted_anew_in_every_round() {
 }
 
 #[test]
-fn the_last_round_is_acted_on_before_the_run_is_out_of_rounds() {
+fn the_last_round_is_performed_before_the_run_is_out_of_rounds() {
     let mut played = PlayedRun::begun(2);
     played.ask(&asks_for(&[call("Shell", 0)]));
     played.end_all(StepStatus::Ok);
@@ -197,7 +197,7 @@ fn an_answer_without_calls_completes_the_run_with_that_reply() {
 }
 
 #[test]
-fn a_refused_call_is_a_result_and_the_run_goes_on() {
+fn a_refused_call_is_a_result_and_the_run_continues() {
     let mut played = PlayedRun::begun(9);
     let refused = |check| AskedDecision {
         check,
@@ -230,7 +230,7 @@ fn a_refused_call_is_a_result_and_the_run_goes_on() {
 }
 
 #[test]
-fn calls_beyond_the_bound_are_refused_and_the_others_carried_out() {
+fn calls_beyond_the_limit_are_refused_and_the_others_performed() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&vec![call("Read", 0); CALLS_PER_REPLY_MAX]));
     assert_eq!(open(&played).len(), CALLS_PER_ROUND_MAX);
@@ -262,7 +262,7 @@ fn plain_actions_begin_one_by_one_and_repeatable_ones_together() {
 }
 
 #[test]
-fn results_may_come_one_by_one_and_nothing_is_asked_for_again() {
+fn results_may_arrive_one_by_one_and_no_effect_is_repeated() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Read", 0), call("Read", 1), call("Shell", 0)]));
     played.end(&End {
@@ -281,7 +281,7 @@ fn results_may_come_one_by_one_and_nothing_is_asked_for_again() {
 }
 
 #[test]
-fn an_equal_action_of_the_same_plan_is_called_off_when_the_first_ends_unknown() {
+fn an_unknown_outcome_cancels_identical_actions_of_the_same_plan() {
     let mut played = PlayedRun::begun(9);
     let twice = [call("Shell", 0), call("Mail", 0), call("Shell", 0)];
     played.ask(&asks_for(&twice));
@@ -314,7 +314,7 @@ fn a_run_that_waits_for_the_model_can_be_cancelled() {
 }
 
 #[test]
-fn a_stop_before_an_action_began_takes_its_intent_back_and_going_on_intends_it_anew() {
+fn a_stop_reverts_unstarted_intents_and_resuming_intends_them_again() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Shell", 0), call("Shell", 1)]));
     let intended = played.turn.pending_effects();
@@ -340,7 +340,7 @@ fn a_stop_before_an_action_began_takes_its_intent_back_and_going_on_intends_it_a
 }
 
 #[test]
-fn a_twin_of_an_unknown_action_that_a_stop_took_back_does_not_begin_again() {
+fn a_postponed_duplicate_of_an_unknown_action_does_not_begin_again() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Read", 0), call("Read", 0), call("Read", 1)]));
     played.end(&End {
@@ -353,7 +353,7 @@ fn a_twin_of_an_unknown_action_that_a_stop_took_back_does_not_begin_again() {
     assert_eq!(
         open(&played),
         ["c0_2"],
-        "only the action that equals no unknown one goes on"
+        "only the action without an unknown identical one continues"
     );
     played.end_all(StepStatus::Ok);
     assert_eq!(waits(&played), Ok(0));
@@ -395,7 +395,8 @@ fn cancelling_between_two_actions_leaves_a_result_for_every_call() {
     assert_eq!(ended.count(), 2, "what never began is shown too");
 }
 
-/// A turn whose own fields are as long as the doors let in: a reference, the longest path, a deny list.
+/// A run whose own fields have the largest sizes that admission accepts: a reference, the longest path, a
+/// deny list.
 fn longest_turn() -> RunMachine {
     let denied = (0..32).map(|n| format!("{n:02}{}", "x".repeat(TOOL_NAME_CHARS_MAX - 2)));
     let turn = RunMachine::new(run_key(), "𝄞".repeat(1_000), u32::MAX).with_denied_tools(denied.collect());
@@ -411,7 +412,8 @@ fn longest_turn() -> RunMachine {
 
 #[test]
 fn the_largest_plan_is_a_small_state() {
-    // Quotes are the printable characters that JSON makes longest, clefs the ones that UTF-8 does.
+    // Quotes are the printable characters that grow most in JSON; the clef symbol is the one that grows
+    // most in UTF-8.
     let id = |n: usize| format!("{n:02}{}", "\"".repeat(CALL_ID_BYTES_MAX - 2));
     let name = "\u{1}𝄞".repeat(TOOL_NAME_CHARS_MAX);
     let block = |n| {

@@ -1,4 +1,4 @@
-//! Worlds that are drawn: whatever may happen.
+//! Generators of simulated runs.
 
 use proptest::prelude::*;
 
@@ -9,8 +9,9 @@ use crate::failure::ModelFailureKind;
 use crate::step::StepStatus;
 use crate::time::Millis;
 
-/// Any world: few tools and arguments, so that equal actions are common; replies up to the largest; failures
-/// of every kind; results in any order and number; a cancellation at any point or none.
+/// Generates any simulated run: few tools and arguments, so that identical actions are common; replies up
+/// to the largest; failures of every kind; results in any order and number; an optional cancellation at any
+/// point.
 pub(super) fn any_run() -> impl Strategy<Value = SimulatedRun> {
     let asks = proptest::collection::vec(ask(), 0..8);
     let ends = proptest::collection::vec(end(), 1..8);

@@ -1,5 +1,5 @@
-//! States as this version of the machine wrote them. A program that carries the version must read them for ever; when
-//! one of these tests fails after a release, the machine needs a new version and not a new file.
+//! Stored states of this machine version. Every program with this version must be able to read them; if one
+//! of these tests fails after a release, the machine needs a new version and not a new file.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::time::Millis;
 const UNPAID: &str = include_str!("../golden/turn_v1_unpaid.json");
 const OUTSIDE: &str = include_str!("../golden/turn_v1_outside.json");
 
-/// States of one version, one per phase and fate.
+/// States of one version, one per phase and action status.
 struct Golden {
     not_begun: &'static str,
     modelling: &'static str,
@@ -75,7 +75,7 @@ fn is_read_and_written_as_it_was(text: &str) {
 }
 
 #[test]
-fn stored_states_are_read_and_written_as_they_were() {
+fn stored_states_are_read_and_written_unchanged() {
     const {
         assert!(
             MACHINE_VERSION == 1 && MACHINE_VERSION_OLDEST == 1,
@@ -87,7 +87,7 @@ fn stored_states_are_read_and_written_as_they_were() {
 }
 
 #[test]
-fn the_stored_states_show_everything_that_a_state_can_hold() {
+fn the_stored_states_cover_every_feature_of_a_state() {
     let all = [&STORED.all()[..], &[UNPAID, OUTSIDE]].concat();
     let turns = all.into_iter().map(decode);
     let shown: BTreeSet<&str> = turns.flat_map(|turn| shown(&turn)).collect();
@@ -129,8 +129,8 @@ const EVERYTHING: [&str; 32] = [
     "cancelled",
 ];
 
-/// What a state shows of all that one can hold. What is new is not taken here before it is named, and then it is missing
-/// in a file.
+/// Returns the names of the features that a state uses. A new feature fails to compile here until it is
+/// named, and then the test reports it missing from the stored file.
 fn shown(turn: &RunMachine) -> BTreeSet<&'static str> {
     let RunMachine {
         run_key: _,
@@ -238,12 +238,12 @@ fn only(words: &[(&'static str, bool)]) -> BTreeSet<&'static str> {
     there.map(|(word, _)| *word).collect()
 }
 
-/// The calls of a state whose actions are intended.
+/// Returns the calls of a state whose actions are intended.
 fn pending(turn: &RunMachine) -> Vec<(String, EffectClass)> {
     let pending = turn.pending_effects().into_iter();
     let acts = pending.map(|effect| match effect {
         Effect::Act { call_id, class, .. } => (call_id, class),
-        Effect::CallModel { .. } => panic!("is no action"),
+        Effect::CallModel { .. } => panic!("not an action"),
     });
     acts.collect()
 }
@@ -255,7 +255,7 @@ fn take(text: &str, input: RunInput) -> RunMachine {
         .turn
 }
 
-/// Every action that is under way in a state ends well.
+/// Settles every action in progress of a state successfully.
 fn settle(text: &str) -> RunMachine {
     let turn = decode(text);
     let RunPhase::Acting { actions, .. } = &turn.phase else {
@@ -278,7 +278,7 @@ fn settle(text: &str) -> RunMachine {
 }
 
 #[test]
-fn what_was_stored_goes_on_from_where_it_stood() {
+fn a_stored_run_continues_from_its_stored_state() {
     let begun = take(STORED.not_begun, RunInput::Admitted { body: body() });
     assert_eq!(begun.pending_effects().len(), 1);
     assert_eq!(decode(STORED.modelling).active_model(), "scripted:z");
@@ -320,7 +320,7 @@ fn what_was_stored_goes_on_from_where_it_stood() {
 }
 
 #[test]
-fn a_stored_state_that_passed_over_a_model_goes_back_to_it_when_the_other_fails() {
+fn a_stored_state_returns_to_a_skipped_model_when_another_fails() {
     let turn = decode(UNPAID);
     assert_eq!(turn.active_model(), "scripted:fallback1");
     let artifact = FailureArtifact::new(FailureCategory::Transport, "away", "the model is away");

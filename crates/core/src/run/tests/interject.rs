@@ -1,4 +1,4 @@
-//! What a person says into a run: it stands behind the results of a round and before the next request, or waits.
+//! Interjections: they join after the results of a round and before the next request, or stay queued.
 
 use super::simulated_run::{PlayedRun, asks_for, call};
 use crate::blob::BlobHash;
@@ -22,7 +22,7 @@ fn with(words: &[&str]) -> InputReads {
     }
 }
 
-/// The first of the intended actions ends.
+/// Settles the first intended action.
 fn settle_one(played: &mut PlayedRun, reads: InputReads) {
     let effects = played.turn.pending_effects();
     let results = vec![played.result(&effects[0], StepStatus::Ok)];
@@ -30,7 +30,7 @@ fn settle_one(played: &mut PlayedRun, reads: InputReads) {
 }
 
 #[test]
-fn an_interjection_stands_behind_the_results_and_before_the_next_request() {
+fn an_interjection_joins_after_the_results_and_before_the_next_request() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Shell", 0)]));
     settle_one(&mut played, with(&["stop that", "and this"]));
@@ -55,7 +55,7 @@ fn an_interjection_stands_behind_the_results_and_before_the_next_request() {
 }
 
 #[test]
-fn while_actions_of_a_round_are_left_an_interjection_waits() {
+fn an_interjection_waits_while_actions_of_a_round_are_open() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Shell", 0), call("Mail", 0)]));
     settle_one(&mut played, with(&["stop that"]));
@@ -65,7 +65,7 @@ fn while_actions_of_a_round_are_left_an_interjection_waits() {
 }
 
 #[test]
-fn a_run_that_ends_takes_up_nothing_more() {
+fn a_run_that_ends_absorbs_no_interjection() {
     let mut played = PlayedRun::begun(9);
     let (input, _) = played.reply(&[], crate::conversation::Usage::default());
     played.take(input, with(&["too late"]));

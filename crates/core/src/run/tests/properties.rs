@@ -1,4 +1,4 @@
-//! What holds in every world.
+//! Properties that hold for every simulated run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::run::{
 use crate::saga;
 use crate::step::{CallReads, EffectClass, StepStatus};
 
-/// The calls of every reply with what was found about them, in order.
+/// Returns the calls of every reply with their read sets, in order.
 fn calls(played: &PlayedRun) -> impl Iterator<Item = (&ReplyCall, &CallReads)> {
     played.steps.iter().flat_map(|step| match &step.input {
         RunInput::Replied(reply) => reply.calls.iter().zip(&step.reads.calls).collect::<Vec<_>>(),
@@ -36,7 +36,7 @@ fn calls(played: &PlayedRun) -> impl Iterator<Item = (&ReplyCall, &CallReads)> {
     })
 }
 
-/// The steps that a transition puts, other than model rounds.
+/// Returns the steps that a transition adds, except model rounds.
 fn puts(writes: &[StepWrite]) -> impl Iterator<Item = (OperationId, ActionBase)> {
     writes.iter().filter_map(|write| match write {
         StepWrite::Put {
@@ -62,7 +62,7 @@ fn is_plain(effect: &Effect) -> bool {
     )
 }
 
-/// The steps that a transition ends.
+/// Returns the steps that a transition settles.
 fn settled(writes: &[StepWrite]) -> BTreeMap<OperationId, StepStatus> {
     let ends = writes.iter().filter_map(|write| match write {
         StepWrite::Settle {
@@ -73,7 +73,7 @@ fn settled(writes: &[StepWrite]) -> BTreeMap<OperationId, StepStatus> {
     ends.collect()
 }
 
-/// The sagas that a transition begins, and those that it ends.
+/// Returns the sagas that a transition begins, and those that it ends.
 fn sagas(writes: &[StepWrite]) -> [BTreeSet<OperationId>; 2] {
     let sagas = writes.iter().filter_map(|write| match write {
         StepWrite::Saga(saga) => Some((saga.operation_id, saga.phase == saga::SagaPhase::Intent)),
@@ -85,7 +85,7 @@ fn sagas(writes: &[StepWrite]) -> [BTreeSet<OperationId>; 2] {
     [begun, ended].map(|some| some.into_iter().map(|(operation_id, _)| operation_id).collect())
 }
 
-/// The steps whose intent a transition takes back.
+/// Returns the steps whose intent a transition reverts.
 fn postponed(writes: &[StepWrite]) -> BTreeSet<OperationId> {
     let taken_back = writes.iter().filter_map(|write| match write {
         StepWrite::Postpone(operation_id) => Some(*operation_id),
@@ -95,7 +95,7 @@ fn postponed(writes: &[StepWrite]) -> BTreeSet<OperationId> {
 }
 
 proptest! {
-    /// What recovery looks for is exactly what was intended and has no result, whatever else happens.
+    /// Recovery must find exactly the sagas that were intended and have no result.
     #[test]
     fn a_saga_begins_with_its_intent_and_ends_with_its_result(world in any_run()) {
         let played = PlayedRun::of(&world);
@@ -119,9 +119,10 @@ proptest! {
         prop_assert!(open.is_empty(), "a run ended with {open:?}");
     }
 
-    /// Replay and recovery rest on it. What is read back from the journal must do what the first input did.
+    /// Replay and recovery depend on this: an input read back from the run log must have the same effect as
+    /// the original.
     #[test]
-    fn a_journal_applied_again_gives_the_same_states_effects_and_events(world in any_run()) {
+    fn a_replayed_run_log_gives_the_same_states_effects_and_events(world in any_run()) {
         let played = PlayedRun::of(&world);
         let mut turn = played.steps[0].before.clone();
         for step in &played.steps {
@@ -134,9 +135,9 @@ proptest! {
         prop_assert_eq!(turn, played.turn);
     }
 
-    /// The world stops by itself or the test would not return; what is left to see is that nothing is open.
+    /// The simulated run is finite; the test checks that it leaves nothing open.
     #[test]
-    fn every_run_ends_with_every_step_ended_and_its_state_small(world in any_run()) {
+    fn every_run_ends_with_all_steps_ended_and_a_small_state(world in any_run()) {
         let played = PlayedRun::of(&world);
         prop_assert!(played.rows.values().all(|row| !is_open(row.status)), "{:?}", played.rows);
         prop_assert!(played.turn.pending_effects().is_empty());
@@ -147,9 +148,9 @@ proptest! {
         }
     }
 
-    /// Providers refuse a conversation in which a call has no result, or a result no call.
+    /// Providers reject a conversation in which a call has no result or a result has no call.
     #[test]
-    fn every_call_has_one_result_in_order_right_behind_its_reply(world in any_run()) {
+    fn every_call_has_one_result_in_order_right_after_its_reply(world in any_run()) {
         let played = PlayedRun::of(&world);
         let mut entries = played.entries.iter();
         prop_assert_eq!(entries.next().map(|entry| entry.role), Some(Role::User));
@@ -166,9 +167,9 @@ proptest! {
         prop_assert!(entries.next().is_none());
     }
 
-    /// A plain action cannot be done again, so it must not be cut off by a crash during something else.
+    /// A plain action cannot be repeated, so a crash during another action must not interrupt it.
     #[test]
-    fn a_plain_action_is_intended_alone_and_only_when_nothing_else_is_open(world in any_run()) {
+    fn a_plain_action_is_intended_alone_with_nothing_else_open(world in any_run()) {
         for step in &PlayedRun::of(&world).steps {
             for effects in [&step.moved.effects, &step.moved.turn.pending_effects()] {
                 prop_assert!(effects.len() <= 1 || !effects.iter().any(is_plain), "{:?}", effects);
@@ -176,9 +177,9 @@ proptest! {
         }
     }
 
-    /// What the policy denies or the checks fault is a result for the model and nothing else.
+    /// A call that fails a check or is denied by policy only produces a result for the model.
     #[test]
-    fn nothing_refused_ever_becomes_an_effect(world in any_run()) {
+    fn a_refused_call_never_becomes_an_effect(world in any_run()) {
         let played = PlayedRun::of(&world);
         let refused: BTreeSet<&str> = calls(&played)
             .filter(|(_, read)| read.fault.is_some() || read.verdict.effect == policy::PolicyEffect::Deny)
@@ -191,10 +192,11 @@ proptest! {
         }
     }
 
-    /// No effect without a committed intent, and none asked for twice, unless it was taken back before it began: whoever
-    /// performs effects as they come performs each once.
+    /// No effect is issued without a committed intent, and none is issued twice unless its intent was
+    /// reverted before it began. A driver that performs effects as they arrive therefore performs each
+    /// once.
     #[test]
-    fn every_effect_is_intended_in_its_own_transition_and_asked_for_once(world in any_run()) {
+    fn every_effect_is_intended_in_its_transition_and_issued_once(world in any_run()) {
         let mut asked = BTreeSet::new();
         for step in &PlayedRun::of(&world).steps {
             let intents = step.moved.steps.iter().filter_map(|write| match write {
@@ -213,17 +215,17 @@ proptest! {
         }
     }
 
-    /// A crash loses everything but the stored state. What the state then waits for is what was asked for and
-    /// has no result: right after a transition that asked for something, exactly that.
+    /// A crash loses everything but the stored state. The state then waits for the issued effects without a
+    /// result: right after a transition that issued effects, exactly those.
     #[test]
-    fn a_state_read_back_after_a_crash_waits_for_what_has_no_result(world in any_run()) {
+    fn a_restored_state_waits_for_effects_without_a_result(world in any_run()) {
         let mut open: Vec<Effect> = Vec::new();
         for step in &PlayedRun::of(&world).steps {
             let ended = settled(&step.moved.steps);
             let taken_back = postponed(&step.moved.steps);
             open.retain(|effect| !ended.contains_key(&operation(effect)) && !taken_back.contains(&operation(effect)));
             open.extend(step.moved.effects.iter().cloned());
-            // What started a run ends with it, and is not under way here.
+            // An action that started a run ends with that run and is not in progress here.
             let runs: BTreeSet<OperationId> = step.moved.turn.children().into_iter().map(|(one, _)| one).collect();
             open.retain(|effect| !runs.contains(&operation(effect)));
             let stored = serde_json::to_string(&step.moved.turn).expect("json");
@@ -236,9 +238,9 @@ proptest! {
         }
     }
 
-    /// Two actions that are meant to be equal stay two, and each has the name that every replica gives it.
+    /// Two intended repetitions stay two actions, and every replica derives the same id for each.
     #[test]
-    fn operation_ids_are_unique_and_equal_actions_are_counted_from_zero(world in any_run()) {
+    fn operation_ids_are_unique_and_identical_actions_count_from_zero(world in any_run()) {
         let played = PlayedRun::of(&world);
         let mut counts: BTreeMap<ActionBase, u64> = BTreeMap::new();
         let named = played.steps.iter().flat_map(|step| puts(&step.moved.steps));
@@ -253,9 +255,10 @@ proptest! {
         prop_assert_eq!(seen.len(), calls(&played).count());
     }
 
-    /// Never silently repeated: neither by a later reply nor by a twin that was planned beside it. A person may say so.
+    /// An action with an unknown outcome is never repeated silently, neither by a later reply nor by a
+    /// duplicate in the same plan. A person may approve the repetition.
     #[test]
-    fn after_an_unknown_outcome_no_equal_action_begins_unless_a_person_says_so(world in any_run()) {
+    fn an_unknown_action_is_repeated_only_with_approval(world in any_run()) {
         let played = PlayedRun::of(&world);
         let mut unknown: BTreeSet<ActionBase> = BTreeSet::new();
         let mut approved = BTreeSet::new();
@@ -275,9 +278,9 @@ proptest! {
         }
     }
 
-    /// What needs a person begins after one said yes to this very action, and never otherwise.
+    /// An action that needs approval begins only after a person approved exactly this action.
     #[test]
-    fn what_is_asked_about_begins_only_after_a_yes(world in any_run()) {
+    fn an_action_that_needs_approval_begins_only_after_it(world in any_run()) {
         let played = PlayedRun::of(&world);
         let (mut asked, mut approved) = (BTreeSet::new(), BTreeSet::new());
         for step in &played.steps {
@@ -298,9 +301,9 @@ proptest! {
         }
     }
 
-    /// A queue of questions that nobody needs answered is a queue that nobody reads.
+    /// Open decisions of ended runs would only add noise to the person's queue.
     #[test]
-    fn no_question_of_a_run_that_ended_is_left_open(world in any_run()) {
+    fn a_run_that_ended_has_no_open_decision(world in any_run()) {
         let played = PlayedRun::of(&world);
         let mut open = BTreeSet::new();
         for write in played.steps.iter().flat_map(|step| &step.moved.decisions) {
@@ -312,9 +315,9 @@ proptest! {
         prop_assert!(open.is_empty(), "{:?}", open);
     }
 
-    /// What a run started is waited for, and each end is told once.
+    /// The parent waits for each sub-run and receives its result once.
     #[test]
-    fn a_started_run_is_started_once_and_its_end_is_told_once(world in any_run()) {
+    fn a_sub_run_is_started_once_and_its_result_delivered_once(world in any_run()) {
         let played = PlayedRun::of(&world);
         let (mut started, mut told) = (BTreeSet::new(), BTreeSet::new());
         for step in &played.steps {
@@ -323,7 +326,7 @@ proptest! {
                     prop_assert!(started.insert(start.operation_id), "started twice");
                 }
             }
-            // Nothing that acts outside begins while a run is under way.
+            // No external effect begins while a sub-run is in progress.
             if !step.moved.turn.children().is_empty() {
                 prop_assert!(!step.moved.effects.iter().any(is_plain));
             }
@@ -335,9 +338,9 @@ proptest! {
         prop_assert_eq!(started, told);
     }
 
-    /// Counters are what people pay by.
+    /// Billing is based on these counters.
     #[test]
-    fn rounds_requests_and_tokens_are_the_sums_of_what_came(world in any_run()) {
+    fn rounds_requests_and_tokens_are_the_sums_of_the_inputs(world in any_run()) {
         let played = PlayedRun::of(&world);
         let (mut rounds, mut requests, mut usage) = (0, 0, Usage::default());
         for step in &played.steps {

@@ -1,4 +1,4 @@
-//! Falling back, waiting for money, and what is kept of every attempt.
+//! Fallbacks, parking, and the record of every attempt.
 
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn fails(kind: ModelFailureKind) -> Ask {
     }
 }
 
-/// Every attempt that was written down, in order.
+/// Returns every recorded attempt, in order.
 fn attempts(played: &PlayedRun) -> Vec<AttemptRecord> {
     let writes = played.steps.iter().flat_map(|step| &step.moved.steps);
     let records = writes.filter_map(|write| match write {
@@ -43,7 +43,7 @@ fn told(played: &PlayedRun) -> Vec<(String, u32, AttemptOutcome, bool)> {
 }
 
 #[test]
-fn a_model_is_given_up_after_its_retries_and_the_next_of_the_route_is_asked() {
+fn a_model_is_skipped_after_its_retries_and_the_next_is_used() {
     let mut played = PlayedRun::routed(9, 1);
     for _ in 0..ATTEMPTS_MAX {
         played.ask(&fails(ModelFailureKind::Retryable));
@@ -67,7 +67,7 @@ fn a_model_is_given_up_after_its_retries_and_the_next_of_the_route_is_asked() {
 }
 
 #[test]
-fn what_would_fail_again_ends_the_model_at_once_and_not_the_route() {
+fn a_permanent_failure_skips_the_model_but_not_the_route() {
     let mut played = PlayedRun::routed(9, 2);
     played.ask(&fails(ModelFailureKind::FailFast));
     played.ask(&fails(ModelFailureKind::FailFast));
@@ -82,7 +82,7 @@ fn what_would_fail_again_ends_the_model_at_once_and_not_the_route() {
 }
 
 #[test]
-fn when_everybody_fails_the_run_says_of_each_how() {
+fn when_every_model_fails_the_run_reports_each_failure() {
     let mut played = PlayedRun::routed(9, 1);
     played.ask(&fails(ModelFailureKind::FailFast));
     for _ in 0..ATTEMPTS_MAX {
@@ -102,7 +102,7 @@ fn when_everybody_fails_the_run_says_of_each_how() {
 }
 
 #[test]
-fn a_conversation_that_is_too_long_is_too_long_for_the_next_model_as_well() {
+fn a_context_length_error_does_not_try_the_next_model() {
     let mut played = PlayedRun::routed(9, 1);
     let mut too_long = failure(ModelFailureKind::FailFast, None);
     too_long.artifact.kind = CONTEXT_LENGTH_EXCEEDED.to_owned();
@@ -127,7 +127,7 @@ fn a_conversation_that_is_too_long_is_too_long_for_the_next_model_as_well() {
 }
 
 #[test]
-fn a_run_without_money_waits_with_its_place_and_goes_on_there() {
+fn a_run_over_budget_is_parked_and_resumes_in_place() {
     let mut played = PlayedRun::routed(9, 1);
     played.ask(&fails(ModelFailureKind::FailFast));
     played.ask(&fails(ModelFailureKind::Retryable));
@@ -166,7 +166,7 @@ fn too_dear(played: &mut PlayedRun) {
 }
 
 #[test]
-fn a_run_whose_free_model_fails_waits_for_the_money_of_the_one_before() {
+fn a_run_whose_free_model_fails_parks_for_the_skipped_model() {
     let mut played = PlayedRun::routed(9, 3);
     played.ask(&fails(ModelFailureKind::FailFast));
     too_dear(&mut played);
@@ -205,7 +205,7 @@ fn a_run_whose_free_model_fails_waits_for_the_money_of_the_one_before() {
 }
 
 #[test]
-fn a_run_that_stayed_with_a_free_model_waits_for_money_when_that_one_fails_later() {
+fn a_later_failure_of_a_free_model_parks_the_run() {
     let mut played = PlayedRun::routed(9, 2);
     played.ask(&fails(ModelFailureKind::FailFast));
     too_dear(&mut played);
@@ -232,7 +232,7 @@ fn a_run_that_stayed_with_a_free_model_waits_for_money_when_that_one_fails_later
 }
 
 #[test]
-fn a_run_that_waits_for_money_again_asks_everybody_after_it_again() {
+fn a_parked_run_tries_the_models_after_the_skipped_one_again() {
     let mut played = PlayedRun::routed(9, 1);
     for _ in 0..2 {
         too_dear(&mut played);
@@ -249,9 +249,9 @@ fn a_run_that_waits_for_money_again_asks_everybody_after_it_again() {
 }
 
 proptest! {
-    /// A route is walked in one direction, and nobody is asked more often than is allowed.
+    /// The route is followed in one direction, and no model exceeds its number of attempts.
     #[test]
-    fn every_model_of_a_route_is_asked_in_turn_and_at_most_so_often(world in any_run()) {
+    fn every_model_of_a_route_is_tried_in_order_within_limits(world in any_run()) {
         let played = PlayedRun::of(&world);
         let mut candidate = 0;
         for step in &played.steps {

@@ -1,5 +1,5 @@
-//! A world around the turn machine: what models, tools and people may do, and a driver with a store that
-//! keeps what the real ones keep. Generated worlds are whatever may happen; the laws must hold anyway.
+//! A simulated environment of the run machine: models, tools, people, and a driver with a store that keeps
+//! what the real ones keep. Properties must hold for every generated run.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ use crate::run::{
 };
 use crate::step::{CallReads, EffectClass, PriorActions, StepResult, StepStatus, ToolError, result_blob};
 
-/// Tools of the world with their classes. Plain stands twice, because it is the class with the most to lose.
+/// Simulated tools with their classes. Plain occurs twice because it is the class with the strictest
+/// guarantees.
 pub(super) const TOOLS: [(&str, EffectClass); 5] = [
     ("Shell", EffectClass::Plain),
     ("Mail", EffectClass::Plain),
@@ -28,7 +29,7 @@ pub(super) const TOOLS: [(&str, EffectClass); 5] = [
     ("Task", EffectClass::Saga),
 ];
 
-/// What one call of a reply is, and what the checks will say to it.
+/// One call of a reply, and the result of its checks.
 #[derive(Debug, Clone)]
 pub(super) struct AskedDecision {
     pub(super) tool: usize,
@@ -36,7 +37,7 @@ pub(super) struct AskedDecision {
     pub(super) check: Check,
 }
 
-/// What the checks before the plan found.
+/// The result of the checks before the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Check {
     Passes,
@@ -45,7 +46,7 @@ pub(super) enum Check {
     Asks,
 }
 
-/// What one model request brings.
+/// The result of one model request.
 #[derive(Debug, Clone)]
 pub(super) enum Ask {
     Reply {
@@ -58,7 +59,7 @@ pub(super) enum Ask {
     },
 }
 
-/// How some of the intended actions end: how many at once, and each how.
+/// How some of the intended actions end: how many at once, and each result.
 #[derive(Debug, Clone)]
 pub(super) struct End {
     pub(super) at_once: usize,
@@ -66,26 +67,26 @@ pub(super) struct End {
     pub(super) status: StepStatus,
 }
 
-/// Everything that will happen to a run. Past the last ask the model answers without tools.
+/// Everything that will happen to a run. After the last entry of `asks` the model replies without tools.
 #[derive(Debug, Clone)]
 pub(super) struct SimulatedRun {
     pub(super) max_rounds: u32,
     pub(super) asks: Vec<Ask>,
     pub(super) ends: Vec<End>,
     pub(super) cancel_after: Option<usize>,
-    /// After which transition a stop comes before what is intended begins.
+    /// The transition after which a stop arrives, before the intended effects begin.
     pub(super) stop_after: Option<usize>,
-    /// After which transition there is no money for a while.
+    /// The transition after which the budget is exceeded temporarily.
     pub(super) park_after: Option<usize>,
-    /// How many models are asked when the first one fails for good.
+    /// The number of fallback models.
     pub(super) fallbacks: usize,
-    /// What people answer, one question after the other.
+    /// The answers of people, one per decision.
     pub(super) rulings: Vec<ApprovalOutcome>,
-    /// Whether what is internal starts runs of others.
+    /// Whether internal actions start runs of other agents.
     pub(super) starts: bool,
 }
 
-/// One transition as it was made.
+/// One recorded transition.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     pub(super) before: RunMachine,
@@ -94,14 +95,14 @@ pub(super) struct Step {
     pub(super) moved: Transition,
 }
 
-/// What a store knows of one step.
+/// The stored row of one step.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) base: Option<ActionBase>,
     pub(super) status: StepStatus,
 }
 
-/// A run in its world, with everything that was written down.
+/// A simulated run with everything that was stored.
 #[derive(Debug, Clone)]
 pub(super) struct PlayedRun {
     pub(super) turn: RunMachine,
@@ -144,7 +145,7 @@ pub(super) fn call(tool: &str, argument: u8) -> AskedDecision {
     }
 }
 
-/// A reply that asks for some calls.
+/// A reply with these calls.
 pub(super) fn asks_for(calls: &[AskedDecision]) -> Ask {
     Ask::Reply {
         calls: calls.to_vec(),
@@ -168,7 +169,7 @@ impl PlayedRun {
         Self::routed(max_rounds, 0)
     }
 
-    /// A run that has begun and may fall back.
+    /// A run that has begun and has fallback models.
     pub(super) fn routed(max_rounds: u32, fallbacks: usize) -> Self {
         let names = (1..=fallbacks).map(|n| format!("scripted:fallback{n}")).collect();
         let turn = RunMachine::new(run_key(), "scripted:x".into(), max_rounds).with_fallbacks(names);
@@ -183,7 +184,7 @@ impl PlayedRun {
         played
     }
 
-    /// There is no money, and then there is.
+    /// Parks the run and resumes it.
     pub(super) fn park(&mut self) {
         self.take(RunInput::Parked { exceeded: exceeded() }, InputReads::default());
         assert_eq!(
@@ -194,16 +195,15 @@ impl PlayedRun {
         self.take(RunInput::Resumed, InputReads::default());
     }
 
-    /// Plays a whole world.
+    /// Plays a simulated run to its end.
     pub(super) fn of(world: &SimulatedRun) -> Self {
         let mut played = Self::routed(world.max_rounds, world.fallbacks);
         let (mut asks, mut ends) = (world.asks.iter(), world.ends.iter().cycle());
         let mut rulings = world.rulings.iter().cycle();
         let calls: usize = world.asks.iter().map(Ask::call_count).sum();
-        // Each step settles a request or at least one action, or is the cancellation.
-        // A stop takes one, and so does going on after it.
-        // And every call may be asked about, and asked about again.
-        // And every call may start a run before it ends.
+        // Each step settles a request or at least one action, or is the cancellation. A stop takes one
+        // step, and so does resuming after it. Every call may need an approval, and a second one after it
+        // expires. Every call may start a run before it ends.
         let bound = 7 + world.asks.len() + 4 * calls;
         while played.turn.outcome().is_none() {
             assert!(played.steps.len() < bound, "no end after {bound} transitions");
@@ -243,7 +243,8 @@ impl PlayedRun {
         played
     }
 
-    /// A person answers, or nobody does in time. A permission that lapsed is asked for again, and then denied.
+    /// Applies the answer or the timeout of a decision. An expired approval is requested again and then
+    /// denied.
     pub(super) fn decide(&mut self, decision_id: DecisionId, ruling: ApprovalOutcome) {
         if ruling != ApprovalOutcome::Expired {
             self.take(RunInput::Decided { decision_id, ruling }, InputReads::default());
@@ -261,7 +262,7 @@ impl PlayedRun {
         self.decide(again, ApprovalOutcome::Denied { note: None });
     }
 
-    /// The model answers, or fails to.
+    /// The model replies or fails.
     pub(super) fn ask(&mut self, ask: &Ask) {
         let (input, reads) = match ask {
             Ask::Fail { kind, retry_after_ms } => {
@@ -280,7 +281,7 @@ impl PlayedRun {
         self.take(input, reads);
     }
 
-    /// A reply with what the driver would load for it.
+    /// Builds a reply with the reads that the driver would load for it.
     pub(super) fn reply(&mut self, calls: &[AskedDecision], usage: Usage) -> (RunInput, InputReads) {
         let request = self.turn.requests;
         let blocks = calls.iter().enumerate().map(|(index, call)| {
@@ -337,7 +338,7 @@ impl PlayedRun {
         }
     }
 
-    /// Some of the intended actions end.
+    /// Settles some of the intended actions.
     pub(super) fn end(&mut self, end: &End) {
         let mut open = self.turn.pending_effects();
         if end.newest_first {
@@ -351,7 +352,7 @@ impl PlayedRun {
         self.take(RunInput::Settled { results }, InputReads::default());
     }
 
-    /// All of the intended actions end the same way.
+    /// Settles all intended actions with the same status.
     pub(super) fn end_all(&mut self, status: StepStatus) {
         self.end(&End {
             at_once: usize::MAX,
@@ -367,7 +368,7 @@ impl PlayedRun {
             ..
         } = effect
         else {
-            panic!("{effect:?} is no action")
+            panic!("{effect:?} is not an action")
         };
         let blob = result_blob(call_id, status != StepStatus::Ok, "done".into()).expect("canonical");
         self.keep(&blob);
@@ -383,7 +384,7 @@ impl PlayedRun {
         }
     }
 
-    /// Applies one input and writes down what it leads to, as a driver does.
+    /// Applies one input and stores the transition, as a driver does.
     pub(super) fn take(&mut self, input: RunInput, reads: InputReads) {
         let before = self.turn.clone();
         let moved = before
@@ -404,7 +405,8 @@ impl PlayedRun {
         });
     }
 
-    /// Writes a change of a step, as strict as a table: a step is put once, begins once and ends once.
+    /// Applies a step write with the constraints of the table: a step is added once, begins once and ends
+    /// once.
     fn write(&mut self, write: &StepWrite) {
         match write {
             StepWrite::Put {
@@ -451,17 +453,17 @@ impl PlayedRun {
         self.blobs.insert(blob.hash(), blob.bytes().to_vec());
     }
 
-    /// The call that a line of the transcript answers.
+    /// Returns the call that a transcript entry answers.
     pub(super) fn answered(&self, entry: &EntryWrite) -> String {
         let bytes = self.blobs.get(&entry.content).expect("contents that were kept");
         let blocks: Vec<Block> = serde_json::from_slice(bytes).expect("blocks");
         match blocks.as_slice() {
             [Block::ToolResult { call_id, .. }] => call_id.clone(),
-            other => panic!("{other:?} is no result"),
+            other => panic!("{other:?} is not a result"),
         }
     }
 
-    /// What the model reads of the call in the newest lines of the transcript.
+    /// Returns the result of a call that the model reads in the newest transcript entries.
     pub(super) fn receipt(&self, call_id: &str) -> serde_json::Value {
         let results = self
             .entries
@@ -476,7 +478,6 @@ impl PlayedRun {
         serde_json::from_str(blocks[0]["content"].as_str().expect("text")).unwrap_or_default()
     }
 
-    /// The newest transition.
     pub(super) fn last(&self) -> &Transition {
         &self.steps.last().expect("a transition").moved
     }

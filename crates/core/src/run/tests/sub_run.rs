@@ -1,4 +1,4 @@
-//! Runs of other agents: started, waited for, told, and called off.
+//! Sub-runs: start, wait, result and cancellation.
 
 use super::simulated_run::{AskedDecision, End, PlayedRun, asks_for, call};
 use crate::conversation::Usage;
@@ -13,7 +13,7 @@ use crate::sub_run::{START_RUN, STARTS_PER_ROUND_MAX};
 
 const WAITING: &str = include_str!("../golden/turn_v1_started.json");
 
-/// A run that has started as many runs as its reply asks for.
+/// A run that has started one sub-run per call of its reply.
 fn waiting(calls: &[AskedDecision]) -> PlayedRun {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(calls));
@@ -30,24 +30,24 @@ fn one_end(status: StepStatus) -> End {
 }
 
 impl PlayedRun {
-    /// Whether an action that starts a run is next.
+    /// Returns whether the next action starts a sub-run.
     pub(super) fn may_start(&self) -> bool {
         let next = self.turn.pending_effects().into_iter().next();
         next.is_some_and(|effect| is_internal(&effect))
     }
 
-    /// The intended actions that are internal, up to the first other one, start runs.
+    /// Starts sub-runs for the intended internal actions, up to the first action of another class.
     pub(super) fn start(&mut self) {
         let pending = self.turn.pending_effects().into_iter();
         let starts = pending.take_while(is_internal).map(|effect| match effect {
             Effect::Act { operation_id, .. } => started(operation_id),
-            Effect::CallModel { .. } => unreachable!("is no action"),
+            Effect::CallModel { .. } => unreachable!("not an action"),
         });
         let starts = starts.collect();
         self.take(RunInput::Started { starts }, InputReads::default());
     }
 
-    /// Some of the runs that were started end.
+    /// Ends some of the started sub-runs.
     pub(super) fn end_runs(&mut self, end: &End) {
         let mut children = self.turn.children();
         if end.newest_first {
@@ -73,7 +73,6 @@ impl PlayedRun {
     }
 }
 
-/// A start by an operation.
 fn started(operation_id: OperationId) -> SubRunStart {
     let agent_id = AgentId::parse("helper").expect("an id");
     let run_key = RunKey::of_spawn(&agent_id, &operation_id);
@@ -95,7 +94,7 @@ fn is_internal(effect: &Effect) -> bool {
 }
 
 #[test]
-fn a_run_waits_for_what_it_started_and_goes_on_with_its_end() {
+fn a_run_waits_for_its_sub_run_and_continues_with_the_result() {
     let mut played = waiting(&[call("Note", 0)]);
     assert!(played.turn.waits_on_runs());
     assert_eq!(played.turn.pending_effects(), [], "nothing is under way here");
@@ -112,7 +111,7 @@ fn a_run_waits_for_what_it_started_and_goes_on_with_its_end() {
 }
 
 #[test]
-fn runs_that_are_started_together_are_waited_for_together_and_nothing_else_begins() {
+fn sub_runs_started_together_block_every_other_action() {
     let mut played = waiting(&[call("Note", 0), call("Note", 1), call("Shell", 0)]);
     assert_eq!(played.turn.children().len(), 2);
     played.end_runs(&one_end(StepStatus::Failed));
@@ -129,14 +128,14 @@ fn runs_that_are_started_together_are_waited_for_together_and_nothing_else_begin
 }
 
 #[test]
-fn what_was_intended_beside_a_start_goes_on_while_the_run_waits() {
+fn actions_intended_with_a_start_continue_while_the_run_waits() {
     let played = waiting(&[call("Note", 0), call("Task", 0)]);
     assert_eq!(played.turn.pending_effects().len(), 1);
     assert!(!played.turn.waits_on_runs(), "there is something to do");
 }
 
 #[test]
-fn who_cancels_a_run_that_waits_gets_a_result_for_every_call() {
+fn cancelling_a_waiting_run_leaves_a_result_for_every_call() {
     let mut played = waiting(&[call("Note", 0), call("Shell", 0)]);
     played.take(RunInput::Cancelled, InputReads::default());
     assert_eq!(played.turn.outcome(), Some(&RunOutcome::Cancelled));
@@ -154,7 +153,7 @@ fn who_cancels_a_run_that_waits_gets_a_result_for_every_call() {
 }
 
 #[test]
-fn a_start_that_nobody_intended_is_refused_and_so_is_a_second_one() {
+fn an_unintended_or_repeated_start_is_rejected() {
     let foreign = started(OperationId(Digest::of(b"another")));
     let played = waiting(&[call("Note", 0)]);
     let (operation_id, _) = played.turn.children()[0].clone();
@@ -169,7 +168,7 @@ fn a_start_that_nobody_intended_is_refused_and_so_is_a_second_one() {
 }
 
 #[test]
-fn one_reply_starts_only_so_many_runs() {
+fn one_reply_starts_a_bounded_number_of_runs() {
     let mut played = PlayedRun::begun(9);
     let calls: Vec<AskedDecision> = (0..=STARTS_PER_ROUND_MAX).map(|_| call("Note", 0)).collect();
     let (RunInput::Replied(mut reply), reads) = played.reply(&calls, Usage::default()) else {
@@ -189,7 +188,7 @@ fn one_reply_starts_only_so_many_runs() {
 }
 
 #[test]
-fn a_stored_state_that_waits_for_a_run_goes_on_from_where_it_stood() {
+fn a_stored_state_that_waits_for_a_sub_run_continues() {
     let turn: RunMachine = serde_json::from_str(WAITING).expect("a state that was stored");
     let stored: serde_json::Value = serde_json::from_str(WAITING).expect("json");
     assert_eq!(serde_json::to_value(&turn).expect("json"), stored);

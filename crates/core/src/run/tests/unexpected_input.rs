@@ -1,4 +1,4 @@
-//! Inputs that do not fit are refused as values, and the run is as it was.
+//! Unexpected inputs are rejected with an error value and leave the run unchanged.
 
 use super::simulated_run::{PlayedRun, asks_for, body, call, exceeded, failure};
 use crate::conversation::Usage;
@@ -7,7 +7,7 @@ use crate::key::{Digest, OperationId};
 use crate::run::{AttemptCost, InputReads, RunInput, RunMachine, UnexpectedInput};
 use crate::step::StepStatus;
 
-/// A run in each place it can be in, with its name.
+/// A run in each phase, with the phase name.
 fn places() -> [(&'static str, RunMachine); 5] {
     let begun = PlayedRun::begun(9);
     let mut acting = begun.clone();
@@ -46,7 +46,7 @@ fn inputs() -> [RunInput; 8] {
 }
 
 #[test]
-fn each_place_takes_its_own_inputs_and_no_others() {
+fn each_phase_accepts_only_its_own_inputs() {
     let taken = places().map(|(place, turn)| {
         let fits = inputs().into_iter().filter_map(|input| {
             let kind = input.kind();
@@ -75,7 +75,7 @@ fn each_place_takes_its_own_inputs_and_no_others() {
 }
 
 #[test]
-fn a_result_of_an_action_that_is_not_under_way_is_refused() {
+fn a_result_of_an_action_that_is_not_in_progress_is_rejected() {
     let mut played = PlayedRun::begun(9);
     played.ask(&asks_for(&[call("Read", 0), call("Read", 1), call("Shell", 0)]));
     let open = played.turn.pending_effects();
@@ -95,7 +95,7 @@ fn a_result_of_an_action_that_is_not_under_way_is_refused() {
     stray.operation_id = foreign;
     refuses(&played, vec![good.clone(), stray], foreign);
     refuses(&played, vec![good.clone(), good.clone()], good.operation_id);
-    // The action that waits for the other two has an id, but nobody may have begun it.
+    // The action behind the other two has an id, but it is not intended.
     let waiting = played
         .rows
         .iter()
@@ -114,7 +114,7 @@ fn a_result_of_an_action_that_is_not_under_way_is_refused() {
 }
 
 #[test]
-fn a_reply_is_not_planned_without_what_is_known_of_its_calls() {
+fn a_reply_without_reads_for_its_calls_is_rejected() {
     let mut played = PlayedRun::begun(9);
     let (reply, mut reads) = played.reply(&[call("Read", 0), call("Read", 1)], Usage::default());
     for calls in [

@@ -1,4 +1,4 @@
-//! Every combination of facts against a twin that says the same in one formula each.
+//! Compares every combination of facts with a reference formula.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::key::Digest;
 
 const NOW: Millis = Millis(1_000_000_000);
 
-/// Times around every edge that a rule has.
+/// Times around the boundaries of every rule.
 fn times() -> Vec<Millis> {
     let offsets = [-70_000, -1, 0, 1, 60_000, 60_001, 70_000, 90_000_000];
     let mut times: Vec<Millis> = offsets.iter().map(|ms| Millis(NOW.0 + ms)).collect();
@@ -44,7 +44,7 @@ fn set_back(taken: Millis) -> bool {
 }
 
 #[test]
-fn a_queued_message_begins_exactly_when_the_twin_says_so() {
+fn a_queued_message_starts_exactly_when_the_reference_allows_it() {
     let open = [None, Some(RunKey(Digest::of(b"open")))];
     let mut delays = vec![None];
     for until in times() {
@@ -80,7 +80,8 @@ fn a_queued_message_begins_exactly_when_the_twin_says_so() {
     assert!(begun > 1_000, "{begun}");
 }
 
-/// The waits as they used to be numbers: at a time, at the end of all times, or one millisecond before that for a turn.
+/// The waits with their earlier numeric encoding: a time, the maximum time, or one millisecond less for a
+/// turn.
 fn waits() -> Vec<(Wait, i64)> {
     let mut waits = vec![
         (Wait::Decision { until: None }, i64::MAX),
@@ -95,7 +96,7 @@ fn waits() -> Vec<(Wait, i64)> {
 }
 
 #[test]
-fn an_open_run_goes_on_exactly_when_the_twin_says_so() {
+fn an_open_run_continues_exactly_when_the_reference_allows_it() {
     let mut suspensions = vec![(None, None)];
     for (wait, due) in waits() {
         let since = times().into_iter();
@@ -122,7 +123,7 @@ fn an_open_run_goes_on_exactly_when_the_twin_says_so() {
 }
 
 #[test]
-fn a_run_that_waits_for_money_continues_exactly_when_the_twin_says_so() {
+fn a_parked_run_continues_exactly_when_the_reference_allows_it() {
     let needed = MicroUsd(100);
     for (until, since) in times()
         .into_iter()
@@ -148,7 +149,7 @@ fn a_run_that_waits_for_money_continues_exactly_when_the_twin_says_so() {
 }
 
 #[test]
-fn a_cause_is_let_in_exactly_when_the_twin_says_so() {
+fn a_cause_is_admitted_exactly_when_the_reference_allows_it() {
     for agent in agents() {
         for bits in 0..64_u8 {
             let asker = if bits & 1 > 0 {
@@ -213,7 +214,7 @@ fn any_run() -> impl Strategy<Value = RunFacts> {
 }
 
 proptest! {
-    /// Releasing a brake, asking for an end or ending another run takes no run's turn away.
+    /// Releasing a brake, requesting a cancellation or ending another run never blocks a run.
     #[test]
     fn fewer_obstacles_never_stop_a_run(facts in any_run()) {
         let begins = |facts: &RunFacts| may_begin(&Candidate::Run(facts), NOW);
@@ -228,20 +229,21 @@ proptest! {
         }
     }
 
-    /// What has begun to be due stays due while the clock goes on.
+    /// A run that may start stays eligible as time passes.
     #[test]
-    fn time_that_passes_never_stops_a_run(facts in any_run(), ms in 0_i64..1_000_000) {
+    fn passing_time_never_stops_a_run(facts in any_run(), ms in 0_i64..1_000_000) {
         let wait = facts.suspension.map(|suspension| suspension.since);
-        // A clock that was set back and has caught up since ends the exception, not the rule.
+        // Excludes waits from before the clock was set back: their exemption ends when the clock catches
+        // up.
         prop_assume!(wait.is_none_or(|since| since <= NOW));
         if may_begin(&Candidate::Run(&facts), NOW) {
             prop_assert!(may_begin(&Candidate::Run(&facts), Millis(NOW.0 + ms)));
         }
     }
 
-    /// Every refusal that a record names is one that `why-not` names, too, for the same facts.
+    /// For the same facts, `why-not` reports every refusal that a record contains.
     #[test]
-    fn what_refuses_a_message_is_among_what_holds_its_agent(
+    fn every_refusal_of_a_message_is_among_the_agents_holds(
         agent in prop::sample::select(agents()),
         is_braked: bool,
         is_busy: bool,
