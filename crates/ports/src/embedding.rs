@@ -1,4 +1,4 @@
-//! Texts as directions, for search.
+//! Embeddings of texts for search.
 
 use std::future::Future;
 
@@ -7,31 +7,31 @@ use wakeful_core::embedding::Embedding;
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::inference::ModelProfile;
 
-/// What an embedder answered.
+/// The response of an embedder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmbeddingResponse {
-    /// One for each text, in their order, each with [`Embedder::dimensions`] numbers.
+    /// One per text, in order, each with [`Embedder::dimensions`] numbers.
     pub embeddings: Vec<Embedding>,
-    /// Tokens, as far as they were counted.
+    /// Tokens, as far as the provider reports them.
     pub usage: Usage,
 }
 
-/// Something that turns texts into directions. There need not be one: whoever asks can do without.
+/// Converts texts into embeddings. It is optional: callers work without one.
 ///
-/// One call is one attempt. It finds what is alike and knows nothing of what contradicts.
+/// One call is one attempt. Embeddings find similar texts; they do not detect contradictions.
 pub trait Embedder: Send + Sync + 'static {
-    /// The name of the model and its version. What is kept of an embedding has it beside it: embeddings of different
-    /// names are never compared.
+    /// The name and version of the model, stored with every embedding. Embeddings of different models are
+    /// never compared.
     fn identity(&self) -> &str;
 
-    /// How many numbers each of its embeddings has.
+    /// The length of each embedding.
     fn dimensions(&self) -> usize;
 
-    /// What is known of it before it is asked, for the gates. Must not block.
+    /// The profile that the gates check before a request. Must not block.
     fn profile(&self) -> ModelProfile;
 
-    /// Embeds texts within the bounds of [`wakeful_core::embedding::check_texts`]; others are refused before anything
-    /// is sent. Dropping the future gives the attempt up.
+    /// Embeds texts within the limits of [`wakeful_core::embedding::check_texts`]; other texts are rejected
+    /// before anything is sent. Dropping the future cancels the attempt.
     fn embed(
         &self,
         texts: Vec<String>,

@@ -1,8 +1,9 @@
-//! Fail points: named places where a test may end the process as `kill -9` would.
+//! Fail points: named places where a test can end the process as `kill -9` would.
 //!
-//! Compiled in only under `--cfg fail_points`; in the shipped binary [`fail_point`] is empty and vanishes.
+//! Compiled in only under `--cfg fail_points`; in the shipped binary [`fail_point`] is empty and is
+//! optimized out.
 
-/// Every fail point there is, in the order in which a run meets them. The crash tests walk this list.
+/// Every fail point, in the order in which a run reaches them. The crash tests iterate over this list.
 pub const POINTS: &[&str] = &[
     "admit.before_commit",
     "admit.after_commit",
@@ -37,7 +38,7 @@ pub const POINTS: &[&str] = &[
     "timer.after_commit",
 ];
 
-/// Ends the process here if the environment says so: `WAKEFUL_FAIL_POINT=name` or `name:n` for the n-th passage.
+/// Ends the process here if the environment requests it: `WAKEFUL_FAIL_POINT=name`, or `name:n` for the n-th call.
 #[cfg(fail_points)]
 pub fn fail_point(name: &str) {
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -51,7 +52,7 @@ pub fn fail_point(name: &str) {
     };
     let (wanted, nth) = wanted.split_once(':').unwrap_or((&wanted, "1"));
     if wanted == name && PASSED.fetch_add(1, Ordering::SeqCst) + 1 == nth.parse().unwrap_or(1) {
-        // Abort and not exit: no destructor, no flush, no exit handler, as after a power cut of the process.
+        // Abort instead of exit: no destructor, no flush, no exit handler, as if the process were killed.
         std::process::abort();
     }
 }

@@ -1,4 +1,4 @@
-//! What people wrote down for agents, asked for in one place, so that tests and simulations can go without.
+//! Guidance for agents behind a trait, so that tests and simulations can omit it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,10 +6,11 @@ use std::pin::Pin;
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::Guidance;
 
-/// Someone who knows where guidance is.
+/// Finds the guidance of an agent.
 pub trait GuidanceSource: Send + Sync + 'static {
-    /// What guides an agent in a workspace. Asked once for every time a run is taken up, so that a run's prompt keeps
-    /// its beginning. What cannot be read is left out and noted: guidance never stops a run.
+    /// Returns the guidance of an agent in a workspace. Called once each time a driver starts or resumes a
+    /// run, so that the beginning of the run's prompt stays the same. Unreadable guidance is omitted and
+    /// noted; it never stops a run.
     fn guidance<'a>(
         &'a self,
         agent: &'a AgentId,
@@ -17,7 +18,7 @@ pub trait GuidanceSource: Send + Sync + 'static {
     ) -> Pin<Box<dyn Future<Output = Guidance> + Send + 'a>>;
 }
 
-/// Nobody wrote anything down.
+/// A source without guidance.
 #[derive(Debug, Clone, Copy)]
 pub struct NoGuidance;
 

@@ -1,7 +1,7 @@
-//! What people wrote, and writes to it.
+//! The journal: the person's records, and writes to them.
 //!
-//! Everything that can be asked for is a [`Mutation`], so that nothing of an agent's inside can reach the journal.
-//! A host application may bring a journal of its own behind this trait.
+//! Every write is a [`Mutation`], so that no internal state of an agent can reach the journal. A host
+//! application may implement this trait with its own journal.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -20,19 +20,19 @@ use wakeful_core::time::Millis;
 
 use crate::store_error::StoreError;
 
-/// Why the journal did not do what it was asked.
+/// Why a journal operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The rules do not permit it. Nothing was written.
+    /// The rules do not allow the write. Nothing was written.
     #[error(transparent)]
     Refused(#[from] WriteError),
-    /// Agents have written to a journal that is not there any more.
+    /// Agents have written to a journal that does not exist any more.
     #[error("the journal that this home's agents wrote to is gone")]
     Missing,
-    /// In its place there is another one.
-    #[error("the journal is another one than this home's agents wrote to")]
+    /// A different journal was found in its place.
+    #[error("the journal is not the one that this home's agents wrote to")]
     WrongJournal,
-    /// Its database said no.
+    /// The database returned an error.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -60,148 +60,139 @@ impl From<&JournalError> for Problem {
     }
 }
 
-/// An answer that is on its way.
+/// The future of a journal operation.
 pub type JournalFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
 
-/// A write that somebody wants.
+/// A requested write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteRequest {
-    /// Its name. A second order of the same name changes nothing and is answered like the first.
+    /// The name of the write. A repeated request with the same id changes nothing and returns the original
+    /// receipt.
     pub operation_id: OperationId,
-    /// Who wants it.
     pub author: Author,
-    /// What is wanted.
     pub mutation: Mutation,
-    /// When.
     pub at: Millis,
 }
 
-/// What came of undoing an operation.
+/// The result of undoing an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UndoOutcome {
-    /// Its inverse is written.
+    /// The inverse was written.
     Inverted(WriteReceipt),
-    /// It had not been carried out, and never will be.
+    /// It was not performed, and now never will be.
     Void,
 }
 
-/// What the journal knows of an operation.
+/// The status of an operation in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperationStatus {
-    /// Nothing: it was not carried out.
+    /// The journal has no record of it: it was not performed.
     Unknown,
-    /// It was carried out.
+    /// It was performed.
     Written,
-    /// It was undone, or called off before it was carried out.
+    /// It was undone, or made void before it was performed.
     Undone,
 }
 
-/// One change unit of a committed transaction. Units of one transaction have the same place.
+/// One change unit of a committed transaction. Units of one transaction have the same sequence number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommittedChange {
-    /// Its place among everything that was committed here, whoever wrote it: a cursor stands on one.
+    /// The sequence number of the commit in this journal, for all authors; cursors refer to it.
     pub seq: u64,
-    /// What was written, by which host.
+    /// The written record and the host that wrote it.
     pub unit: ChangeUnit,
-    /// The keys of what it says to the outside.
+    /// The keys of the tokens that describe the change to subscribers.
     pub tokens: Vec<String>,
-    /// Who wanted it.
     pub author: Author,
-    /// Under which name.
     pub operation_id: OperationId,
-    /// When.
     pub at: Millis,
 }
 
-/// Which tasks to list, the newest first.
+/// Selects tasks; the newest come first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskFilter {
-    /// Only those that stand like this.
+    /// Only tasks with this status.
     pub status: Option<TaskStatus>,
-    /// Only those whose id begins like this: digits that were checked.
+    /// Only tasks whose id has this prefix of validated digits.
     pub id_prefix: Option<String>,
-    /// At most this many.
     pub limit: u32,
 }
 
-/// Which records to list; those that were taken away are not among them.
+/// Selects records; deleted ones are excluded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordQuery {
     /// Checklists, newest first.
     Checklists {
-        /// Only those of this task.
+        /// Only checklists of this task.
         task: Option<RecordId>,
     },
     /// The items of a checklist, in order.
-    Items {
-        /// Which checklist.
-        checklist: RecordId,
-    },
-    /// Time entries, the one that started last first.
+    Items { checklist: RecordId },
+    /// Time entries, the latest start first.
     TimeEntries {
-        /// Only those of this task.
+        /// Only entries of this task.
         task: Option<RecordId>,
-        /// Only those that run.
+        /// Only running entries.
         running: bool,
     },
-    /// Plans of days, the last day first.
+    /// Day plans, the latest day first.
     DayPlans {
-        /// Only that of this day.
+        /// Only the plan of this day.
         day: Option<CalendarDay>,
     },
-    /// The blocks of a planned day, in order.
-    Blocks {
-        /// Which plan.
-        plan: RecordId,
-    },
+    /// The blocks of a day plan, in order.
+    Blocks { plan: RecordId },
     /// Ratings, newest first.
     Ratings {
-        /// Only those of this record or day.
+        /// Only ratings of this record or day.
         target: Option<RatingTarget>,
     },
     /// Links, newest first.
     Links {
-        /// Only those with this record at either end.
+        /// Only links with this record at either end.
         of: Option<RecordId>,
     },
 }
 
-/// Hears of commits. It is cheap, and says only that there is something: what it is, [`Journal::changes`] tells.
+/// Receives a signal for commits. It is cheap and carries no content; [`Journal::changes`] returns the
+/// changes.
 pub trait CommitListener: Send + 'static {
-    /// Ready as soon as something was committed since this was last ready, or since the listener was made. Commits
-    /// that follow one another may be heard as one; none goes unheard.
+    /// Completes as soon as there was a commit since the last completion or since the listener was created.
+    /// Consecutive commits may be reported as one; none is lost.
     fn next(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
-/// The journal.
 pub trait Journal: Send + Sync + 'static {
-    /// Carries out an order in one transaction: the records, their change units and the receipt commit together.
+    /// Performs a write in one transaction: the records, their change units and the receipt commit
+    /// together.
     fn write(&self, order: WriteRequest) -> JournalFuture<'_, WriteReceipt>;
-    /// Undoes an operation under a name derived from its own, unless somebody wrote the record since. One that was not
-    /// carried out is made void, so that it never will be.
+    /// Undoes an operation under an id derived from its own, unless the record was written since. An
+    /// operation that was not performed is made void, so that it never will be.
     fn undo(&self, operation: OperationId, at: Millis) -> JournalFuture<'_, UndoOutcome>;
-    /// What is known of an operation.
+    /// Returns the status of an operation.
     fn operation_status(&self, operation: OperationId) -> JournalFuture<'_, OperationStatus>;
-    /// Tasks, newest first.
+    /// Returns tasks, newest first.
     fn tasks(&self, filter: TaskFilter) -> JournalFuture<'_, Vec<Task>>;
-    /// Notes, newest first; only those of a task when one is named.
+    /// Returns notes, newest first; only those of a task if one is given.
     fn notes(&self, task: Option<RecordId>, limit: u32) -> JournalFuture<'_, Vec<Note>>;
-    /// Categories by name.
+    /// Returns categories by name.
     fn categories(&self) -> JournalFuture<'_, Vec<Category>>;
-    /// The newest place in the outbox that somebody else than this author wrote, and when; none where there is none.
+    /// Returns the newest sequence number of the outbox written by another author, with its time; none if
+    /// there is none.
     fn newest_change_not_by(&self, author: Author) -> JournalFuture<'_, Option<(u64, Millis)>>;
-    /// What was committed after a place, oldest first: the outbox. Whole transactions only, so there may be a few more
-    /// than asked for.
+    /// Reads the outbox: the changes after a sequence number, oldest first. Transactions are never split,
+    /// so the result may slightly exceed the limit.
     fn changes(&self, after_seq: u64, limit: u32) -> JournalFuture<'_, Vec<CommittedChange>>;
-    /// The place of the newest commit; 0 when there was none.
+    /// Returns the sequence number of the newest commit; 0 if there was none.
     fn last_seq(&self) -> JournalFuture<'_, u64>;
-    /// Records of the kinds that have no list of their own above.
+    /// Returns records of the kinds without a method above.
     fn records(&self, listing: RecordQuery, limit: u32) -> JournalFuture<'_, Vec<Record>>;
-    /// Records of any kind whose id begins like this: digits that were checked. Tombstones are among them.
+    /// Returns records of any kind whose id has this prefix of validated digits, including tombstones.
     fn records_with_prefix(&self, id_prefix: String, limit: u32) -> JournalFuture<'_, Vec<Record>>;
-    /// The fields of records, of whatever kind, in one read; tombstones are among them, and what there never was is
-    /// left out. For predicates: each is one flat object, see `wakeful_core::journal::told::entity`.
+    /// Returns the fields of records of any kind in one read, including tombstones; ids that never existed
+    /// are omitted. Predicates read each record as one flat object, see
+    /// `wakeful_core::journal::tokens::entity`.
     fn entities(&self, ids: Vec<RecordId>) -> JournalFuture<'_, BTreeMap<RecordId, Value>>;
-    /// Hears of every commit that this journal makes in this process from now on.
+    /// Subscribes to every commit that this journal makes in this process from now on.
     fn subscribe_commits(&self) -> Box<dyn CommitListener>;
 }

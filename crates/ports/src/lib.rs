@@ -1,19 +1,20 @@
-//! The seams: what the runtime asks of the world, as traits in plain types.
+//! The ports: what the runtime requires from its environment, as traits with plain types.
 //!
-//! | module | the runtime asks for |
+//! | module | the runtime's requirement |
 //! |---|---|
-//! | [`model`] | a model's reply |
-//! | [`embedding`] | texts as directions |
-//! | [`tool`] | actions in the world |
-//! | [`journal`] | what people wrote, and writes to it |
-//! | [`outside`] | what changed outside, and what was seen of it |
+//! | [`model`] | replies of models |
+//! | [`embedding`] | embeddings of texts |
+//! | [`tool`] | actions of tools |
+//! | [`journal`] | the person's records, and writes to them |
+//! | [`watch`] | changes in watched sources, and their recorded entries |
 //! | [`policy`] | verdicts |
-//! | [`clock`] | time and chance |
-//! | [`guidance`] | what people wrote down for agents |
+//! | [`clock`] | time and randomness |
+//! | [`guidance`] | instructions from people for agents |
 //! | [`store_error`] | why a database call failed |
-//! | [`fail`], [`planted`] | named places where tests may stop the process or make it err |
+//! | [`fail_point`], [`planted_bugs`] | named places where tests can kill the process or inject a bug |
 //!
-//! No SQL, no HTTP and no process is known here. A trait names what its callers need and nothing of how it is done.
+//! This crate contains no SQL, no HTTP and no processes. A trait describes what its callers need and not
+//! how it is implemented.
 #![forbid(unsafe_code)]
 
 pub mod clock;

@@ -1,4 +1,4 @@
-//! A model's reply.
+//! Requests to models.
 
 use std::future::Future;
 
@@ -7,23 +7,23 @@ use wakeful_core::failure::ModelFailure;
 use wakeful_core::inference::ModelProfile;
 use wakeful_core::prompt::ModelRequest;
 
-/// What a model answered.
+/// The response of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelResponse {
-    /// What it said and asked for.
+    /// Its text and tool calls.
     pub blocks: Vec<Block>,
-    /// Tokens, as far as the provider counted them.
+    /// Tokens, as far as the provider reports them.
     pub usage: Usage,
 }
 
-/// Someone who is told what a model says while it speaks. What was heard is worth nothing until the answer is there:
-/// an attempt may fail half-way and begin again.
+/// Receives the text of a model while it is streamed. The text is provisional until the response is
+/// complete: an attempt may fail midway and start again.
 pub trait DeltaSink: Send + Sync {
-    /// The next words.
+    /// Receives the next part of the text.
     fn on_text(&self, text: &str);
 }
 
-/// Nobody listens.
+/// A sink that discards the text.
 #[derive(Debug, Clone, Copy)]
 pub struct NoDeltaSink;
 
@@ -31,24 +31,24 @@ impl DeltaSink for NoDeltaSink {
     fn on_text(&self, _text: &str) {}
 }
 
-/// Something that answers requests. One call is one attempt; the machine decides on the next.
+/// Sends requests to models. One call is one attempt; the run machine decides whether another follows.
 pub trait Model: Send + Sync + 'static {
-    /// The same bytes without the keys that it knows; none where they have none in them. Must not block.
+    /// Returns the bytes with all known API keys redacted; none if they contain no key. Must not block.
     fn redact_keys(&self, _bytes: &[u8]) -> Option<Vec<u8>> {
         None
     }
 
-    /// What is known of one of its models before it is asked. Must not block.
+    /// Returns the profile of a model before any request. Must not block.
     fn profile(&self, model_ref: &str) -> ModelProfile;
 
-    /// Whether one of its models can be asked at all, as far as is known. Must not block.
+    /// Returns whether a model can currently receive requests, as far as known. Must not block.
     fn can_ask(&self, _model_ref: &str) -> bool {
         true
     }
 
-    /// Sends one request and waits for the whole answer. Dropping the future gives the attempt up.
+    /// Sends one request and waits for the complete response. Dropping the future cancels the attempt.
     ///
-    /// [`Request::model_ref`] says which model, if this answers for several.
+    /// The model is chosen by [`Request::model_ref`] if the implementation provides several.
     fn call(
         &self,
         request: ModelRequest,

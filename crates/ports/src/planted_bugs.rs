@@ -1,8 +1,10 @@
-//! Planted bugs: one for each promise, for a judge who must be shown to find them.
+//! Planted bugs, one per guarantee, which show that the checker finds violations.
 //!
-//! Compiled in only under `--cfg fail_points`; in the shipped binary [`is_planted`] is false and vanishes with what it guards.
+//! Compiled in only under `--cfg fail_points`; in the shipped binary [`is_planted`] is false and the
+//! guarded code is optimized out.
 
-/// Every planted bug there is, each with the promise that it breaks first, in the words of the judge of `make torture`.
+/// Every planted bug with the guarantee that it breaks first, by the name that the checker of `make
+/// torture` uses.
 pub const BUGS: &[(&str, &str)] = &[
     ("message_dropped", "kept"),
     ("open_run_left", "ended"),
@@ -23,7 +25,7 @@ pub const BUGS: &[(&str, &str)] = &[
     ("moment_skipped", "fired_once"),
 ];
 
-/// Whether the environment asks for this bug: `WAKEFUL_PLANTED_BUG=name`.
+/// Returns whether the environment requests this bug: `WAKEFUL_PLANTED_BUG=name`.
 #[cfg(fail_points)]
 #[must_use]
 pub fn is_planted(name: &str) -> bool {
@@ -37,7 +39,7 @@ pub fn is_planted(name: &str) -> bool {
     wanted.as_deref() == Some(name)
 }
 
-/// Never, in this build.
+/// Always false in this build.
 #[cfg(not(fail_points))]
 #[inline(always)]
 #[must_use]

@@ -1,4 +1,4 @@
-//! Verdicts on actions and on questions to models.
+//! Policy verdicts on actions and model requests.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,18 @@ use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::InferencePermissions;
 use wakeful_core::policy::{PolicyQuery, PolicyVerdict, ToolRules};
 
-/// Answers whether an action may be taken. Must not block: it is asked between a reply and its commit.
+/// Decides whether an action is allowed. Must not block, because it is called between a reply and its
+/// commit.
 pub trait Policy: Send + Sync + 'static {
-    /// The verdict, with the rule and the version it came from.
+    /// Returns the verdict with its rule and version.
     fn decide(&self, question: &PolicyQuery<'_>) -> PolicyVerdict;
 
-    /// What an agent may ask of models and show to them, and the version of these rules: a person's confirmation holds
-    /// for one version.
+    /// Returns what an agent may request from models and send to them, with the version of these rules. A
+    /// person's confirmation is valid for one version.
     fn inference(&self, agent: &AgentId) -> (InferencePermissions, PolicyVersion);
 
-    /// By which ways people may answer what runs of an agent ask; by every way where nobody said otherwise.
+    /// Returns the channels through which people may answer decisions of an agent's runs; all channels by
+    /// default.
     fn answer_channels(&self, _agent: &AgentId) -> BTreeSet<Channel> {
         Channel::all()
     }

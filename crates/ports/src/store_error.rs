@@ -1,83 +1,80 @@
-//! Why a database call failed. It is here and not in `store` because a journal that a host application brings fails in
-//! the same ways.
+//! Errors of database calls. They are defined here and not in `store`, because the journal of a host
+//! application fails in the same ways.
 
 use wakeful_core::id::AgentId;
 use wakeful_core::problem::{Problem, with_causes};
 
-/// Why a store call failed, as callers must tell the cases apart.
+/// Why a store call failed, as far as callers distinguish the cases.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Someone else moved the run first. Load again and try again: the transaction is lost with it. Where the database
-    /// is far away, a later verb may be the one that says so, or the commit.
+    /// Another writer changed the run first. The transaction is rolled back; load the run again and retry.
+    /// With a remote database, a later call or the commit may report the conflict.
     #[error("the run changed since it was read")]
     Conflict,
-    /// This runner no longer holds the agent. It must stop writing for it.
+    /// This runner lost its claim on the agent and must stop writing for it.
     #[error("another runner has taken over agent {0}")]
     FenceLost(AgentId),
-    /// A brake holds the agent: nothing of it may begin.
+    /// A brake applies to the agent: nothing may start.
     #[error("agent {0} is braked")]
     Braked(AgentId),
-    /// As many messages wait for this agent as are kept. Nothing was written.
-    #[error("as many messages wait for agent {0} as are kept")]
+    /// The agent's queue is full. Nothing was written.
+    #[error("the queue of agent {0} is full")]
     QueueFull(AgentId),
     /// The disk is full. Nothing was written.
     #[error("the disk is full")]
     Full,
-    /// The home or its file system does not let us write. Nothing was written.
+    /// The home or its file system is not writable. Nothing was written.
     #[error("the database cannot be written")]
     ReadOnly,
-    /// The file is damaged or is no database.
+    /// The file is damaged or not a database.
     #[error("the database is damaged")]
     Corrupt(#[source] Source),
-    /// The log beside the database is gone, and what was committed last with it. Nothing more is written.
+    /// The write-ahead log was removed, and the newest commits with it. Writing stops.
     #[error("the write-ahead log beside the database was removed")]
     LogRemoved,
     /// The file belongs to another program.
     #[error("the database belongs to another program")]
     Foreign,
-    /// A development build wrote it, before the first schema that is kept readable. Nothing is touched.
+    /// A development build wrote the database before the first supported schema. Nothing is changed.
     #[error("the database was written by a development build of Wakeful, which this program cannot read")]
     DevelopmentHome,
-    /// A newer Wakeful wrote it.
+    /// A newer version of Wakeful wrote the database.
     #[error("the database has schema {found}, this program knows up to {known}")]
-    NewerSchema {
-        /// What it has.
-        found: u32,
-        /// What we know.
-        known: u32,
-    },
-    /// An older Wakeful wrote it, and a reader may not change it.
-    #[error("the database has schema {found}, reading needs {known}, and whoever only reads changes nothing")]
+    NewerSchema { found: u32, known: u32 },
+    /// An older version of Wakeful wrote the database, and a read-only command may not migrate it.
+    #[error(
+        "the database has schema {found}, reading needs {known}, and a read-only command does not migrate it"
+    )]
     OlderSchema {
-        /// What it has.
         found: u32,
-        /// What we need.
+        /// The required schema.
         known: u32,
     },
-    /// There is no database yet, and a reader may not make one.
-    #[error("there is no database yet")]
+    /// The database does not exist, and a read-only command may not create it.
+    #[error("no database exists yet")]
     Absent,
-    /// The address of the database cannot be understood.
+    /// The database address is invalid.
     #[error("the address of the database cannot be understood")]
     BadAddress(#[source] Source),
-    /// The database server does not answer.
+    /// The database server does not respond.
     #[error("the database cannot be reached")]
     Unreachable(#[source] Source),
-    /// A stored value is not what this program writes.
+    /// A stored value does not have the form that this program writes.
     #[error("unexpected value in {0}")]
     Malformed(&'static str),
-    /// The store is shutting down or its thread has gone.
+    /// The store is shutting down or its thread has ended.
     #[error("the store has been closed")]
     Closed,
-    /// What the database lies on failed: a disk, a quota, a server without memory. Nothing was written, and it may pass.
-    #[error("what the database lies on failed")]
+    /// The storage below the database failed: a disk, a quota, a server without memory. Nothing was
+    /// written, and the error may be transient.
+    #[error("storage device error")]
     Device(#[source] Source),
-    /// The database said no for another reason. Nothing was written.
+    /// The database returned another error. Nothing was written.
     #[error("storage failed")]
     Backend(#[source] Source),
 }
 
-/// What an error was caused by.
+/// The underlying error.
 pub type Source = Box<dyn std::error::Error + Send + Sync>;
 
 impl From<&StoreError> for Problem {
@@ -87,18 +84,18 @@ impl From<&StoreError> for Problem {
     }
 }
 
-/// The word and the way out.
+/// Returns the code and the hint.
 const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
     match error {
         StoreError::Conflict => ("conflict", "try again"),
         StoreError::FenceLost(_) => (
             "fence_lost",
-            "another process goes on with this agent; look with `wakeful runs list`",
+            "another process continues this agent; check with `wakeful runs list`",
         ),
         StoreError::Braked(_) => ("braked", "release the brake with `wakeful brake off`"),
         StoreError::QueueFull(_) => (
             "queue_full",
-            "wait until the agent has worked off some, or take some back with `wakeful runs cancel`",
+            "wait for the agent to catch up, or cancel some messages with `wakeful runs cancel`",
         ),
         StoreError::Full => (
             "disk_full",
@@ -114,8 +111,8 @@ const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
         ),
         StoreError::LogRemoved => (
             "wal_missing",
-            "end what runs with `wakeful daemon stop`, which still saves what it holds; else put agent.sqlite-wal \
-                 back, restore a backup, or go on with what is left: `wakeful doctor --fix`",
+            "stop the daemon with `wakeful daemon stop`, which still saves what it holds; else put agent.sqlite-wal back, restore \
+                a backup, or continue with what is left: `wakeful doctor --fix`",
         ),
         StoreError::Foreign => ("not_a_wakeful_database", "choose another home with --home"),
         StoreError::DevelopmentHome => (
@@ -146,7 +143,7 @@ const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
         StoreError::Closed => ("store_closed", "try again"),
         StoreError::Device(_) | StoreError::Backend(_) => (
             "storage_failed",
-            "see the cause above; `wakeful runs list` shows how far it came, `wakeful run --resume` goes on",
+            "see the cause above; `wakeful runs list` shows how far it came, `wakeful run --resume` continues",
         ),
     }
 }

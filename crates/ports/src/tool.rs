@@ -1,4 +1,4 @@
-//! Actions in the world.
+//! Tools: the actions that agents can perform.
 
 use std::future::Future;
 
@@ -11,79 +11,76 @@ use wakeful_core::retry::RetryPolicy;
 use wakeful_core::step::{EffectClass, RetryAfter, ToolError};
 use wakeful_core::time::Millis;
 
-/// One action to carry out. Its arguments have passed [`ToolHost::check`].
+/// One action to perform. Its arguments have passed [`ToolHost::check`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolRequest {
-    /// The id under which the world may refuse it a second time.
+    /// The id by which an external system can reject a repetition.
     pub operation_id: OperationId,
-    /// The registered tool.
     pub tool: String,
-    /// The arguments.
     pub input: Value,
-    /// For whom it is done.
+    /// The agent that requested it.
     pub agent_id: AgentId,
-    /// When it begins.
     pub at: Millis,
 }
 
-/// How an action ended.
+/// The result of an action.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutcome {
-    /// What the model reads: JSON as text, within the tool's own bound.
+    /// The text for the model: JSON within the tool's own limit.
     pub content: String,
-    /// The stable word of what went wrong; none when it did what was asked.
+    /// The error code; none on success.
     pub code: Option<String>,
-    /// The isolation that was really enforced, for tools that start processes.
+    /// The isolation that was actually enforced, for tools that start processes.
     pub sandbox: Option<String>,
-    /// Contents that `content` names by hash, to be kept with the result.
+    /// Contents that `content` references by hash, stored with the result.
     pub blobs: Vec<Blob>,
-    /// That it failed for the moment only, and nothing was done.
+    /// Set if the failure was transient and nothing was done.
     pub again: Option<RetryAfter>,
 }
 
-/// The code of an action that was not begun: [`StopSignal::start_forbidden`] resolved while it waited for its place. Nothing was done, so
-/// it can be taken back and done later.
+/// The code of an action that did not begin, because [`StopSignal::start_forbidden`] resolved while it
+/// waited for a slot. Nothing was done, so it can be postponed.
 pub const NOT_BEGUN: &str = "not_begun";
 
-/// Tells an action to end early. Cheap to clone; once set it stays set.
+/// Signals an action to end early. Cheap to clone; once set, it stays set.
 pub trait StopSignal: Send + Sync + 'static {
     /// Resolves when the action should end.
     fn stopped(&self) -> impl Future<Output = ()> + Send;
 
-    /// Resolves when nothing may begin any more; no later than [`Self::stopped`], which leaves time to what has begun. An
-    /// action that still waits for its place ends as [`NOT_BEGUN`] then.
+    /// Resolves when nothing may start any more, no later than [`Self::stopped`], which gives running
+    /// actions time to end. An action that still waits for a slot then ends with [`NOT_BEGUN`].
     fn start_forbidden(&self) -> impl Future<Output = ()> + Send {
         self.stopped()
     }
 
-    /// Resolves when nothing stands against a beginning, as looked at now. For an action that had to wait for its place:
-    /// what was looked at before is old by then. Where something does stand against it, [`Self::start_forbidden`] resolves
-    /// instead.
+    /// Resolves when a fresh check allows the action to start. An action that waited for a slot needs it,
+    /// because the earlier check is outdated. If starting is not allowed, [`Self::start_forbidden`]
+    /// resolves instead.
     fn start_allowed(&self) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
 }
 
-/// The tools there are, and their performance.
+/// Registers tools and performs their actions.
 pub trait ToolHost: Send + Sync + 'static {
-    /// What the model is told, in a stable order.
+    /// Returns the tool descriptions for the model, in a stable order.
     fn specs(&self) -> Vec<ToolSpec>;
 
-    /// The class of a registered tool.
+    /// Returns the class of a registered tool.
     fn class(&self, tool: &str) -> Option<EffectClass>;
 
-    /// How often a tool that may be repeated is tried again by itself, when it says that it failed for the moment.
+    /// Returns the automatic retries of a repeatable tool after transient failures.
     fn retry(&self, _tool: &str) -> Option<RetryPolicy> {
         None
     }
 
-    /// Checks the arguments of a registered tool without doing anything.
+    /// Checks the arguments of a registered tool without side effects.
     fn check(&self, tool: &str, input: &Value) -> Result<(), ToolError>;
 
-    /// Carries out an action. It ends early when `stop` resolves, and leaves no process behind either way.
+    /// Performs an action. It ends early when `stop` resolves, and never leaves a process behind.
     fn perform(&self, act: ToolRequest, stop: impl StopSignal) -> impl Future<Output = ToolOutcome> + Send;
 
-    /// Removes what an interrupted action left behind, above all running processes. Called before an
-    /// unknown outcome is written, so that the world stands still when a person looks.
+    /// Removes what an interrupted action left behind, in particular running processes. Called before an
+    /// unknown outcome is recorded, so that nothing changes any more when a person investigates.
     fn clean_up(&self, operation_id: OperationId) -> impl Future<Output = ()> + Send;
 }

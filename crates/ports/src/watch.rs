@@ -1,4 +1,4 @@
-//! What comes from outside: who remembers what was seen, and who looks.
+//! Watched sources: the store of their recorded entries, and the scanner.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -10,94 +10,92 @@ use wakeful_core::watch::{BadSource, EntryDiff, EntryState, Source, SourceKind};
 
 use crate::journal::JournalFuture;
 
-/// What came of adding a source.
+/// The result of adding a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddSourceOutcome {
-    /// It is kept.
+    /// It was stored.
     New,
-    /// It was there, under this name and just so.
+    /// The same source already exists under this name.
     Same(Source),
-    /// The name is that of another one.
+    /// Another source has this name.
     Exists,
-    /// The same place is watched under this name.
+    /// The same path is watched under this name.
     Watched(SourceId),
-    /// There are too many.
+    /// The limit of sources is reached.
     Full,
 }
 
-/// A source with how much was seen of it.
+/// A source with the number of its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceStatus {
-    /// The source.
     pub source: Source,
-    /// How many entries it had when it was last looked at.
+    /// Number of entries at the last scan.
     pub entries: u64,
 }
 
-/// What a look found, or a part of it, to be written in one transaction.
+/// The result of a scan, or a part of it, to be written in one transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceChanges {
-    /// Where it was found, at which version of what had been seen.
+    /// The source at the version with which the scan compared.
     pub source: Source,
-    /// What differs.
     pub differences: Vec<EntryDiff>,
-    /// Whether everything is written down with it that was there from the beginning.
+    /// Whether this write completes the initial scan.
     pub settles: bool,
-    /// When.
     pub at: Millis,
 }
 
-/// Remembers sources and what was seen of them, beside the outbox that tells of it: what was seen moves in the
-/// transaction that tells it, so that a change is told once.
+/// Stores sources and their recorded entries next to the outbox. Entries and notices are written in one
+/// transaction, so that every change is reported once.
 pub trait SourceStore: Send + Sync + 'static {
-    /// All of them by name.
+    /// Returns all sources by name.
     fn sources(&self) -> JournalFuture<'_, Vec<SourceStatus>>;
-    /// Keeps a source, unless there are so many already.
+    /// Stores a source unless there are already `at_most`.
     fn add_source(&self, source: Source, at_most: u32) -> JournalFuture<'_, AddSourceOutcome>;
-    /// Takes a source away, and all that was seen of it. None where there is none.
+    /// Removes a source and its recorded entries. None if it does not exist.
     fn remove_source(&self, source: SourceId) -> JournalFuture<'_, Option<Source>>;
-    /// What was seen of a source and is not gone, by name, after one.
+    /// Returns the recorded entries of a source that are not deleted, by name, after the given one.
     fn entries(
         &self,
         source: SourceId,
         after: Option<Vec<u8>>,
         limit: u32,
     ) -> JournalFuture<'_, Vec<(Vec<u8>, EntryState)>>;
-    /// Writes what was found and tells it, in one transaction. False where the source is gone, or was written by somebody
-    /// else since that version: then nothing is written.
+    /// Writes changes and their notices in one transaction. Returns false without writing if the source was
+    /// removed or another process wrote it since that version.
     fn record_changes(&self, finding: SourceChanges) -> JournalFuture<'_, bool>;
-    /// Writes down why a source could not be looked at, or that it could.
+    /// Stores why the last scan of a source failed, or that it succeeded.
     fn set_last_error(&self, source: SourceId, trouble: Option<String>) -> JournalFuture<'_, ()>;
 }
 
-/// What one look at a source found.
+/// The result of one scan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScanResult {
-    /// What is not as it was seen.
+    /// Differences from the recorded entries.
     pub differences: Vec<EntryDiff>,
-    /// How many entries could not be read. They are taken to be as they were.
+    /// Number of unreadable entries, which are treated as unchanged.
     pub unreadable: u64,
-    /// Why not everything that happens from now on is heard of.
+    /// Why future changes may not be detected by watching.
     pub watch_error: Option<BadSource>,
 }
 
-/// Whether somebody goes on listening after a look.
+/// Whether to keep watching after a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchMode {
-    /// From before the look on, so that nothing falls in between.
+    /// Watch from before the scan, so that no change in between is missed.
     On,
-    /// It is one look.
+    /// Scan once.
     Off,
 }
 
-/// An answer of somebody who looks, on its way.
+/// The future of a scanner operation.
 pub type ScanFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, BadSource>> + Send + 'a>>;
 
-/// Looks at the world outside. A trait, because the runtime must not depend on the tools crate, which reads the file system.
+/// Scans sources. A trait, because the runtime must not depend on the tools crate, which reads the file
+/// system.
 pub trait SourceScanner: Send + Sync + 'static {
-    /// The place that a path means, if it can be watched: the same for every way that leads there.
+    /// Returns the canonical path if it can be watched; all paths to the same place give the same result.
     fn canonical_path(&self, kind: SourceKind, path: String) -> ScanFuture<'_, String>;
-    /// Looks at everything there is, and compares it with what was seen. `now` is when it began.
+    /// Scans a source and compares it with the recorded entries. `now` is the start time of the scan.
     fn scan(
         &self,
         source: Source,
@@ -105,8 +103,8 @@ pub trait SourceScanner: Send + Sync + 'static {
         hearing: WatchMode,
         now: Millis,
     ) -> ScanFuture<'_, ScanResult>;
-    /// Stops listening to a source.
+    /// Stops watching a source.
     fn unwatch(&self, source: &SourceId);
-    /// Ready as soon as something may have happened to these sources since they were looked at.
+    /// Completes with the sources that may have changed since their last scan.
     fn changed_sources(&self) -> Pin<Box<dyn Future<Output = BTreeSet<SourceId>> + Send + '_>>;
 }
