@@ -1,7 +1,8 @@
-//! Embeds texts with a table on this machine, for comparison with others (`scripts/embeddings`).
+//! Embeds texts with a local word table, to compare the results with other implementations
+//! (`scripts/embeddings`).
 //!
-//! Reads a JSON string a line and writes a JSON array of numbers for each; at the end it says on standard error how long
-//! that took.
+//! It reads one JSON string per line, writes one JSON array of numbers per text, and reports the elapsed
+//! time on standard error.
 #![forbid(unsafe_code)]
 
 use std::io::{BufRead as _, Write as _};

@@ -1,32 +1,33 @@
-//! The providers that have a name without any settings, and the model each is asked for when nobody names one.
+//! The providers that work without settings, and their default models.
 //!
-//! Only those are here whose address and key fit a wire format that there is. Whoever has another way to log in, headers
-//! of its own or an address per customer needs settings.
+//! The list contains only providers whose address and key fit a supported wire format. Providers with
+//! another login method, custom headers or an address per customer need settings.
 
 use crate::provider::Provider;
 
-/// When the names of [`BuiltinProvider::default_model`] were looked at last.
+/// When the names in [`BuiltinProvider::default_model`] were last checked.
 pub const DEFAULTS_AS_OF: &str = "2026-05-22";
 
-/// A provider that has a name without any settings.
+/// A provider that works without settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltinProvider {
-    /// What stands before the slash of a model reference.
+    /// The part of a model reference before the slash.
     pub name: &'static str,
-    /// The wire format that it speaks.
+    /// The wire format of the provider.
     pub kind: Provider,
-    /// Its address, where it is not that of the format's inventor.
+    /// The base URL, if it differs from that of the format's original provider.
     pub base_url: Option<&'static str>,
-    /// The variable that names another address.
+    /// The environment variable that overrides the base URL.
     pub url_variable: Option<&'static str>,
-    /// The variables that may hold its key; the first that is set counts. Without any it wants no key.
+    /// The environment variables that may contain the key; the first one that is set is used. If empty, the
+    /// provider needs no key.
     pub key_variables: &'static [&'static str],
-    /// The model that is asked when nobody names one and the key is there.
+    /// The model that is used when none is named and the key is set.
     pub default_model: Option<&'static str>,
 }
 
 impl BuiltinProvider {
-    /// All of them. Of those with a default model the first whose key is there answers.
+    /// All built-in providers. Of those with a default model, the first whose key is set is used.
     pub const ALL: [Self; 9] = [
         Self {
             default_model: Some("claude-sonnet-4-6"),
@@ -55,13 +56,13 @@ impl BuiltinProvider {
         Self::here("vllm", "http://127.0.0.1:8000/v1"),
     ];
 
-    /// The one of this name.
+    /// Returns the provider with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name == name)
     }
 
-    /// Whoever made the format.
+    /// The original provider of a wire format.
     const fn inventor(kind: Provider) -> Self {
         Self {
             name: kind.word(),
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_format_has_its_inventor_and_every_name_is_taken_once() {
+    fn every_format_has_its_original_provider_and_names_are_unique() {
         for kind in Provider::ALL {
             assert_eq!(
                 BuiltinProvider::named(kind.word()).map(|known| known.kind),

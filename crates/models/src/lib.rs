@@ -1,8 +1,9 @@
-//! What answers model requests.
+//! Models and embedders.
 //!
-//! [`ModelRef`] is what a person may name; the binary reads the file or the key that the name stands for and
-//! builds [`Models`] from it: a route of [`Candidate`]s. The [`Scripted`] model drives tests, the demo and replays; a
-//! [`Hosted`] one is asked over HTTP, in the wire format of its [`Provider`]. [`AnyEmbedder`] turn texts into directions.
+//! A person names a model with a [`ModelRef`]. The binary reads the file or key that it refers to and
+//! builds [`Models`], the route of a run, from [`RouteModel`]s. A [`ScriptedModel`] serves tests, the demo
+//! and replays; a [`HostedModel`] is called over HTTP in the wire format of its [`Provider`]. An
+//! [`AnyEmbedder`] turns texts into vectors.
 #![forbid(unsafe_code)]
 
 mod builtin;

@@ -1,20 +1,20 @@
-//! What models cost by their providers' lists.
+//! List prices of well-known models.
 //!
-//! A small table of well-known models, looked at on one day. It is no bill: discounts, batches, long prompts and taxes
-//! are not in it, and lists change. Whoever knows better writes a price down, and that one holds.
+//! The table reflects the providers' price lists on one day and does not predict a bill: discounts,
+//! batches, long prompts and taxes are not included, and lists change. A configured price takes precedence.
 
 use wakeful_core::budget::{MicroUsd, Price, PriceBasis};
 
-/// When the lists were looked at.
+/// When the price lists were checked.
 pub const AS_OF: &str = "2026-05-22";
 
-/// A model's name as its provider spells it, and its price.
+/// A model's name in its provider's notation, and its price.
 struct ListedPrice {
     model: &'static str,
     price: Price,
 }
 
-/// What the provider's cache costs, in thousandths of the input.
+/// The price of the provider's cache, in thousandths of the input price.
 #[derive(Clone, Copy)]
 struct CachePrice {
     read: u64,
@@ -34,7 +34,8 @@ const HALF: CachePrice = CachePrice {
     write: 1_000,
 };
 
-/// Anthropic: reading from the cache costs a tenth of the input, writing to it a quarter more.
+/// Anthropic: reading from the cache costs a tenth of the input price, writing to it a quarter more than
+/// the input price.
 const fn anthropic(model: &'static str, input_cents: u64, output_cents: u64) -> ListedPrice {
     let cache = CachePrice {
         read: 100,
@@ -43,17 +44,17 @@ const fn anthropic(model: &'static str, input_cents: u64, output_cents: u64) -> 
     listed(model, input_cents, output_cents, cache)
 }
 
-/// OpenAI: reading from the cache costs a tenth, writing to it as much as the input.
+/// OpenAI: reading from the cache costs a tenth of the input price, writing to it as much as the input.
 const fn openai(model: &'static str, input_cents: u64, output_cents: u64) -> ListedPrice {
     listed(model, input_cents, output_cents, TENTH)
 }
 
-/// Gemini: reading from the cache costs at most a quarter.
+/// Gemini: reading from the cache costs at most a quarter of the input price.
 const fn gemini(model: &'static str, input_cents: u64, output_cents: u64) -> ListedPrice {
     listed(model, input_cents, output_cents, QUARTER)
 }
 
-/// Cents for a million tokens.
+/// Prices are in cents per million tokens.
 const fn listed(model: &'static str, input_cents: u64, output_cents: u64, cache: CachePrice) -> ListedPrice {
     let input = input_cents * 10_000;
     ListedPrice {
@@ -67,7 +68,7 @@ const fn listed(model: &'static str, input_cents: u64, output_cents: u64, cache:
     }
 }
 
-/// The table. Points in names are hyphens here, because gateways spell them either way.
+/// The price table. Dots in names are written as hyphens, because gateways use both.
 const TABLE: [ListedPrice; 34] = [
     anthropic("claude-opus-4-7", 500, 2_500),
     anthropic("claude-opus-4-6", 500, 2_500),
@@ -90,7 +91,7 @@ const TABLE: [ListedPrice; 34] = [
     openai("gpt-5", 125, 1_000),
     openai("gpt-5-mini", 25, 200),
     openai("gpt-5-nano", 5, 40),
-    // What is older than gpt-5 has dearer caches.
+    // Models older than gpt-5 have more expensive caches.
     listed("gpt-4-1", 200, 800, QUARTER),
     listed("gpt-4-1-mini", 40, 160, QUARTER),
     listed("gpt-4-1-nano", 10, 40, QUARTER),
@@ -106,7 +107,8 @@ const TABLE: [ListedPrice; 34] = [
     gemini("gemini-2-5-flash-lite", 10, 40),
 ];
 
-/// The price of a model by the table; the dearest of each kind, and said to be assumed, for one that is not in it.
+/// Returns the listed price of a model. For an unknown model, returns the highest price of each kind,
+/// marked as assumed.
 #[must_use]
 pub fn listed_or_assumed(model: &str) -> (Price, PriceBasis) {
     let row = TABLE.iter().find(|row| is_it(row.model, model));
@@ -115,10 +117,10 @@ pub fn listed_or_assumed(model: &str) -> (Price, PriceBasis) {
     })
 }
 
-/// Whether a model is the listed one. Behind the name may stand a date or a word for the newest; any other word makes
-/// another model of it, which may cost ten times as much.
+/// Whether a model is the listed one. Its name may end with a date or an alias for the newest version; any
+/// other suffix is a different model, which may cost ten times as much.
 fn is_it(listed: &str, model: &str) -> bool {
-    // A gateway puts the maker before the name.
+    // A gateway puts the vendor before the name.
     let own = model.rsplit('/').next().unwrap_or(model).replace('.', "-");
     let Some(rest) = own.strip_prefix(listed) else {
         return false;
@@ -126,7 +128,8 @@ fn is_it(listed: &str, model: &str) -> bool {
     let Some(tail) = rest.strip_prefix('-') else {
         return rest.is_empty();
     };
-    // `-4` after `claude-opus` would be another model: a date has six digits or more, hyphens aside.
+    // `-4` after `claude-opus` would be another model: a date has at least six digits, not counting
+    // hyphens.
     let digits = tail.chars().filter(char::is_ascii_digit).count();
     let is_date = digits >= 6 && tail.chars().all(|c| c.is_ascii_digit() || c == '-');
     is_date || ["latest", "preview"].contains(&tail)
@@ -155,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_found_by_its_name_with_or_without_a_date_or_a_maker() {
+    fn a_model_is_found_with_or_without_a_date_or_a_vendor() {
         let listed = |micro| (micro, PriceBasis::Listed);
         for name in [
             "claude-sonnet-4-5",
@@ -171,9 +174,9 @@ mod tests {
         assert_eq!(of("gemini-3.1-pro-preview"), listed(12_000_000));
     }
 
-    /// A model that is only like a listed one may cost ten times as much.
+    /// A model with a similar name may cost ten times as much as the listed one.
     #[test]
-    fn an_unknown_model_costs_as_much_as_the_dearest_and_is_said_to() {
+    fn an_unknown_model_is_assumed_to_cost_the_highest_price() {
         for name in [
             "gpt-5-pro",
             "gpt-5.9",
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn no_row_hides_another() {
+    fn no_row_shadows_another() {
         for (index, row) in TABLE.iter().enumerate() {
             let found = TABLE.iter().position(|other| is_it(other.model, row.model));
             assert_eq!(found, Some(index), "{}", row.model);

@@ -1,51 +1,50 @@
-//! Who answers over HTTP, and where each is found.
+//! The supported providers: their wire formats, addresses and headers.
 
-/// The usual version of Anthropic's interface.
+/// The default version of Anthropic's API.
 const API_VERSION: &str = "2023-06-01";
 
-/// The versions of it that are spoken. Both have the same shapes.
+/// The supported versions of Anthropic's API. Both have the same request and response format.
 pub(crate) const API_VERSIONS: [&str; 2] = [API_VERSION, "2026-10-21"];
 
-/// The header that names the version.
 pub(crate) const API_VERSION_HEADER: &str = "anthropic-version";
 
-/// A provider, and with it the wire format that it speaks.
+/// A provider and its wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Provider {
     /// Anthropic Messages.
     Anthropic,
     /// OpenAI Responses.
     OpenAi,
-    /// OpenAI Chat Completions, which many others speak as well.
+    /// OpenAI Chat Completions, which many other servers support.
     OpenAiChat,
     /// Gemini `generateContent`.
     Gemini,
-    /// OpenAI Responses as Codex speaks it: streamed always, and without a word on lengths.
+    /// OpenAI Responses in the variant of Codex: always streamed, and without an output limit.
     OpenAiCodex,
 }
 
-/// How a provider is shown its key.
+/// The header in which a provider receives its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyHeader {
-    /// Alone in a header of this name.
+    /// A header of this name that contains only the key.
     Header(&'static str),
     /// As `Authorization: Bearer`.
     Bearer,
 }
 
-/// Whether a provider answers without a key.
+/// Whether a provider requires a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRequirement {
-    /// It never does.
+    /// A key is always required.
     Always,
-    /// At another address than the provider's own it does: a server on one's own machine wants none.
+    /// A key is required at the provider's own address. Servers at other addresses, such as one on the
+    /// user's machine, may need none.
     AtItsOwnAddress,
-    /// It always does.
+    /// No key is required.
     Never,
 }
 
 impl Provider {
-    /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Anthropic,
         Self::OpenAi,
@@ -54,7 +53,7 @@ impl Provider {
         Self::OpenAiCodex,
     ];
 
-    /// What stands before the slash of a model reference, and in failures.
+    /// Returns the name that model references and failures use.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -66,7 +65,7 @@ impl Provider {
         }
     }
 
-    /// The environment variables that may hold its key; the first that is set counts.
+    /// Returns the environment variables that may contain the key; the first one that is set is used.
     #[must_use]
     pub const fn key_variables(self) -> &'static [&'static str] {
         match self {
@@ -77,7 +76,7 @@ impl Provider {
         }
     }
 
-    /// The environment variable that names another address.
+    /// Returns the environment variable that overrides the base URL.
     #[must_use]
     pub const fn url_variable(self) -> &'static str {
         match self {
@@ -88,7 +87,8 @@ impl Provider {
         }
     }
 
-    /// Its own address. By the providers' own custom OpenAI's has the version in it and the others' have not.
+    /// Returns the provider's own base URL. By convention, OpenAI's contains the API version and the others
+    /// do not.
     #[must_use]
     pub const fn base_url(self) -> &'static str {
         match self {
@@ -106,7 +106,7 @@ impl Provider {
         }
     }
 
-    /// Headers that every request has beside the key.
+    /// Returns the headers of every request besides the key.
     pub(crate) const fn headers(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Anthropic => &[(API_VERSION_HEADER, API_VERSION)],

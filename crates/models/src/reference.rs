@@ -1,76 +1,70 @@
-//! How a person names a model.
+//! Model references: the names by which people choose a model.
 
 use std::path::PathBuf;
 
 use crate::builtin::BuiltinProvider;
 
-/// Longest model reference in characters. It is kept in every run's state, which has to stay small; the
-/// longest paths people really use are a fraction of it.
+/// Longest model reference in characters. It is stored in every run's state, which must stay small; real
+/// paths use a fraction of it.
 pub const REF_CHARS_MAX: usize = 1_000;
 
-/// Longest name of a model at its provider, in characters. The longest that hubs of models have are half of it.
+/// Longest name of a model at its provider, in characters. The longest names on model hubs have half of it.
 pub const MODEL_CHARS_MAX: usize = 200;
 
-/// The built-in demo, as it is spelled.
+/// The reference of the built-in demo.
 const DEMO: &str = "demo";
 
-/// What stands before the path of a script.
+/// The prefix of a script's path.
 const SCRIPTED: &str = "scripted:";
 
-/// What stands before the name of a route.
+/// The prefix of a route's name.
 const ROUTE: &str = "route:";
 
 /// Longest name of a provider or a route, in characters.
 const NAME_CHARS_MAX: usize = 64;
 
-/// A model as a person names it. What it stands for (a file, a key) is read by the binary.
+/// A parsed model reference. The binary reads the file or key that it refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelRef {
-    /// `demo`: the script that is compiled in.
+    /// `demo`: the built-in script.
     Demo,
-    /// `scripted:FILE`: a script of one's own.
-    Scripted {
-        /// Where the script is.
-        file: PathBuf,
-    },
+    /// `scripted:FILE`: a script file.
+    Scripted { file: PathBuf },
     /// `PROVIDER/MODEL`: a model at a provider.
     Hosted {
-        /// Who provides it, by a name that is built in or configured.
+        /// The name of a built-in or configured provider.
         provider: String,
-        /// Its name there.
+        /// The model's name at the provider.
         model: String,
     },
-    /// `route:NAME`: a model and its fallbacks, as configured.
-    Route {
-        /// The route.
-        name: String,
-    },
+    /// `route:NAME`: a configured route of a model and its fallbacks.
+    Route { name: String },
 }
 
-/// A model reference that names nothing we know. The message lists the known forms.
+/// Why a model reference is invalid. The message lists the valid forms.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadModelRef {
-    /// No known form.
+    /// The reference has an unknown form.
     #[error(
-        "there is no model {0:?}; known forms: `demo` (built in), `scripted:FILE` (a YAML script), `route:NAME` and \
-         `PROVIDER/MODEL`, with one of {names} or a provider of your own", names = names()
+        "unknown model {0:?}; use `demo` (built in), `scripted:FILE` (a YAML script), `route:NAME` or `PROVIDER/MODEL`, where \
+            PROVIDER is one of {names} or a configured provider", names = names()
     )]
     Unknown(String),
-    /// `scripted:` with nothing behind it.
-    #[error("`scripted:` names no file; write `scripted:FILE`, or `demo` for the built-in script")]
+    /// `scripted:` without a file.
+    #[error("`scripted:` needs a file; write `scripted:FILE`, or `demo` for the built-in script")]
     NoFile,
-    /// A provider, and behind the slash nothing that can be a model's name.
+    /// The part after the slash cannot be a model's name.
     #[error(
-        "{0:?} names no model: behind the slash stand 1 to 200 letters, digits and `.`, `_`, `-`, `:`, `/`, `@`, `+`"
+        "invalid model name in {0:?}; after the slash, use 1 to 200 letters, digits and `.`, `_`, `-`, `:`, `/`, `@`, `+`"
     )]
     NoModel(String),
-    /// Longer than what is kept.
+    /// The reference is too long to be stored.
     #[error("a model reference has at most 1000 characters; move the script to a shorter path")]
     TooLong,
 }
 
 impl ModelRef {
-    /// Reads a reference as it was typed. Whether the file exists is not looked at here.
+    /// Parses a reference. It does not check whether the file exists.
     pub fn parse(text: &str) -> Result<Self, BadModelRef> {
         if text.chars().count() > REF_CHARS_MAX {
             return Err(BadModelRef::TooLong);
@@ -109,12 +103,12 @@ impl ModelRef {
     }
 }
 
-/// The names of providers that need no settings.
+/// Returns the names of the built-in providers.
 fn names() -> String {
     BuiltinProvider::ALL.map(|known| known.name).join(", ")
 }
 
-/// Whether a text can name a provider or a route: a word such as agents have.
+/// Whether a text can be the name of a provider or a route. The rules are those of agent names.
 fn is_name(text: &str) -> bool {
     let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     text.len() <= NAME_CHARS_MAX
@@ -138,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_is_shown_as_it_is_read() {
+    fn a_reference_is_printed_as_it_was_parsed() {
         for text in [
             "demo",
             "scripted:a.yaml",
@@ -160,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_model_is_refused_with_the_known_forms() {
+    fn an_unknown_model_is_refused_with_the_valid_forms() {
         for text in [
             "",
             "Demo",
@@ -192,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_without_a_name_that_can_be_a_models_is_refused() {
+    fn a_provider_with_an_invalid_model_name_is_refused() {
         let long = "m".repeat(MODEL_CHARS_MAX + 1);
         for model in ["", " ", "a b", "a?b", "a#b", "é", "a\\n", long.as_str()] {
             let text = format!("gemini/{model}");
@@ -207,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_without_a_file_or_without_end_is_refused() {
+    fn a_reference_without_a_file_or_too_long_is_refused() {
         assert_eq!(ModelRef::parse("scripted:"), Err(BadModelRef::NoFile));
         let longest = format!("scripted:{}", "é".repeat(REF_CHARS_MAX - "scripted:".len()));
         assert!(ModelRef::parse(&longest).is_ok());

@@ -1,4 +1,4 @@
-//! The models of a run: the one that was asked for, and those that are asked when it fails for good.
+//! The route of a run: the requested model and the fallbacks that are used when it fails permanently.
 
 use wakeful_core::attempt::TransportDiagnostics;
 use wakeful_core::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
@@ -9,31 +9,33 @@ use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
 use crate::hosted::HostedModel;
 use crate::scripted::ScriptedModel;
 
-/// A model of a route. An enum and no trait object, because [`Model`] returns a future of its own type and the kinds
-/// are few and ours.
+/// A model of a route. It is an enum and not a trait object, because [`Model`] returns an opaque future and
+/// there are only a few kinds.
 #[derive(Debug, Clone)]
 pub enum RouteModel {
-    /// Answers from a script.
+    /// Responds from a script.
     Scripted(ScriptedModel),
-    /// Answers over HTTP.
+    /// Is called over HTTP.
     Hosted(Box<HostedModel>),
-    /// Does not answer, and says why when it is its turn: others of the route may.
+    /// Cannot be called and returns the reason when it is requested, so that other models of the route can
+    /// be tried.
     Unusable(UnusableModel),
 }
 
-/// The words for a model that cannot be asked because of its key: it is not there, others can read it, or it is none.
+/// The codes of models that cannot be called because of their key: it is missing, readable by other users,
+/// or invalid.
 const KEY_TROUBLES: [&str; 3] = [NO_SECRET, "secret_exposed", "secret_invalid"];
 
-/// Why a model cannot be asked.
+/// Why a model cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnusableModel {
-    /// Who would provide it.
+    /// The provider of the model.
     pub provider: String,
-    /// Where a request would go.
+    /// Where a request would be sent.
     pub boundary: DataBoundary,
-    /// The stable word.
+    /// The error code.
     pub code: String,
-    /// One sentence for a person, without anything secret.
+    /// A sentence for people, without secrets.
     pub message: String,
 }
 
@@ -54,21 +56,21 @@ impl UnusableModel {
     }
 }
 
-/// Everything that may answer in a run, by the reference under which the run knows it.
+/// The models that a run may call, by the reference that the run uses.
 #[derive(Debug, Clone, Default)]
 pub struct Models {
-    // A route is short: looking through it is cheaper than a map.
+    // A route is short, so a linear search is faster than a map.
     candidates: Vec<(String, RouteModel)>,
 }
 
 impl Models {
-    /// A route, in its order.
+    /// Creates a route from its models, in order.
     #[must_use]
     pub const fn new(candidates: Vec<(String, RouteModel)>) -> Self {
         Self { candidates }
     }
 
-    /// All of them, in their order.
+    /// Returns the models with their references, in order.
     pub fn candidates(&self) -> impl Iterator<Item = (&str, &RouteModel)> {
         self.candidates
             .iter()
@@ -81,7 +83,8 @@ impl Models {
     }
 }
 
-/// A run asks for a model that was not made for it. That is a fault of this program, and told as one.
+/// The result for a model that is not part of the run's route, which is a bug in Wakeful and reported as an
+/// internal error.
 fn stranger(model_ref: &str) -> UnusableModel {
     UnusableModel {
         provider: model_ref.split('/').next().unwrap_or_default().to_owned(),

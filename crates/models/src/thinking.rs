@@ -1,18 +1,18 @@
-//! How much a model is asked to think before it answers, and what that becomes at each provider.
+//! How much a model should think before it responds, and the request field that each provider uses for it.
 
 use std::fmt;
 
 use crate::provider::Provider;
 use crate::wire::ANTHROPIC_OUTPUT_TOKENS;
 
-/// Fewest tokens that Anthropic lets a model think with.
+/// Smallest thinking budget that Anthropic accepts, in tokens.
 const BUDGET_TOKENS_MIN: u32 = 1_024;
 
-/// Most tokens that can be asked for: more than any model gives in one reply.
+/// Largest thinking budget in tokens: more than any model produces in one response.
 pub const THINKING_TOKENS_MAX: u32 = 1_000_000;
 
-/// The models that are told a number of tokens to think with, by a part of their names. Those that came later are told how
-/// hard to think, and refuse numbers sooner or later; so this list is closed.
+/// Substrings of the names of models that take a thinking budget in tokens. Newer models take an effort
+/// level and refuse budgets sooner or later, so this list does not grow.
 const BY_TOKENS: [&str; 10] = [
     "claude-3",
     "claude-haiku-4-5",
@@ -26,34 +26,34 @@ const BY_TOKENS: [&str; 10] = [
     "gemini-2",
 ];
 
-/// How many tokens the models of Gemini that count them may think with, by a part of their names, the longer first:
-/// fewest, most, and whether they can be told not to think.
+/// The thinking budgets of Gemini models, by a substring of their names, longer ones first: minimum,
+/// maximum, and whether thinking can be turned off.
 const GEMINI: [(&str, u32, u32, bool); 3] = [
     ("gemini-2.5-flash-lite", 512, 24_576, true),
     ("gemini-2.5-flash", 1, 24_576, true),
     ("gemini-2.5-pro", 128, 32_768, false),
 ];
 
-/// How much a model is asked to think. Where nobody says anything, the provider's own default holds.
+/// How much a model should think. If it is not configured, the provider's default applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thinking {
-    /// Not at all.
+    /// No thinking.
     Off,
-    /// A little.
+    /// Low effort.
     Low,
-    /// As much as is usual.
+    /// Medium effort.
     Medium,
-    /// Much.
+    /// High effort.
     High,
-    /// With so many tokens.
+    /// A budget of this many tokens.
     Tokens(u32),
 }
 
 impl Thinking {
-    /// The words of a person.
+    /// The values that can be configured, besides a number.
     pub const WORDS: [&str; 4] = ["off", "low", "medium", "high"];
 
-    /// What this word asks for.
+    /// Parses one of the values in [`Self::WORDS`].
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         match word {
@@ -65,8 +65,8 @@ impl Thinking {
         }
     }
 
-    /// What it becomes in a request to this model, or why it cannot be asked for. `told` is the longest reply that the
-    /// provider is told: thoughts are part of it.
+    /// Returns the request setting for this model, or why the model does not support it. `told` is the
+    /// output limit that is sent to the provider, which includes thinking.
     pub(crate) fn asked_of(
         self,
         provider: Provider,
@@ -93,7 +93,7 @@ impl Thinking {
             Provider::Gemini => {
                 let asked = self.of_gemini(model, longest).map_err(bad)?;
                 match asked {
-                    // Where it is told no longest reply, its own is longer than any number here.
+                    // Without a sent limit, the provider's own output limit exceeds every budget here.
                     ThinkingRequest::Tokens(tokens) if told.is_some() && tokens >= longest => {
                         Err(bad(BadThinkingReason::TooMany { longest }))
                     }
@@ -105,7 +105,7 @@ impl Thinking {
         }
     }
 
-    /// A word becomes what the model can take; what a person counted is taken as it is or not at all.
+    /// A level is adjusted to the model's range; a number of tokens outside the range is an error.
     fn of_gemini(self, model: &str, longest: u32) -> Result<ThinkingRequest, BadThinkingReason> {
         let asked = self.lowered(model, longest);
         let Some((_, least, most, has_off)) = GEMINI.iter().find(|(part, ..)| model.contains(part)) else {
@@ -127,7 +127,7 @@ impl Thinking {
         }
     }
 
-    /// The word of the OpenAI formats; none for a number.
+    /// Returns the effort level of the OpenAI formats; `None` for a number of tokens.
     const fn effort(self) -> Option<Effort> {
         match self {
             Self::Off => Some(Effort::None),
@@ -138,8 +138,8 @@ impl Thinking {
         }
     }
 
-    /// A number of tokens or a word, as the model takes it. A word is a share of the longest reply where only numbers are
-    /// taken, so that room for the answer is left.
+    /// Returns a number of tokens or an effort level, depending on the model. For models that take only
+    /// numbers, a level becomes a share of the output limit, so that room for the response remains.
     fn lowered(self, model: &str, longest: u32) -> ThinkingRequest {
         let (quarters, effort) = match self {
             Self::Off => return ThinkingRequest::Nothing,
@@ -167,18 +167,18 @@ impl fmt::Display for Thinking {
     }
 }
 
-/// What a provider is asked for.
+/// The thinking setting of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThinkingRequest {
-    /// Not to think.
+    /// Thinking is off.
     Nothing,
-    /// To think so hard.
+    /// An effort level.
     Effort(Effort),
-    /// To think with so many tokens.
+    /// A budget in tokens.
     Tokens(u32),
 }
 
-/// How hard.
+/// An effort level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
     None,
@@ -188,7 +188,7 @@ pub(crate) enum Effort {
 }
 
 impl Effort {
-    /// As Anthropic and OpenAI spell it.
+    /// Returns the level in the notation of Anthropic and OpenAI.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -198,7 +198,7 @@ impl Effort {
         }
     }
 
-    /// As Gemini spells it.
+    /// Returns the level in the notation of Gemini.
     pub(crate) const fn level(self) -> &'static str {
         match self {
             Self::None => "MINIMAL",
@@ -209,7 +209,7 @@ impl Effort {
     }
 }
 
-/// An amount of thinking that a model cannot be asked for.
+/// A thinking setting that a model does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("`thinking` is {given}: {why}")]
 pub struct BadThinking {
@@ -233,8 +233,7 @@ impl fmt::Display for BadThinkingReason {
             Self::TooFew => write!(f, "Anthropic takes {BUDGET_TOKENS_MIN} tokens or more"),
             Self::TooMany { longest } => write!(
                 f,
-                "thoughts are part of the reply, and the longest reply has {longest} tokens; raise `max_output_tokens` or \
-                 think less"
+                "thinking counts towards the output limit of {longest} tokens; raise `max_output_tokens` or think less"
             ),
             Self::AlwaysThinks { least } => {
                 write!(

@@ -1,4 +1,4 @@
-//! Models at providers, against servers of our own on this machine.
+//! Tests of hosted models against local servers.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::expect_used,

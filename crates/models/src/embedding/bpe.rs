@@ -1,8 +1,9 @@
-//! Texts as tokens, by the one kind of `tokenizer.json` that word tables come with.
+//! Tokenizes texts according to the kind of `tokenizer.json` that word tables use.
 //!
-//! It is byte-pair encoding in SentencePiece's manner: spaces become `▁`, one more stands before the text, characters
-//! that the vocabulary lacks become their bytes, and neighbours are joined in the order of the merges. A file that wants
-//! anything else is refused, because tokens that are nearly right give embeddings that are silently wrong.
+//! It is byte-pair encoding in the style of SentencePiece: spaces become `▁`, one more is put before the
+//! text, characters that are not in the vocabulary become their bytes, and neighbours are merged in the
+//! order of the merge list. Files with other settings are rejected, because slightly wrong tokens give
+//! silently wrong embeddings.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -13,33 +14,27 @@ use wakeful_core::failure::truncate_chars;
 
 use super::{CAUSE_CHARS_MAX, GIVEN_CHARS_MAX};
 
-/// Largest file in bytes. The usual one has 1.8 MB.
+/// Largest file in bytes. A typical file has 1.8 MB.
 pub const TOKENIZER_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// Most tokens that are looked for in the text itself. There are usually three.
+/// Maximum number of added tokens, which are searched for in the text. A typical file has three.
 pub const ADDED_TOKENS_MAX: usize = 64;
 
-/// What stands for a space.
+/// The character that represents a space.
 const SPACE: char = '▁';
 
-/// A file that is no tokenizer of the kind that is read.
+/// Why a tokenizer file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadTokenizer {
-    /// It cannot be read.
-    #[error("it is not what the format allows: {0}")]
+    /// The file cannot be parsed.
+    #[error("invalid tokenizer file: {0}")]
     Malformed(String),
-    /// It wants something that is not done here.
-    #[error("its {field} is of another kind than is read: byte-pair encoding in SentencePiece's manner")]
-    Unsupported {
-        /// What of it.
-        field: &'static str,
-    },
-    /// It speaks of a token that it does not have.
-    #[error("it speaks of the token `{token}`, which is not in its vocabulary")]
-    TokenMissing {
-        /// Which.
-        token: String,
-    },
+    /// The file uses a setting that is not supported.
+    #[error("unsupported {field}; only byte-pair encoding in the style of SentencePiece is supported")]
+    Unsupported { field: &'static str },
+    /// The file refers to a token that is not in its vocabulary.
+    #[error("the file refers to the token `{token}`, which is not in its vocabulary")]
+    TokenMissing { token: String },
 }
 
 #[derive(Debug, Deserialize)]
@@ -87,7 +82,7 @@ struct Model {
     merges: Vec<Merge>,
 }
 
-/// A merge in the older and in the newer spelling.
+/// A merge in the older (text) or the newer (pair) notation.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Merge {
@@ -104,19 +99,19 @@ impl Merge {
     }
 }
 
-/// Takes texts apart.
+/// A byte-pair tokenizer.
 #[derive(Debug)]
 pub(super) struct Bpe {
     /// The tokens of single characters.
     chars: HashMap<char, u32>,
-    /// The tokens of bytes; some lack them.
+    /// The tokens of bytes; some vocabularies lack them.
     bytes: Vec<Option<u32>>,
-    /// What a character without token becomes, and whether several in a row become one.
+    /// The token for unknown characters. `fuse_unknown` merges several in a row into one.
     unknown: Option<u32>,
     fuse_unknown: bool,
-    /// What two neighbours become, and how early.
+    /// For each pair of neighbours, the rank of the merge and the merged token.
     merges: HashMap<(u32, u32), (usize, u32)>,
-    /// Tokens that stand in the text under their own name, longest first.
+    /// Tokens that are recognized in the text by their content, longest first.
     added: Vec<(String, u32)>,
     largest: u32,
 }
@@ -140,7 +135,7 @@ impl Bpe {
         };
         let mut merges = HashMap::with_capacity(model.merges.len());
         for (rank, merge) in model.merges.iter().enumerate() {
-            let malformed = || BadTokenizer::Malformed(format!("merge {rank} has not two halves"));
+            let malformed = || BadTokenizer::Malformed(format!("merge {rank} does not have two parts"));
             let (left, right) = merge.halves().ok_or_else(malformed)?;
             let whole = named(&format!("{left}{right}"))?;
             merges.insert((named(left)?, named(right)?), (rank, whole));
@@ -165,16 +160,16 @@ impl Bpe {
         })
     }
 
-    /// The largest token that a text can have.
+    /// Returns the largest token that a text can produce.
     pub(super) const fn largest(&self) -> u32 {
         self.largest
     }
 
-    /// The tokens of a text.
+    /// Tokenizes a text.
     pub(super) fn tokens(&self, text: &str) -> Vec<u32> {
         let mut tokens = Vec::new();
         let (mut begin, mut at) = (0, 0);
-        // Every turn goes on by at least one byte.
+        // Every iteration advances by at least one byte.
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
             if let Some((content, id)) = self.added.iter().find(|(content, _)| rest.starts_with(content)) {
                 self.piece(text.get(begin..at).unwrap_or_default(), &mut tokens);
@@ -189,7 +184,7 @@ impl Bpe {
         tokens
     }
 
-    /// Appends the tokens of what stands between added ones.
+    /// Appends the tokens of the text between two added tokens.
     fn piece(&self, text: &str, tokens: &mut Vec<u32>) {
         if text.is_empty() {
             return;
@@ -199,7 +194,7 @@ impl Bpe {
         tokens.extend(self.merged(symbols));
     }
 
-    /// The tokens of single characters, before anything is joined.
+    /// Returns the tokens of single characters, before merging.
     fn symbols(&self, chars: impl Iterator<Item = char>) -> Vec<u32> {
         let mut symbols = Vec::new();
         let mut after_unknown = false;
@@ -224,15 +219,15 @@ impl Bpe {
         symbols
     }
 
-    /// Joins neighbours, the earliest merge first and among equals the leftmost.
+    /// Merges neighbours by rank; among equal ranks the leftmost comes first.
     fn merged(&self, symbols: Vec<u32>) -> impl Iterator<Item = u32> {
         let mut chain = Chain::new(symbols);
         let mut waiting: BinaryHeap<Reverse<(usize, usize, u32)>> = (0..chain.len())
             .filter_map(|at| self.merge_at(&chain, at))
             .collect();
-        // Every join adds two at most and takes one symbol away, so this ends.
+        // Every merge adds at most two candidates and removes one symbol, so the loop ends.
         while let Some(Reverse((_, at, whole))) = waiting.pop() {
-            // What was joined meanwhile may no longer be what waited here.
+            // An earlier merge may have changed the pair at this position.
             if self
                 .merge_at(&chain, at)
                 .is_none_or(|Reverse((_, _, now))| now != whole)
@@ -247,18 +242,18 @@ impl Bpe {
         chain.left()
     }
 
-    /// What the symbol at a place and its right neighbour become.
+    /// Returns the merge of the symbol at a position with its right neighbour.
     fn merge_at(&self, chain: &Chain, at: usize) -> Option<Reverse<(usize, usize, u32)>> {
         let (rank, whole) = self.merges.get(&chain.pair(at)?)?;
         Some(Reverse((*rank, at, *whole)))
     }
 }
 
-/// Symbols that know their neighbours, so that a join moves nothing.
+/// A linked list of symbols, so that a merge does not move other symbols.
 struct Chain(Vec<Link>);
 
 struct Link {
-    /// None once it became part of its left neighbour.
+    /// `None` after the symbol was merged into its left neighbour.
     symbol: Option<u32>,
     before: Option<usize>,
     after: usize,
@@ -282,13 +277,13 @@ impl Chain {
         self.0.get(at)?.before
     }
 
-    /// A symbol and its right neighbour, if both are there.
+    /// Returns a symbol and its right neighbour, if both exist.
     fn pair(&self, at: usize) -> Option<(u32, u32)> {
         let link = self.0.get(at)?;
         Some((link.symbol?, self.0.get(link.after)?.symbol?))
     }
 
-    /// Puts one symbol where this and its right neighbour were.
+    /// Replaces a symbol and its right neighbour with the merged symbol.
     fn join(&mut self, at: usize, whole: u32) {
         let Some(gone) = self.0.get(at).map(|link| link.after) else {
             return;
@@ -312,7 +307,7 @@ impl Chain {
     }
 }
 
-/// Refuses what would be tokenised otherwise than here.
+/// Rejects settings under which this tokenizer would give different tokens.
 fn supported(file: &File) -> Result<(), BadTokenizer> {
     let normalizer = json!({"type": "Sequence", "normalizers": [
         {"type": "Prepend", "prepend": SPACE},
@@ -344,7 +339,7 @@ fn supported(file: &File) -> Result<(), BadTokenizer> {
     }
 }
 
-/// The character that a token is, if it is one.
+/// Returns the character of a single-character token.
 fn only_char(token: &str) -> Option<char> {
     let mut chars = token.chars();
     chars.next().filter(|_| chars.next().is_none())

@@ -1,4 +1,4 @@
-//! Embeddings from a server that speaks like OpenAI's.
+//! Embeddings from a server that is compatible with OpenAI's API.
 
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use wakeful_ports::model::Model as _;
 use crate::hosted::HostedModel;
 use crate::wire::{self, ResponseError};
 
-/// Asks `POST {base}/embeddings`.
+/// An embedder that calls `POST {base}/embeddings`.
 #[derive(Debug, Clone)]
 pub struct EmbeddingEndpoint {
     hosted: HostedModel,
@@ -22,26 +22,20 @@ pub struct EmbeddingEndpoint {
     dimensions: usize,
 }
 
-/// Why a server cannot be asked for embeddings.
+/// Why a model cannot be used as an embedder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadEmbeddingEndpoint {
-    /// It has no such path.
-    #[error("{model_ref} gives no embeddings; use openai/MODEL or openai-chat/MODEL")]
-    Provider {
-        /// What was named.
-        model_ref: String,
-    },
-    /// No embedding is that long.
+    /// The provider has no embeddings endpoint.
+    #[error("{model_ref} does not provide embeddings; use openai/MODEL or openai-chat/MODEL")]
+    Provider { model_ref: String },
+    /// The number of dimensions is out of range.
     #[error("an embedding has 1 to {DIMENSIONS_MAX} dimensions, not {given}")]
-    Dimensions {
-        /// What was configured.
-        given: usize,
-    },
+    Dimensions { given: usize },
 }
 
 impl EmbeddingEndpoint {
-    /// Takes a model over as an embedder: its address, its key and its bounds hold here as well. How many numbers its
-    /// embeddings have is for a person to say, because what is stored depends on it; an answer with others is refused.
+    /// Uses a hosted model as an embedder, with its address, key and limits. The number of dimensions must
+    /// be configured, because stored data depends on it; a response with another number is rejected.
     pub fn new(hosted: HostedModel, dimensions: usize) -> Result<Self, BadEmbeddingEndpoint> {
         if !(1..=DIMENSIONS_MAX).contains(&dimensions) {
             return Err(BadEmbeddingEndpoint::Dimensions { given: dimensions });
@@ -50,8 +44,8 @@ impl EmbeddingEndpoint {
         let Some(url) = hosted.auxiliary_url("embeddings") else {
             return Err(BadEmbeddingEndpoint::Provider { model_ref });
         };
-        // The address is part of it: servers of one's own give models what names they like. Its hash tells it apart
-        // and does not show it.
+        // The identity includes the address, because private servers choose model names freely. It is
+        // hashed so that it distinguishes servers without revealing the address.
         let place = Digest::of(url.as_str().as_bytes());
         let identity = format!("endpoint/{}/{dimensions}/{place}", hosted.model());
         Ok(Self {
@@ -115,32 +109,41 @@ struct EmbeddingUsage {
     prompt_tokens: u64,
 }
 
-/// Puts the items in the order of the texts: the format gives each its place and promises no order.
+/// Sorts the items into the order of the texts: each item has an index, and the format guarantees no order.
 fn read(whole: &[u8], count: usize, dimensions: usize) -> Result<EmbeddingResponse, ResponseError> {
     let text = std::str::from_utf8(whole).map_err(|_| ResponseError::invalid("the response is not UTF-8"))?;
     let reply: EmbeddingResponseBody = wire::read(text)?;
     if reply.data.len() != count {
         let given = reply.data.len();
         return Err(ResponseError::invalid(format!(
-            "{count} texts were sent and {given} embeddings came back"
+            "{count} texts were sent and {given} embeddings were returned"
         )));
     }
     let mut places: Vec<Option<Embedding>> = vec![None; count];
     for Item { index, embedding } in reply.data {
         if embedding.len() != dimensions {
             let given = embedding.len();
-            let why = format!("embedding {index} has {given} numbers, and {dimensions} are configured");
+            let why = format!("embedding {index} has {given} numbers instead of the configured {dimensions}");
             return Err(ResponseError::invalid(why));
         }
-        let embedding = Embedding::new(embedding)
-            .map_err(|bad| ResponseError::invalid(format!("embedding {index} of the response: {bad}")))?;
+        let embedding = Embedding::new(embedding).map_err(|bad| {
+            ResponseError::invalid(format!("invalid embedding {index} in the response: {bad}"))
+        })?;
         match places.get_mut(index) {
             Some(place @ None) => *place = Some(embedding),
-            Some(Some(_)) => return Err(ResponseError::invalid(format!("embedding {index} came twice"))),
-            None => return Err(ResponseError::invalid(format!("no text has the place {index}"))),
+            Some(Some(_)) => {
+                return Err(ResponseError::invalid(format!(
+                    "embedding {index} was returned twice"
+                )));
+            }
+            None => {
+                return Err(ResponseError::invalid(format!(
+                    "embedding {index} does not belong to any text"
+                )));
+            }
         }
     }
-    // As many items as places, and none twice: every place is taken.
+    // There are as many items as texts and no index occurs twice, so every text has an embedding.
     let embeddings = places.into_iter().flatten().collect();
     let input_tokens = reply.usage.map_or(0, |used| used.prompt_tokens);
     Ok(EmbeddingResponse {

@@ -1,6 +1,7 @@
-//! What turns texts into directions. Nothing does unless somebody configured it.
+//! Embedders, which turn texts into vectors. They are used only if one is configured.
 //!
-//! An [`EmbeddingEndpoint`] asks a server that speaks like OpenAI's; a [`WordTable`] is a file on this machine.
+//! An [`EmbeddingEndpoint`] calls a server that is compatible with OpenAI's API; a [`WordTable`] is a local
+//! file.
 
 mod bpe;
 mod endpoint;
@@ -17,18 +18,18 @@ pub use endpoint::{BadEmbeddingEndpoint, EmbeddingEndpoint};
 pub use safetensors::{BadTensor, HEADER_BYTES_MAX, ROWS_MAX, TENSOR_BYTES_MAX};
 pub use table::{BadTable, FOLDER_ENTRIES_MAX, WordTable};
 
-/// Longest part of a file's own word that an error repeats, in characters.
+/// Longest excerpt of a file's own text in an error, in characters.
 const GIVEN_CHARS_MAX: usize = 60;
 
-/// Longest account of why a file cannot be read, in characters.
+/// Longest description of a read error, in characters.
 const CAUSE_CHARS_MAX: usize = 200;
 
-/// An embedder, whichever kind it is.
+/// An embedder of any kind.
 #[derive(Debug, Clone)]
 pub enum AnyEmbedder {
-    /// Answers over HTTP.
+    /// Calls a server over HTTP.
     Endpoint(Box<EmbeddingEndpoint>),
-    /// Answers from a file.
+    /// Reads a local word table.
     Table(WordTable),
 }
 
@@ -74,7 +75,7 @@ impl From<WordTable> for AnyEmbedder {
     }
 }
 
-/// Refuses texts out of bounds, as every embedder does.
+/// Rejects texts that exceed the limits of all embedders.
 fn checked(texts: Vec<String>) -> Result<Vec<String>, ModelFailure> {
     match check_texts(&texts) {
         Ok(()) => Ok(texts),

@@ -1,7 +1,7 @@
-//! One table of numbers in a `.safetensors` file.
+//! Reads the number table of a `.safetensors` file.
 //!
-//! The format is a length of eight bytes, a JSON header of that length and the bare numbers. Only what a word table
-//! needs is read: one tensor of two dimensions, in halves or singles.
+//! The format is a length of eight bytes, a JSON header of that length, and the raw numbers. Only the part
+//! that a word table needs is supported: one tensor of two dimensions with half or single precision.
 
 use std::collections::BTreeMap;
 
@@ -12,59 +12,46 @@ use wakeful_core::failure::truncate_chars;
 
 use super::{CAUSE_CHARS_MAX, GIVEN_CHARS_MAX};
 
-/// Largest file in bytes. The usual table has 16 MiB; 128,256 rows of 1,024 halves have 263 MB.
+/// Largest file in bytes. A typical table has 16 MiB; 128,256 rows of 1,024 half-precision numbers have 263
+/// MB.
 pub const TENSOR_BYTES_MAX: usize = 512 * 1024 * 1024;
 
 /// Longest header in bytes. One tensor takes about a hundred.
 pub const HEADER_BYTES_MAX: usize = 64 * 1024;
 
-/// Most rows. The largest vocabularies have a quarter of that.
+/// Maximum number of rows. The largest vocabularies have a quarter of that.
 pub const ROWS_MAX: usize = 1 << 20;
 
-/// Bytes before the header, which say how long it is.
+/// Length of the prefix that contains the length of the header, in bytes.
 const LENGTH_BYTES: usize = 8;
 
-/// A file that holds no word table.
+/// Why a file cannot be used as a word table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadTensor {
-    /// It ends too early, or its header is too long.
-    #[error("its header does not fit into it, or has more than {HEADER_BYTES_MAX} bytes")]
+    /// The file ends too early, or its header is too long.
+    #[error("the header is truncated or has more than {HEADER_BYTES_MAX} bytes")]
     HeaderLength,
-    /// The header cannot be read.
-    #[error("its header is not what the format allows: {0}")]
+    /// The header cannot be parsed.
+    #[error("invalid header: {0}")]
     Header(String),
-    /// Not one tensor.
-    #[error("it holds {given} tensors, and a word table is one")]
-    Tensors {
-        /// How many it holds.
-        given: usize,
-    },
-    /// Numbers of another kind.
-    #[error("its numbers are {given}; F16, BF16 and F32 are read")]
-    Kind {
-        /// What the header says.
-        given: String,
-    },
-    /// Not a table, or one of another size than can be used.
+    /// The file does not contain exactly one tensor.
+    #[error("the file contains {given} tensors instead of one")]
+    Tensors { given: usize },
+    /// The number type is not supported.
+    #[error("unsupported number type {given}; F16, BF16 and F32 are supported")]
+    Kind { given: String },
+    /// The tensor is not a table, or its size is out of range.
     #[error(
-        "its shape is {given}, and a word table has 1 to {ROWS_MAX} rows of 1 to {DIMENSIONS_MAX} numbers"
+        "unsupported shape {given}; a word table has 1 to {ROWS_MAX} rows of 1 to {DIMENSIONS_MAX} numbers"
     )]
-    Shape {
-        /// What the header says.
-        given: String,
-    },
-    /// Header and content do not agree.
-    #[error("its content has {given} bytes, and its header wants {wanted}")]
-    Content {
-        /// How many there are.
-        given: usize,
-        /// How many there should be.
-        wanted: usize,
-    },
-    /// A number that is none.
-    #[error("row {row} holds something that is not a finite number")]
+    Shape { given: String },
+    /// The size of the content does not match the header.
+    #[error("the content has {given} bytes instead of the {wanted} that the header declares")]
+    Content { given: usize, wanted: usize },
+    /// A number is infinite or NaN.
+    #[error("row {row} contains a number that is not finite")]
     NotFinite {
-        /// Which, from 0.
+        /// The row, starting at 0.
         row: usize,
     },
 }
@@ -76,7 +63,7 @@ struct Header {
     data_offsets: [usize; 2],
 }
 
-/// How a number is written.
+/// The type of the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     F16,
@@ -92,7 +79,7 @@ impl Kind {
         }
     }
 
-    /// The number in these bytes, of which there are as many as [`Self::bytes`] says.
+    /// Decodes a number from exactly [`Self::bytes`] bytes.
     fn number(self, bytes: &[u8]) -> f32 {
         match (self, bytes) {
             (Self::F16, [a, b]) => of_half(u16::from_le_bytes([*a, *b])),
@@ -103,21 +90,22 @@ impl Kind {
     }
 }
 
-/// A half as a single, which holds every half exactly.
+/// Converts half precision to single precision, which is always exact.
 fn of_half(half: u16) -> f32 {
-    /// The smallest half above zero, 2⁻²⁴.
+    /// The smallest positive half-precision number, 2⁻²⁴.
     const SMALLEST: f32 = 1.0 / 16_777_216.0;
     let (exponent, fraction) = (u32::from(half >> 10 & 0x1f), u32::from(half & 0x3ff));
     let size = match exponent {
         0 => f32::from(half & 0x3ff) * SMALLEST,
         0x1f => f32::from_bits(0x7f80_0000 | fraction << 13),
-        // The bias of a half is 15 and that of a single 127.
+        // The exponent bias is 15 for half precision and 127 for single precision.
         _ => f32::from_bits((exponent + 112) << 23 | fraction << 13),
     };
     if half >> 15 == 1 { -size } else { size }
 }
 
-/// Rows of numbers, kept as they are in the file: half the memory, and a text touches few of them.
+/// A table of numbers in the encoding of the file, which takes half the memory; a text reads only a few
+/// rows.
 #[derive(Debug)]
 pub(super) struct Tensor {
     file: Vec<u8>,
@@ -128,7 +116,7 @@ pub(super) struct Tensor {
 }
 
 impl Tensor {
-    /// Takes a file over. Everything is checked here, so that a row is there when it is asked for.
+    /// Parses a file. All checks happen here, so that reading a row cannot fail.
     pub(super) fn parse(file: Vec<u8>) -> Result<Self, BadTensor> {
         let (length, rest) = file
             .split_first_chunk::<LENGTH_BYTES>()
@@ -156,7 +144,7 @@ impl Tensor {
                 return Err(BadTensor::Shape { given });
             }
         };
-        // Where so many bytes cannot be counted, no file has them either.
+        // If the size overflows, it cannot match any file.
         let wanted = rows.saturating_mul(columns).saturating_mul(kind.bytes());
         if wanted != given || header.data_offsets != [0, wanted] {
             return Err(BadTensor::Content { given, wanted });
@@ -172,17 +160,17 @@ impl Tensor {
         bad.map_or(Ok(tensor), |row| Err(BadTensor::NotFinite { row }))
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub(super) const fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many numbers a row has.
+    /// Returns the number of columns.
     pub(super) const fn columns(&self) -> usize {
         self.columns
     }
 
-    /// The numbers of a row; none where there is no such row.
+    /// Returns the numbers of a row; empty if the row does not exist.
     pub(super) fn row(&self, row: usize) -> impl Iterator<Item = f32> {
         let bytes = self.columns * self.kind.bytes();
         let begin = row.saturating_mul(bytes).saturating_add(self.begin);
@@ -212,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_half_is_the_number_it_stands_for() {
+    fn every_half_precision_number_is_converted_exactly() {
         for half in 0..=u16::MAX {
             let (exponent, fraction) = (i32::from(half >> 10 & 0x1f), f64::from(half & 0x3ff));
             let sign = if half >= 0x8000 { -1.0 } else { 1.0 };
@@ -231,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_number_gives_the_same_rows() {
+    fn all_number_types_give_the_same_rows() {
         let kinds: [(&str, Vec<u8>); 3] = [
             (
                 "F16",

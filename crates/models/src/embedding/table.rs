@@ -1,7 +1,7 @@
-//! Embeddings from a table of words on this machine, in the layout of the Python package `wordllama`.
+//! Embeddings from a local word table, in the file layout of the Python package `wordllama`.
 //!
-//! The embedding of a text is the average of the rows of its tokens. It knows no order of words; it is quick, needs
-//! nobody, and finds candidates.
+//! The embedding of a text is the average of the rows of its tokens, regardless of word order. It is fast,
+//! needs no server, and is good enough to find candidates.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -18,10 +18,10 @@ use wakeful_ports::embedding::{Embedder, EmbeddingResponse};
 use super::bpe::{BadTokenizer, Bpe, TOKENIZER_BYTES_MAX};
 use super::safetensors::{BadTensor, TENSOR_BYTES_MAX, Tensor};
 
-/// Most entries of a folder that are looked at.
+/// Maximum number of folder entries that are examined.
 pub const FOLDER_ENTRIES_MAX: usize = 1_024;
 
-/// A table of words. Cheap to clone.
+/// A word table. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct WordTable {
     parts: Arc<TableParts>,
@@ -34,64 +34,45 @@ struct TableParts {
     tensor: Tensor,
 }
 
-/// Why a folder is no word table.
+/// Why a folder cannot be used as a word table.
 #[derive(Debug, thiserror::Error)]
 pub enum BadTable {
-    /// Something could not be read.
+    /// A file or folder cannot be read.
     #[error("{path}: {source}", path = path.display())]
-    Unreadable {
-        /// What.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A part is not there, or more than once.
-    #[error("{folder} holds {given} {wanted}, and a word table has one", folder = folder.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    /// A required file is missing or exists more than once.
+    #[error("{folder} contains {given} {wanted}; a word table has exactly one", folder = folder.display())]
     Parts {
-        /// Where it was looked for.
+        /// The folder that was searched.
         folder: PathBuf,
-        /// What was looked for.
+        /// The kind of file that was searched for.
         wanted: &'static str,
-        /// How many there are.
+        /// The number of files found.
         given: usize,
     },
-    /// More than is read.
+    /// A file is too large.
     #[error("{path} has more than {bytes_max} bytes", path = path.display())]
-    Large {
-        /// What.
-        path: PathBuf,
-        /// The bound.
-        bytes_max: usize,
-    },
-    /// The numbers cannot be used.
+    Large { path: PathBuf, bytes_max: usize },
+    /// The `.safetensors` file cannot be used.
     #[error("{path}: {source}", path = path.display())]
-    Tensor {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: BadTensor,
-    },
-    /// The tokens cannot be used.
+    Tensor { path: PathBuf, source: BadTensor },
+    /// The tokenizer file cannot be used.
     #[error("{path}: {source}", path = path.display())]
-    Tokenizer {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: BadTokenizer,
-    },
-    /// The two do not belong together.
-    #[error("the tokenizer has a token {token} and the table {rows} rows; they do not belong together")]
+    Tokenizer { path: PathBuf, source: BadTokenizer },
+    /// The tokenizer does not belong to the table.
+    #[error(
+        "the tokenizer has the token {token}, but the table has only {rows} rows; use the tokenizer of this table"
+    )]
     Mismatch {
         /// The largest token.
         token: u32,
-        /// How many rows there are.
         rows: usize,
     },
 }
 
 impl WordTable {
-    /// Reads a folder: one `.safetensors` in it or in its `weights`, and a `tokenizer.json` in it or one `.json` in its
-    /// `tokenizers`. Blocks while it reads.
+    /// Opens a folder that contains one `.safetensors` file, directly or in `weights`, and a
+    /// `tokenizer.json` or one `.json` file in `tokenizers`. Blocks while reading.
     pub fn open(folder: &Path) -> Result<Self, BadTable> {
         let tensor_path = tensor_path(folder)?;
         let tokenizer_path = tokenizer_path(folder)?;
@@ -108,7 +89,8 @@ impl WordTable {
         })?;
         let (token, rows) = (tokenizer.largest(), tensor.rows());
         if usize::try_from(token).is_ok_and(|token| token < rows) {
-            // By content and not by name: a table that was exchanged is another.
+            // The identity is a hash of the contents and not the name, so that a replaced table has a new
+            // identity.
             let content = Digest::of(&content.map(|part| *part.as_bytes()).concat());
             let identity = format!("table/{}/{content}", tensor.columns());
             let parts = Arc::new(TableParts {
@@ -139,7 +121,8 @@ impl TableParts {
         })
     }
 
-    /// The average of the tokens' rows. Only its direction counts; dividing keeps large numbers in range.
+    /// Returns the average of the tokens' rows. Only its direction matters; dividing keeps large sums in
+    /// range.
     fn average(&self, tokens: &[u32]) -> Vec<f32> {
         let mut average = vec![0.0_f32; self.tensor.columns()];
         let count: f32 = tokens.iter().map(|_| 1.0_f32).sum();
@@ -169,7 +152,7 @@ impl Embedder for WordTable {
     async fn embed(&self, texts: Vec<String>) -> Result<EmbeddingResponse, ModelFailure> {
         let texts = super::checked(texts)?;
         let parts = Arc::clone(&self.parts);
-        // Long texts take a while, and whoever else is served by this thread should not wait for them.
+        // Long texts take a while and must not block other tasks of this thread.
         let done = tokio::task::spawn_blocking(move || parts.embed(&texts)).await;
         done.unwrap_or_else(|error| Err(super::refused("embedding_table_failed", &error.to_string())))
     }
@@ -205,7 +188,7 @@ fn parts(folder: &Path, wanted: &'static str, given: usize) -> BadTable {
     }
 }
 
-/// The one file with this ending, or how many there are.
+/// Returns the only file with this extension, or the number of such files.
 fn only(folder: &Path, ending: &str) -> Result<Result<PathBuf, usize>, BadTable> {
     let unreadable = |source| BadTable::Unreadable {
         path: folder.to_owned(),
@@ -222,7 +205,7 @@ fn only(folder: &Path, ending: &str) -> Result<Result<PathBuf, usize>, BadTable>
     Ok(found.pop().filter(|_| given == 1).ok_or(given))
 }
 
-/// All of a file, within a bound.
+/// Reads a whole file up to a size limit.
 fn read(path: &Path, bytes_max: usize) -> Result<Vec<u8>, BadTable> {
     let unreadable = |source| BadTable::Unreadable {
         path: path.to_owned(),
@@ -233,9 +216,9 @@ fn read(path: &Path, bytes_max: usize) -> Result<Vec<u8>, BadTable> {
         bytes_max,
     };
     let metadata = path.metadata().map_err(unreadable)?;
-    // A pipe would be waited for, and a device never ends.
+    // Reading a pipe could block, and a device has no end.
     if !metadata.is_file() {
-        return Err(unreadable(io::Error::other("not a file")));
+        return Err(unreadable(io::Error::other("not a regular file")));
     }
     let bound = u64::try_from(bytes_max).unwrap_or(u64::MAX);
     if metadata.len() > bound {
@@ -243,7 +226,7 @@ fn read(path: &Path, bytes_max: usize) -> Result<Vec<u8>, BadTable> {
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
     let file = File::open(path).map_err(unreadable)?;
-    // It may have grown since it was measured.
+    // The file may have grown since its size was read.
     file.take(bound.saturating_add(1))
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;

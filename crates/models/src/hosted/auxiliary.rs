@@ -1,4 +1,4 @@
-//! Questions at the same server that are no conversation.
+//! Requests to the model's server that are not part of a conversation, such as embeddings.
 
 use reqwest::Url;
 use wakeful_core::failure::ModelFailure;
@@ -10,7 +10,8 @@ use crate::provider::Provider;
 use crate::wire::ResponseError;
 
 impl HostedModel {
-    /// The address of this word beside that of the answers; none where the server does not speak like OpenAI's.
+    /// Returns the URL of this path next to the model's endpoint, or `None` if the server is not compatible
+    /// with OpenAI's API.
     pub(crate) fn auxiliary_url(&self, word: &str) -> Option<Url> {
         match self.provider {
             Provider::OpenAi | Provider::OpenAiChat => Some(self.endpoint.below(&[word])),
@@ -18,7 +19,7 @@ impl HostedModel {
         }
     }
 
-    /// Sends a body there and reads the response, which comes whole, within the bounds of every other.
+    /// Sends a body and reads the complete response within the usual limits.
     pub(crate) async fn post<T>(
         &self,
         url: &Url,
@@ -30,7 +31,7 @@ impl HostedModel {
             match form {
                 ResponseForm::Whole => Ok(read(&response.whole().await?)?),
                 ResponseForm::Stream => Err(ExchangeError::from(ResponseError::invalid(
-                    "the response is a stream",
+                    "the response is a stream instead of JSON",
                 ))),
             }
         };
@@ -38,12 +39,12 @@ impl HostedModel {
         answer.map_err(|trouble| self.failure(&self.model_ref(), trouble))
     }
 
-    /// The model's name at the provider.
+    /// Returns the model's name at the provider.
     pub(crate) fn model(&self) -> &str {
         &self.model
     }
 
-    /// What a person calls it.
+    /// Returns the model reference that people use.
     pub(crate) fn model_ref(&self) -> String {
         format!("{}/{}", self.name, self.model)
     }

@@ -1,8 +1,9 @@
-//! Conversations that go on at the provider.
+//! Conversations that are continued on the provider's side.
 //!
-//! A request that only adds to the last one answered may name that answer and send what is new. What is known of answers
-//! is in this process alone and is never needed: whatever does not fit exactly, and whatever the provider has forgotten,
-//! is sent whole, within the same attempt if it was refused by its status.
+//! A request that only extends the last answered one can refer to that response and send only the new
+//! items. The stored responses are an optimisation and exist only in this process: a request that does not
+//! match exactly, or whose response the provider no longer has, is sent completely. If the provider refused
+//! it by status, that happens within the same attempt.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,21 +17,23 @@ use super::HostedModel;
 use super::failure::ExchangeError;
 use crate::wire::{self, DecodedResponse, Lowering, ProviderThread};
 
-/// Most conversations that are remembered. The one that was used longest ago is forgotten first.
+/// Maximum number of stored conversations. The least recently used one is removed first.
 pub(super) const THREADS_MAX: usize = 64;
 
-/// What a provider says when it does not know an answer any more. It is part of the field's name and of the code.
+/// The text in a provider's error when it no longer has the previous response; part of the field name and
+/// of the code.
 const FORGOTTEN: &str = "previous_response";
 
-/// What a provider says when a model has no thoughts that could be sent back, or the server does not know the question.
+/// Texts in a provider's error when a model has no encrypted thoughts, or the server does not support the
+/// option.
 const NOTHING_SEALED: [&str; 3] = [
     "ncrypted content is not supported",
     "reasoning.encrypted_content",
     "\"include\"",
 ];
 
-/// What providers say of thoughts that they cannot read any more, as after a change of the key's owner. Without a way out
-/// the thread would fail for ever.
+/// Texts in providers' errors about thoughts that they can no longer decrypt, for example after the key's
+/// owner changed. Without a retry, the conversation would fail permanently.
 const UNREADABLE: [&str; 4] = [
     "invalid_encrypted_content",
     "nvalid `signature` in `thinking`",
@@ -38,33 +41,34 @@ const UNREADABLE: [&str; 4] = [
     "hought signature is not valid",
 ];
 
-/// The answers that can be gone on from. Clones share them.
+/// The responses from which conversations can be continued. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Continuations {
     known: Arc<Mutex<VecDeque<(ContinuationKey, LastResponse)>>>,
 }
 
-/// Whose conversation it is.
+/// The conversation that a response belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ContinuationKey {
     agent: String,
     prompt_cache_key: String,
 }
 
-/// The last answer of a conversation.
+/// The last response of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct LastResponse {
     response_id: String,
-    /// Of everything but the conversation.
+    /// The hash of the request without its conversation.
     frame: Digest,
-    /// How many items the provider has, the answer's own among them.
+    /// The number of items that the provider has, including those of the response.
     items: usize,
-    /// Of these.
+    /// The hash of these items.
     said: Digest,
 }
 
 impl Continuations {
-    /// Takes what is known. It is put back by an answer: a failed attempt leaves nothing to go on from.
+    /// Removes and returns the last response. Only a successful response stores a new one, so a failed
+    /// attempt leaves nothing to continue from.
     fn take(&self, scope: &ContinuationKey) -> Option<LastResponse> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let index = known.iter().position(|(whose, _)| whose == scope)?;
@@ -82,7 +86,7 @@ impl Continuations {
 }
 
 impl HostedModel {
-    /// One attempt: what is new where that is enough, and everything where it is not.
+    /// Performs one attempt: sends only the new items if possible, and the complete conversation otherwise.
     pub(super) async fn converse(
         &self,
         request: &ModelRequest,
@@ -122,8 +126,8 @@ impl HostedModel {
         Ok(self.keep(scope, frame, request, heard))
     }
 
-    /// One exchange, and a second where the provider refuses the first because of thoughts: without asking for them, or
-    /// without sending those that it cannot read.
+    /// Performs one exchange, and a second one if the provider refuses the first because of thoughts:
+    /// without requesting them, or without sending those that the provider cannot decrypt.
     async fn exchange_or_retry_without_thinking(
         &self,
         request: &ModelRequest,
@@ -144,7 +148,8 @@ impl HostedModel {
             self.shape.disable_thinking();
             return Ok(heard);
         }
-        // What follows an answer that the provider has is counted with all that came before it.
+        // The item count of a continued conversation refers to the complete conversation, so its items
+        // cannot be removed.
         let whole = !matches!(thread, ProviderThread::Continues { .. });
         if whole && refuses(&trouble, &UNREADABLE) {
             return self
@@ -154,7 +159,7 @@ impl HostedModel {
         Err(trouble)
     }
 
-    /// Remembers an answer that the provider keeps, if it said under which id.
+    /// Stores a response for continuation, if the provider gave it an id.
     fn keep(
         &self,
         scope: ContinuationKey,
@@ -176,7 +181,7 @@ impl HostedModel {
         heard.answer
     }
 
-    /// Everything of a request but its conversation.
+    /// Returns the hash of a request without its conversation.
     fn frame(&self, request: &ModelRequest) -> Result<Digest, ExchangeError> {
         let frame = ModelRequest {
             model_ref: request.model_ref.clone(),
@@ -191,7 +196,7 @@ impl HostedModel {
         Ok(Digest::of(&body))
     }
 
-    /// Whether a request begins with exactly what the provider has, and goes on.
+    /// Whether a request begins with exactly the items that the provider has and adds new ones.
     fn extends(&self, request: &ModelRequest, known: &LastResponse) -> serde_json::Result<bool> {
         let lowering = self.shape.lowering(&self.model, ProviderThread::Kept);
         let items = wire::items(&lowering, &request.entries, &[])?;
@@ -200,7 +205,7 @@ impl HostedModel {
     }
 }
 
-/// The same request without thoughts.
+/// Returns the same request without thoughts.
 fn without_thinking(request: &ModelRequest) -> ModelRequest {
     let mut bare = request.clone();
     for entry in &mut bare.entries {
@@ -211,8 +216,9 @@ fn without_thinking(request: &ModelRequest) -> ModelRequest {
     bare
 }
 
-/// Whether the provider refused the request, with one of these words. A status alone refuses: a response that had begun
-/// may be paid for and its words were told, so that a second request would be one too many.
+/// Whether the provider refused the request with an error that contains one of these texts. Only an error
+/// status counts: a response that has begun may be billed and its text was already delivered, so it must
+/// not be requested again.
 fn refuses(trouble: &ExchangeError, words: &[&str]) -> bool {
     let ExchangeError::Status {
         status: 400..500,
@@ -247,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_conversation_used_longest_ago_is_forgotten_first() {
+    fn the_least_recently_used_conversation_is_removed_first() {
         let threads = Continuations::default();
         for n in 0..THREADS_MAX {
             threads.put(scope(n), known(n));

@@ -1,30 +1,30 @@
-//! A key that goes into one header and nowhere else.
+//! A provider's key, which is sent in one header and is redacted everywhere else.
 
 use reqwest::header::HeaderValue;
 
 use crate::provider::KeyHeader;
 
-/// Longest key in bytes. Signed tokens have a few thousand; a file that was taken for a key has more.
+/// Longest key in bytes. Signed tokens have a few thousand; anything longer is probably another file.
 pub const CREDENTIAL_BYTES_MAX: usize = 8_192;
 
-/// What stands where a key stood.
+/// The replacement for a redacted key.
 const HIDDEN: &str = "[hidden]";
 
-/// Shortest key in bytes that is looked for in what a server says. A shorter one is no secret, and would be taken out of
-/// words that only look like it.
+/// Shortest key that is redacted, in bytes. A shorter one is not a secret, and redacting it would damage
+/// ordinary text.
 const HIDDEN_BYTES_MIN: usize = 8;
 
-/// A provider's key. It has no `Display`, and its `Debug` shows nothing of it.
+/// A provider's key. It has no `Display`, and its `Debug` output hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credential(String);
 
-/// A text that cannot be a key. It does not say the text.
+/// A text that cannot be a key. The error does not contain the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a key is 1 to 8192 printable ASCII characters without spaces")]
 pub struct BadCredential;
 
 impl Credential {
-    /// Takes a key as it was found. White space around it is not part of it: files end with a line break.
+    /// Parses a key. Surrounding white space is removed, because files end with a line break.
     pub fn new(text: &str) -> Result<Self, BadCredential> {
         let key = text.trim();
         let fits = !key.is_empty()
@@ -33,7 +33,7 @@ impl Credential {
         fits.then(|| Self(key.to_owned())).ok_or(BadCredential)
     }
 
-    /// The header that shows it to the provider; marked, so that nothing below prints it either.
+    /// Returns the header that sends the key, marked as sensitive so that no library prints it.
     pub(super) fn header(&self, auth: KeyHeader) -> Option<(&'static str, HeaderValue)> {
         let (name, value) = match auth {
             KeyHeader::Header(name) => (name, self.0.clone()),
@@ -44,12 +44,12 @@ impl Credential {
         Some((name, value))
     }
 
-    /// Whether the text has the key in it, so far as it is looked for.
+    /// Whether the text contains the key. Keys that are too short to be redacted are never found.
     pub(super) fn is_in(&self, text: &str) -> bool {
         self.0.len() >= HIDDEN_BYTES_MIN && text.contains(&self.0)
     }
 
-    /// The bytes without the key; none where it is not in them.
+    /// Returns the bytes without the key, or `None` if they do not contain it.
     pub(super) fn cut_from(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let key = self.0.as_bytes();
         let find = |rest: &[u8]| rest.windows(key.len()).position(|window| window == key);
@@ -69,7 +69,7 @@ impl Credential {
         Some(kept)
     }
 
-    /// The text without the key: a server may say what it was sent.
+    /// Returns the text without the key, because a server may repeat what it received.
     pub(super) fn hide_in(&self, text: &str) -> String {
         match self.is_in(text) {
             true => text.replace(&self.0, HIDDEN),
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_shown_by_nothing() {
+    fn a_key_is_never_printed() {
         let key = Credential::new(" sk-very-secret\n").expect("a key");
         assert_eq!(format!("{key:?}"), "Credential([hidden])");
         for auth in [KeyHeader::Bearer, KeyHeader::Header("x-api-key")] {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_cut_from_bytes_wherever_it_stands() {
+    fn a_key_is_removed_from_bytes_at_any_position() {
         let key = Credential::new("sk-very-secret").expect("a key");
         let cut = |bytes: &[u8]| key.cut_from(bytes);
         assert_eq!(
@@ -111,9 +111,9 @@ mod tests {
         assert_eq!((cut(b"sk-very-secre"), cut(b"")), (None, None));
     }
 
-    /// A word of one letter would be taken out of everything that is said.
+    /// Redacting a one-letter key would damage all text.
     #[test]
-    fn a_short_key_is_not_looked_for() {
+    fn a_short_key_is_not_redacted() {
         let hidden = |key: &str, text: &str| Credential::new(key).expect("a key").hide_in(text);
         assert_eq!(hidden("k", "kick"), "kick");
         assert_eq!(hidden("1234567", "1234567"), "1234567");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_stand_in_a_header_is_no_key() {
+    fn text_that_does_not_fit_in_a_header_is_refused() {
         let long = "k".repeat(CREDENTIAL_BYTES_MAX + 1);
         for text in ["", " \n", "two words", "line\r\nx: y", "ключ", long.as_str()] {
             let error = Credential::new(text).expect_err("took it");

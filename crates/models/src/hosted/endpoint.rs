@@ -1,4 +1,4 @@
-//! Where requests go.
+//! The base URL of a provider, and the URLs derived from it.
 
 use std::net::IpAddr;
 
@@ -7,41 +7,38 @@ use reqwest::Url;
 use crate::builtin::BuiltinProvider;
 use crate::provider::Provider;
 
-/// Longest base URL in bytes: what servers and proxies commonly take.
+/// Longest base URL in bytes: the limit of common servers and proxies.
 pub const URL_BYTES_MAX: usize = 2_048;
 
-/// An address that requests cannot be sent to. Addresses are shown only where nothing secret can be in them.
+/// Why a URL cannot be used. The error shows parts of the URL only if they cannot contain a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadUrl {
-    /// Not an address that a path can be put behind.
-    #[error("it is no URL of the form https://HOST[:PORT][/PATH] without user, query and fragment")]
+    /// Not a URL to which a path can be appended.
+    #[error("not a URL of the form https://HOST[:PORT][/PATH] without user, query and fragment")]
     Malformed,
-    /// Keys and prompts would travel readable.
+    /// Keys and prompts would be sent unencrypted.
     #[error(
-        "{host} is not this machine, and plain http to it would show key and prompts to everyone on the way"
+        "{host} is not this machine, so plain http would expose the key and prompts on the network; use https"
     )]
-    Insecure {
-        /// Where it leads.
-        host: String,
-    },
+    Insecure { host: String },
 }
 
-/// Who listens at an address: host and port, without anything else that may stand in it.
+/// Returns host and port of a URL, without any other part.
 #[must_use]
 pub fn host_of(url: &str) -> Option<String> {
     Endpoint::parse(url).ok().map(|endpoint| endpoint.host())
 }
 
-/// How far away the server is.
+/// How the connection to a server is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum EndpointSecurity {
-    /// On this machine, without TLS.
+    /// A server on this machine, without TLS.
     Loopback,
-    /// Elsewhere, or here with TLS.
+    /// A server with TLS, local or remote.
     Secured,
 }
 
-/// A checked base URL.
+/// A validated base URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Endpoint {
     base: Url,
@@ -76,12 +73,12 @@ impl Endpoint {
         }
     }
 
-    /// Whether a program on this machine listens there.
+    /// Whether the server is on this machine.
     pub(super) fn is_here(&self) -> bool {
         self.base.host_str().is_some_and(is_loopback)
     }
 
-    /// Who listens there, without path: what a person may be shown.
+    /// Returns host and port, which are safe to show.
     pub(super) fn host(&self) -> String {
         let host = self.base.host_str().unwrap_or_default();
         match self.base.port() {
@@ -90,22 +87,22 @@ impl Endpoint {
         }
     }
 
-    /// The base as it was given, a slash at its end included.
+    /// Returns the base URL as given, including a trailing slash.
     pub(super) fn itself(&self) -> Url {
         self.base.clone()
     }
 
-    /// An address under the base, for questions that cost nothing.
+    /// Returns a URL below the base URL, such as those of requests that are free of charge.
     pub(super) fn below(&self, path: &[&str]) -> Url {
         let mut url = self.base.clone();
-        // It cannot fail: what has a host has segments.
+        // A URL with a host always has path segments.
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(path);
         }
         url
     }
 
-    /// The server itself, without the path of the base.
+    /// Returns a URL below the server's root, without the path of the base URL.
     pub(super) fn root(&self, path: &[&str]) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -114,8 +111,9 @@ impl Endpoint {
         url
     }
 
-    /// Who thinks there: the name alone where it has an address of its own and this is it, else with the host. Two who speak
-    /// the same format, or one name that has moved, are not the same.
+    /// Returns the scope of thoughts from this server: the name alone if this is the address of the
+    /// built-in provider with that name, otherwise name and host. Two servers with the same format, or the
+    /// same name at a new address, have different scopes.
     pub(super) fn thinking_scope(&self, name: &str, provider: Provider) -> String {
         let known = BuiltinProvider::named(name).filter(|known| known.kind == provider);
         let home = known.and_then(|known| host_of(known.base_url.unwrap_or(provider.base_url())));
@@ -125,12 +123,12 @@ impl Endpoint {
         }
     }
 
-    /// Whether it is the provider's own address.
+    /// Whether this is the address of the format's original provider.
     pub(super) fn is_own(&self, provider: Provider) -> bool {
         Self::parse(provider.base_url()).is_ok_and(|own| own.base.host_str() == self.base.host_str())
     }
 
-    /// The address of one model's answers.
+    /// Returns the URL for requests to a model.
     pub(super) fn url(&self, provider: Provider, model: &str) -> Url {
         let generate = format!("{model}:streamGenerateContent");
         let path: &[&str] = match provider {
@@ -147,7 +145,7 @@ impl Endpoint {
     }
 }
 
-/// Names are not looked up: whoever answers a lookup must not decide where keys go.
+/// Host names are not resolved, because a DNS server must not decide where keys are sent.
 fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -158,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_provider_is_asked_at_its_own_path() {
+    fn every_provider_has_its_own_request_path() {
         let url = |base: &str, provider, model| {
             let endpoint = Endpoint::parse(base).expect(base);
             endpoint.url(provider, model).to_string()
@@ -179,9 +177,9 @@ mod tests {
         );
     }
 
-    /// Thoughts that were kept before hosts were written down carry the bare word of the format.
+    /// Thoughts that were stored before hosts were recorded have the bare name of the format.
     #[test]
-    fn who_thinks_is_a_name_at_home_and_a_name_with_its_host_elsewhere() {
+    fn the_thinking_scope_names_the_host_of_other_addresses() {
         let thinker =
             |name, provider, base: &str| Endpoint::parse(base).expect(base).thinking_scope(name, provider);
         for provider in Provider::ALL {
@@ -194,7 +192,7 @@ mod tests {
             "openai@proxy.example:8443"
         );
         assert_eq!(thinker("mine", Provider::OpenAi, own), "mine@api.openai.com");
-        // A name that was given to another format.
+        // A built-in name that is used for another format.
         assert_eq!(
             thinker("anthropic", Provider::OpenAi, own),
             "anthropic@api.openai.com"
@@ -204,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_http_is_for_this_machine_alone() {
+    fn plain_http_is_only_for_this_machine() {
         for text in [
             "http://localhost:1",
             "http://127.0.0.1",
@@ -230,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_with_anything_beside_host_and_path_is_refused_and_not_repeated() {
+    fn a_url_with_other_parts_is_refused_and_not_repeated() {
         let long = format!("https://h/{}", "x".repeat(URL_BYTES_MAX));
         for text in [
             "",

@@ -1,4 +1,4 @@
-//! What went wrong on the way to an answer, as the record that a run keeps.
+//! Converts errors of an exchange into the failure record that a run stores.
 
 use std::error::Error as _;
 
@@ -11,30 +11,30 @@ use wakeful_core::failure::{
 use super::HostedModel;
 use crate::wire::{ProviderErrorBody, ResponseError};
 
-/// Longest wait that a provider can ask for, one day. A run that should wait longer is better told to fail.
+/// Longest wait that a provider can request, one day. A run that would have to wait longer fails instead.
 const RETRY_AFTER_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 
-/// Longest part of an unreadable error body that is shown, in characters.
+/// Longest excerpt of an unparsed error body, in characters.
 const EXCERPT_CHARS_MAX: usize = 200;
 
-/// Why an exchange gave no answer.
+/// Why an exchange gave no response.
 #[derive(Debug)]
 pub(super) enum ExchangeError {
-    /// Nothing came in time, in this stage.
+    /// No data arrived in time, in this stage.
     TimedOut(WaitStage),
-    /// The request did not get there, or nothing came back.
+    /// The request was not delivered, or no response arrived.
     Unsent(reqwest::Error),
-    /// The response broke off.
+    /// The connection broke during the response.
     Broken(reqwest::Error),
-    /// The request could not be put together.
+    /// The request could not be built.
     Unsendable(String),
-    /// An answer with another status than success.
+    /// The response has an error status.
     Status {
         status: u16,
         retry_after_ms: Option<u64>,
         body: Vec<u8>,
     },
-    /// A response that is no answer.
+    /// The response cannot be used.
     Fault(ResponseError),
 }
 
@@ -44,7 +44,7 @@ impl From<ResponseError> for ExchangeError {
     }
 }
 
-/// What an attempt was waiting for.
+/// What an attempt was waiting for when it timed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WaitStage {
     FirstByte,
@@ -52,7 +52,7 @@ pub(super) enum WaitStage {
 }
 
 impl HostedModel {
-    /// The record of a failed attempt, without the key and within its bounds.
+    /// Builds the record of a failed attempt, without the key and within its size limits.
     pub(super) fn failure(&self, model_ref: &str, trouble: ExchangeError) -> ModelFailure {
         let way = ExchangeProgress::of(&trouble);
         let mut failure = match trouble {
@@ -105,7 +105,7 @@ impl HostedModel {
     fn status(&self, status: u16, body: &[u8]) -> ModelFailure {
         let text = String::from_utf8_lossy(body);
         if (300..400).contains(&status) {
-            let summary = "the server sent the request on to another address, which is not followed";
+            let summary = "the server redirected the request to another address; redirects are not followed";
             let mut failure = failed(
                 ModelFailureKind::FailFast,
                 FailureCategory::Protocol,
@@ -120,10 +120,10 @@ impl HostedModel {
     }
 
     fn complained(&self, status: u16, complaint: &ProviderErrorBody) -> ModelFailure {
-        // The key goes before the text is cut: half a key is one that is not recognised.
+        // Redact the key before truncating, because half a key would not be recognized.
         let said = truncate_chars(&self.hide(complaint.message.trim()), EXCERPT_CHARS_MAX);
         let mut failure = if complaint.is_too_long() {
-            let summary = format!("the request is longer than the model takes: {said}");
+            let summary = format!("the request is too long for the model: {said}");
             failed(
                 ModelFailureKind::FailFast,
                 FailureCategory::Protocol,
@@ -132,10 +132,10 @@ impl HostedModel {
             )
         } else {
             let hint = match status {
-                401 | 403 => format!(" (the key is that of {})", self.key_source),
+                401 | 403 => format!(" (key from {})", self.key_source),
                 _ => String::new(),
             };
-            let summary = format!("the provider answered with status {status}{hint}: {said}");
+            let summary = format!("the provider responded with status {status}{hint}: {said}");
             let kind = ModelFailure::kind_of_status(status);
             failed(
                 kind,
@@ -157,7 +157,7 @@ impl HostedModel {
     fn fault(&self, fault: ResponseError) -> ModelFailure {
         use ModelFailureKind::{FailFast, Retryable};
         match fault {
-            // As above: a summary is cut where it is made.
+            // Redact the key before the summary is truncated, as above.
             ResponseError::Invalid(why) => failed(
                 FailFast,
                 FailureCategory::Protocol,
@@ -165,43 +165,42 @@ impl HostedModel {
                 &self.hide(&why),
             ),
             ResponseError::Truncated => {
-                let summary = "the stream ended before the answer was complete";
+                let summary = "the stream ended before the response was complete";
                 failed(Retryable, FailureCategory::Transport, "truncated_stream", summary)
             }
             ResponseError::Reported(complaint) => self.complained(complaint.status(), &complaint),
             ResponseError::OutputLimit => {
-                let summary =
-                    "the reply was cut off at the longest length the model may give; ask for less at once";
+                let summary = "the response reached the model's output limit; raise `max_output_tokens` or request less at once";
                 failed(FailFast, FailureCategory::Protocol, "output_limit", summary)
             }
             ResponseError::Withheld(reason) => {
-                let summary = format!("the provider holds the reply back: {}", self.hide(&reason));
+                let summary = format!("the provider withheld the response: {}", self.hide(&reason));
                 failed(FailFast, FailureCategory::Protocol, "reply_withheld", &summary)
             }
         }
     }
 }
 
-/// How far an exchange came.
+/// How far an exchange got.
 struct ExchangeProgress {
     came: ProgressStage,
     flags: Option<ClientFlags>,
 }
 
-/// How far, seen from the one who pays.
+/// The stages of an exchange that differ in whether they may be billed.
 #[derive(Debug, Clone, Copy)]
 enum ProgressStage {
     /// Nothing was sent.
     Nowhere,
-    /// No connection came about.
+    /// The connection failed.
     Connect,
-    /// It was sent, and nothing came back.
+    /// The request was sent and no response arrived.
     FirstByte,
-    /// It was answered with another status than success.
+    /// The response has an error status.
     Refused,
     /// The response had begun.
     Body,
-    /// The response was there and is no answer.
+    /// The response is complete and cannot be used.
     Decode,
 }
 
@@ -233,7 +232,8 @@ impl ExchangeProgress {
         }
     }
 
-    /// The status of a response that had begun. What is said inside it may count as another.
+    /// The HTTP status of a response that had begun. An error inside the response may stand for another
+    /// status.
     const fn status(&self) -> Option<u16> {
         match self.came {
             ProgressStage::Body | ProgressStage::Decode => Some(200),
@@ -244,7 +244,7 @@ impl ExchangeProgress {
         }
     }
 
-    /// A reply may have begun, or nobody knows.
+    /// Whether the provider may bill the exchange: a response has begun, or it is unknown whether one has.
     const fn may_be_billed(&self) -> bool {
         match self.came {
             ProgressStage::Nowhere | ProgressStage::Connect | ProgressStage::Refused => false,
@@ -281,18 +281,19 @@ fn timed_out(stage: WaitStage) -> ModelFailure {
     failure
 }
 
-/// A connection that failed, with its causes and without its address: the address is configuration, and known.
+/// Builds the failure of a connection, with its causes and without the URL, which is known from the
+/// configuration.
 fn connection(error: reqwest::Error) -> ModelFailure {
     let error = error.without_url();
     let (kind, stage, summary) = if error.is_timeout() {
-        ("timeout", "connect", "no connection to the provider in time")
+        ("timeout", "connect", "the connection to the provider timed out")
     } else if error.is_connect() {
-        ("connection_failed", "connect", "no connection to the provider")
+        ("connection_failed", "connect", "cannot connect to the provider")
     } else {
         (
             "connection_lost",
             "response",
-            "the connection to the provider broke",
+            "the connection to the provider was lost",
         )
     };
     let mut failure = failed(
@@ -303,7 +304,7 @@ fn connection(error: reqwest::Error) -> ModelFailure {
     );
     let mut cause = error.source();
     while let Some(error) = cause {
-        // The bound of the record cuts what a chain without end would give.
+        // The limit of the record bounds a cause chain of any length.
         if failure.artifact.source_chain.len() >= wakeful_core::failure::DETAIL_ENTRIES_MAX {
             break;
         }
@@ -317,8 +318,8 @@ fn connection(error: reqwest::Error) -> ModelFailure {
     failure
 }
 
-/// How long the provider asks us to wait: seconds, or a date, which is compared with the response's own date, so that
-/// it does not matter what our clock says.
+/// Returns how long the provider asks to wait: seconds, or a date. A date is compared with the response's
+/// own date, so that the local clock does not matter.
 pub(super) fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
     let text = |name| {
         headers
@@ -344,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_read_as_seconds_or_as_a_date() {
+    fn retry_after_is_read_as_seconds_or_as_a_date() {
         let wait = |after: &str, date: Option<&str>| {
             let mut headers = HeaderMap::new();
             headers.insert(RETRY_AFTER, after.parse().expect("a header"));

@@ -1,4 +1,4 @@
-//! What a provider tells of itself without asking for money.
+//! Requests for metadata of a provider or model that are free of charge.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use super::transport::MetadataRequest;
 use super::{ExchangeError, HostedModel};
 use crate::provider::Provider;
 
-/// Longest time that such a question may take. A person waits for it.
+/// Longest time for such a request, because a person waits for it.
 const METADATA_MS_MAX: u64 = 10_000;
 
-/// What a provider tells of a model.
+/// The metadata of a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelMetadata {
-    /// Longest request in tokens; none where it was not told.
+    /// Longest request in tokens; `None` if the provider does not report it.
     pub context_tokens: Option<u64>,
-    /// Who told it: the address, without anything after the path.
+    /// The URL that reported it, without anything after the path.
     pub source: Option<String>,
 }
 
 impl HostedModel {
-    /// Whether somebody is there and takes the key: the status of a list of models.
+    /// Checks that the server responds and accepts the key. Returns the status of its model list.
     pub async fn check_reachable(&self) -> Result<u16, ModelFailure> {
         let path: &[&str] = match self.provider {
             Provider::Anthropic => &["v1", "models"],
@@ -36,7 +36,7 @@ impl HostedModel {
             .await;
         match looked {
             Ok((status @ 200, _)) => Ok(status),
-            // Something is there that has no such list.
+            // The server exists and has no model list.
             Ok((status @ (404 | 405 | 501), _)) => Ok(status),
             Ok((status, body)) => Err(self.failure(
                 &format!("{}/{}", self.name, self.model),
@@ -50,7 +50,7 @@ impl HostedModel {
         }
     }
 
-    /// What it tells of this model. What it does not tell is not guessed.
+    /// Fetches the metadata of this model. Values that the provider does not report are not guessed.
     pub async fn fetch_metadata(&self) -> ModelMetadata {
         let model = self.model.as_str();
         let own: (&[&str], MetadataRequest) = match self.provider {
@@ -63,7 +63,7 @@ impl HostedModel {
         let mut questions = vec![(self.endpoint.below(own.0), own.1)];
         if self.endpoint.is_here() && self.provider == Provider::OpenAiChat {
             let body = serde_json::json!({"model": model}).to_string().into_bytes();
-            // Ollama has an interface of its own beside the compatible one.
+            // Ollama has its own API next to the OpenAI-compatible one.
             questions.push((self.endpoint.root(&["api", "show"]), MetadataRequest::Post(body)));
             questions.push((self.endpoint.below(&["models"]), MetadataRequest::Get));
         }
@@ -87,7 +87,7 @@ impl HostedModel {
     }
 }
 
-/// The size of the context, wherever each kind of server says it.
+/// Finds the context size in the field that each kind of server uses.
 fn context_tokens(value: &Value, model: &str) -> Option<u64> {
     let pointers = [
         "/max_input_tokens",
@@ -100,7 +100,7 @@ fn context_tokens(value: &Value, model: &str) -> Option<u64> {
         "/meta/n_ctx_train",
     ];
     let whole = |value: &Value| pointers.iter().find_map(|at| value.pointer(at)?.as_u64());
-    // Ollama names it after the family of the model.
+    // Ollama prefixes the field with the model's family.
     let family = || {
         let facts = value.get("model_info")?.as_object()?;
         let found = facts.iter().find(|(key, _)| key.ends_with(".context_length"));
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_context_is_found_wherever_a_server_says_it_and_is_not_guessed() {
+    fn the_context_size_is_found_in_every_format_and_never_guessed() {
         let told = |value: Value| context_tokens(&value, "m");
         assert_eq!(told(json!({"inputTokenLimit": 1_048_576})), Some(1_048_576));
         assert_eq!(told(json!({"id": "m", "max_model_len": 4_096})), Some(4_096));

@@ -1,7 +1,7 @@
-//! A model at a provider.
+//! A model that is called over HTTP at a provider.
 //!
-//! One request is one attempt over HTTP. An event stream is asked for and its words are passed on as they come; a server
-//! that answers with the whole at once is understood as well, and gives the same answer.
+//! One request is one attempt. The model requests an event stream and passes text on as it arrives; a
+//! server that returns the complete response at once gives the same result.
 
 mod auxiliary;
 mod continuation;
@@ -41,43 +41,42 @@ use crate::provider::{API_VERSIONS, KeyRequirement, Provider};
 use crate::thinking::BadThinking;
 use crate::wire::{self, DecodedResponse, Lowering, ProviderThread, ResponseError, StreamState};
 
-/// Longest reply in tokens that a model is told where nobody says otherwise and money is asked for it: without a bound
-/// there would be nothing to put aside. Thoughts count.
+/// Default output limit in tokens, including thoughts, for requests that cost money: without a limit, no
+/// maximum cost could be reserved.
 const OUTPUT_TOKENS: u32 = 16_384;
 
-/// The same at servers that many models live behind, small ones among them.
+/// Default output limit for servers that host many models, including small ones.
 const OUTPUT_TOKENS_ELSEWHERE: u32 = 8_192;
 
-/// What is put aside for one that cannot be told.
+/// Output tokens that are reserved for a provider that accepts no limit.
 const OUTPUT_TOKENS_UNLIMITED: u32 = 32_768;
 
-/// What a model at a provider is made from.
+/// The configuration of a hosted model.
 #[derive(Debug, Clone)]
 pub struct HostedOptions<'a> {
     /// The wire format.
     pub provider: Provider,
-    /// Who provides it, by the name that a person gave; the format's own where they gave none.
+    /// The provider's configured name; defaults to the name of the format.
     pub name: &'a str,
-    /// Its name there.
+    /// The model's name at the provider.
     pub model: &'a str,
-    /// Another address than the provider's own.
+    /// A base URL other than the provider's own.
     pub base_url: Option<&'a str>,
-    /// The key, if there is one.
     pub credential: Option<Credential>,
-    /// Where the key was looked for, in words that follow "the key is that of".
+    /// Where the key was looked for, as shown after "key from" in errors.
     pub key_source: String,
-    /// Whether it answers without one.
+    /// Whether the provider requires a key.
     pub keyed: KeyRequirement,
-    /// What a person says that it costs; nothing at all is free.
+    /// The configured price. A price of zero means that the model is free.
     pub price: Option<Price>,
     /// How long each phase may take.
     pub times: Timeouts,
-    /// How requests are shaped.
+    /// Optional features of requests.
     pub shape: RequestOptions<'a>,
 }
 
 impl<'a> HostedOptions<'a> {
-    /// A model at a provider's own address, without a key.
+    /// A model at the provider's own address, without a key.
     #[must_use]
     pub fn of(provider: Provider, model: &'a str) -> Self {
         Self {
@@ -95,40 +94,31 @@ impl<'a> HostedOptions<'a> {
     }
 }
 
-/// Why a model cannot be asked.
+/// Why a model cannot be configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostedModelError {
-    /// The address is none to send to.
-    #[error("the address of {provider}: {source}")]
-    Url {
-        /// Whose it is.
-        provider: String,
-        /// What is wrong with it.
-        source: BadUrl,
-    },
-    /// The version of the interface is none that is spoken.
+    /// The base URL is invalid.
+    #[error("invalid address of {provider}: {source}")]
+    Url { provider: String, source: BadUrl },
+    /// The API version is not supported.
     #[error(
-        "`{given}` is no version of the interface that is spoken; `anthropic` takes {}",
+        "unsupported API version `{given}`; `anthropic` supports {}",
         API_VERSIONS.join(" and ")
     )]
-    ApiVersion {
-        /// What was asked for.
-        given: String,
-    },
-    /// It cannot be asked to think so much, or in this way.
+    ApiVersion { given: String },
+    /// The model does not support this amount of thinking.
     #[error(transparent)]
     Thinking(#[from] BadThinking),
-    /// There is no key.
-    #[error("{provider} wants a key and {key_source} is not set")]
+    /// The key is missing.
+    #[error("{provider} requires a key, but {key_source} is not set")]
     SecretMissing {
-        /// Who wants it.
         provider: String,
-        /// Where it would be looked for.
+        /// Where the key was looked for.
         key_source: String,
     },
 }
 
-/// A model at a provider.
+/// A model that is called over HTTP at a provider.
 #[derive(Debug, Clone)]
 pub struct HostedModel {
     provider: Provider,
@@ -146,12 +136,12 @@ pub struct HostedModel {
 }
 
 impl HostedModel {
-    /// Checks what was configured. Nothing is sent yet.
+    /// Validates the configuration. Nothing is sent.
     pub fn new(options: HostedOptions<'_>) -> Result<Self, HostedModelError> {
         Self::with_clients(options, HttpClients::default())
     }
 
-    /// The same with the connections that a process has already.
+    /// Validates the configuration and uses existing HTTP clients.
     pub fn with_clients(options: HostedOptions<'_>, clients: HttpClients) -> Result<Self, HostedModelError> {
         let HostedOptions {
             provider,
@@ -185,7 +175,7 @@ impl HostedModel {
         let key = credential.as_ref().and_then(|key| key.header(auth));
         let price = match (price, boundary(&endpoint, credential.as_ref())) {
             (Some(price), _) => (!price.is_free()).then_some((price, PriceBasis::Configured)),
-            // What runs on one's own machine is paid for already.
+            // Models on the user's own machine cost nothing per request.
             (None, DataBoundary::Machine | DataBoundary::Process) => None,
             (None, DataBoundary::Outside) => Some(listed_or_assumed(model)),
         };
@@ -219,7 +209,8 @@ impl HostedModel {
         })
     }
 
-    /// The body that this request is sent as, when nothing is left with the provider. The same request gives the same bytes.
+    /// Returns the body of this request when nothing is stored at the provider. The same request gives the
+    /// same bytes.
     pub fn body(&self, request: &ModelRequest) -> serde_json::Result<Vec<u8>> {
         wire::body(
             &self.shape.lowering(&self.model, ProviderThread::NotKept),
@@ -227,7 +218,8 @@ impl HostedModel {
         )
     }
 
-    /// Sends a request and waits for the whole answer, as [`Model::ask`] does, and leaves the request with whoever asks.
+    /// Sends a request and waits for the complete response, like [`Model::call`], without taking ownership
+    /// of the request.
     pub async fn answer(
         &self,
         request: &ModelRequest,
@@ -284,7 +276,7 @@ impl HostedModel {
                 .feed(chunk.as_ref())
                 .map_err(|error| ResponseError::invalid(error.to_string()))?;
             for data in frames.into_iter().filter_map(|frame| frame.data) {
-                // What follows the end is not read, even when it came in the same chunk.
+                // Data after the end is ignored, even in the same chunk.
                 if flow == StreamState::More {
                     flow = decoder.take(&data, audience)?;
                 }
@@ -293,27 +285,27 @@ impl HostedModel {
         Ok(decoder.end()?)
     }
 
-    /// Whether another one asks the same model at the same place with the same key. Then either may go on with what the
-    /// other began.
+    /// Whether another instance calls the same model at the same address with the same key. Then either can
+    /// continue a conversation of the other.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.name, &self.model, &self.url, &self.credential)
             == (&other.name, &other.model, &other.url, &other.credential)
     }
 
-    /// Where requests go, without anything after the path.
+    /// Returns the URL without anything after the path.
     fn shown_url(&self) -> String {
         let mut url = self.url.clone();
         url.set_query(None);
         url.to_string()
     }
 
-    /// The bytes without the key; none where it is not in them.
+    /// Returns the bytes without the key, or `None` if they do not contain it.
     pub(crate) fn cut_key(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         self.credential.as_ref()?.cut_from(bytes)
     }
 
-    /// The text without the key.
+    /// Returns the text without the key.
     fn hide(&self, text: &str) -> String {
         self.credential
             .as_ref()
@@ -321,7 +313,7 @@ impl HostedModel {
     }
 }
 
-/// How long a reply a provider is told where nobody says otherwise; none where it takes no such word.
+/// Returns the default output limit that is sent; `None` if the provider accepts none.
 const fn max_tokens_sent(provider: Provider, is_own: bool) -> Option<u32> {
     match (provider, is_own) {
         (Provider::OpenAiCodex, _) => None,
@@ -332,7 +324,8 @@ const fn max_tokens_sent(provider: Provider, is_own: bool) -> Option<u32> {
     }
 }
 
-/// How long a reply is put aside for. What a provider is not told does not keep it short.
+/// Returns the output tokens to reserve. A limit that is not sent to the provider does not bound the
+/// response.
 fn reserved_output_tokens(provider: Provider, longest: Option<u32>) -> u32 {
     match provider {
         Provider::OpenAiCodex => longest.unwrap_or_default().max(OUTPUT_TOKENS_UNLIMITED),
@@ -342,8 +335,9 @@ fn reserved_output_tokens(provider: Provider, longest: Option<u32>) -> u32 {
     }
 }
 
-/// Names are not looked up, so what is only called by a name of one's own is somebody else's. So is what is sent a key: a
-/// gateway or a tunnel on this machine, which hands on what it hears to somebody who wants money.
+/// Only a loopback server without a key counts as this machine. Host names are not resolved, so other names
+/// count as outside; so does a local server that needs a key, because it may be a gateway to a paid
+/// service.
 fn boundary(endpoint: &Endpoint, key: Option<&Credential>) -> DataBoundary {
     match endpoint.is_here() && key.is_none() {
         true => DataBoundary::Machine,

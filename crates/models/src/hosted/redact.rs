@@ -1,4 +1,4 @@
-//! Answers without the key: a server may repeat what it was shown, and what is answered is kept and told.
+//! Removes the key from responses, because a server may repeat it and responses are stored and shown.
 
 use serde_json::{Map, Value};
 use wakeful_core::conversation::{Block, ToolCall};
@@ -6,8 +6,8 @@ use wakeful_ports::model::DeltaSink;
 
 use super::credential::Credential;
 
-/// Tells an audience what comes, without the key. A key that comes in two pieces is told: holding words back for one
-/// would cost every reply its flow. What is kept has it in one piece.
+/// Passes text on without the key. A key that is split between two deltas is passed on, because holding
+/// text back would delay every stream; the stored response is redacted as a whole.
 pub(super) struct RedactingSink<'a> {
     pub(super) key: Option<&'a Credential>,
     pub(super) audience: &'a dyn DeltaSink,
@@ -22,7 +22,7 @@ impl DeltaSink for RedactingSink<'_> {
     }
 }
 
-/// Takes the key out of the blocks of an answer. Nothing is copied where it is not.
+/// Removes the key from the blocks of a response. Blocks without the key are not copied.
 pub(super) fn redact(key: &Credential, blocks: &mut [Block]) {
     for block in blocks {
         match block {
@@ -38,12 +38,13 @@ pub(super) fn redact(key: &Credential, blocks: &mut [Block]) {
             }
             Block::Thinking { text, opaque, .. } => {
                 words(key, text);
-                // A record that was changed would be refused: without one the thought is not sent back.
+                // The provider would refuse a modified record; without a record, the thought is not sent
+                // back.
                 if occurs(key, opaque) {
                     *opaque = Value::Null;
                 }
             }
-            // Only people attach.
+            // Attachments come only from people.
             Block::Attachment(_) => {}
         }
     }
@@ -55,7 +56,8 @@ fn words(key: &Credential, text: &mut String) {
     }
 }
 
-/// Whether the key is in any string. What was read has few levels: its reader stops at 128.
+/// Whether any string contains the key. The recursion is bounded, because the JSON parser stops at 128
+/// levels.
 fn occurs(key: &Credential, value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => false,

@@ -1,4 +1,4 @@
-//! How requests are shaped beside what they say.
+//! Optional features of requests, validated per provider.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,54 +10,55 @@ use crate::provider::{API_VERSION_HEADER, API_VERSIONS, KeyHeader, Provider};
 use crate::thinking::{Thinking, ThinkingRequest};
 use crate::wire::{Lowering, ProviderPromptCapability, ProviderThread};
 
-/// What lets Anthropic clear old tool results.
+/// The beta header that lets Anthropic clear old tool results.
 const CONTEXT_MANAGEMENT: (&str, &str) = ("anthropic-beta", "context-management-2025-06-27");
 
-/// What may be set for a provider. The default is what works everywhere.
+/// The request options of a provider. The defaults work with all servers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RequestOptions<'a> {
-    /// The version of Anthropic's interface; unset, the usual one.
+    /// The version of Anthropic's API; unset, the usual one.
     pub api_version: Option<&'a str>,
-    /// Another way to show the key than the provider's own.
+    /// A header for the key other than the provider's own.
     pub auth: Option<KeyHeader>,
-    /// Longest reply in tokens. Unset, it is ours where money is asked for, and at Anthropic; Codex is never told.
+    /// Longest response in tokens. If unset, a default applies to Anthropic and to requests that cost
+    /// money. Codex accepts no limit.
     pub max_output_tokens: Option<u32>,
-    /// How much the model is asked to think; unset, as much as its provider lets it.
+    /// How much the model should think; if unset, the provider's default applies.
     pub thinking: Option<Thinking>,
-    /// Whether the key of the prompt is sent; unset, Chat Completions sends it to OpenAI alone.
+    /// Whether the prompt cache key is sent. If unset, Chat Completions sends it only to OpenAI.
     pub prompt_cache_key: Option<bool>,
-    /// Whether a conversation may be left with the provider, so that only what is new is sent.
+    /// Whether a conversation may be stored at the provider, so that only new items are sent.
     pub incremental: bool,
     /// Whether the provider may clear old tool results.
     pub context_management: bool,
-    /// Whether tool schemas are spelled strictly. For tests and checks.
+    /// Whether tool schemas use strict mode. For tests and checks.
     pub strict_tools: bool,
 }
 
-/// The same, checked.
+/// Validated request options.
 #[derive(Debug, Clone)]
 pub(super) struct CheckedRequestOptions {
     provider: Provider,
-    /// What stands in the thoughts that came from there.
+    /// The scope that marks thoughts from this server.
     pub(super) thinker: String,
     own_server: bool,
     output_tokens_max: Option<u32>,
     thinking: Option<ThinkingRequest>,
     schema: SchemaMode,
     uses: Vec<ProviderPromptCapability>,
-    /// Beside the key.
+    /// The headers besides the key.
     pub(super) headers: Vec<(&'static str, &'static str)>,
-    /// Whether the model has said that it has no thoughts to send back.
+    /// Whether the model has reported that it has no encrypted thoughts.
     thoughtless: Arc<AtomicBool>,
 }
 
-/// Where requests go.
+/// The server and model that the options apply to.
 pub(super) struct Target<'a> {
     pub(super) provider: Provider,
     pub(super) model: &'a str,
-    /// What stands in the thoughts that come from there.
+    /// The scope that marks thoughts from this server.
     pub(super) thinker: String,
-    /// Whether it is the provider's own server.
+    /// Whether this is the provider's own server.
     pub(super) own_server: bool,
 }
 
@@ -130,13 +131,13 @@ impl CheckedRequestOptions {
         }
     }
 
-    /// Whether conversations may be left with the provider.
+    /// Whether conversations may be stored at the provider.
     pub(super) fn continues(&self) -> bool {
         self.uses
             .contains(&ProviderPromptCapability::IncrementalResponses)
     }
 
-    /// The model has no thoughts that could be sent back: it is not asked for them again.
+    /// Stops requesting encrypted thoughts, because the model has none.
     pub(super) fn disable_thinking(&self) {
         self.thoughtless.store(true, Ordering::Relaxed);
     }

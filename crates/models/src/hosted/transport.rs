@@ -1,4 +1,4 @@
-//! One request and its response over HTTP, within times and sizes.
+//! One HTTP request and its response, with timeouts and size limits.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,19 +13,19 @@ use super::endpoint::EndpointSecurity;
 use super::failure::{ExchangeError, WaitStage, retry_after_ms};
 use crate::wire::ResponseError;
 
-/// Longest time of each phase that can be asked for, an hour. Longer than the engine waits in all.
+/// Longest configurable time of each phase, one hour. It exceeds the total time limit of the engine.
 pub const TIME_MS_MAX: u64 = 3_600_000;
 
 /// How long each phase of an exchange may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// To a connection, TLS included.
+    /// From the start to an open connection, including TLS.
     pub connect_ms: u64,
     /// From the request to the first byte of its response.
     pub first_byte_ms: u64,
-    /// Of silence within a response.
+    /// Between two chunks of a response.
     pub idle_ms: u64,
-    /// For all of it; without one that is the engine's to say.
+    /// For the whole exchange. If unset, only the engine's limit applies.
     pub total_ms: Option<u64>,
 }
 
@@ -40,11 +40,12 @@ impl Default for Timeouts {
     }
 }
 
-/// The HTTP clients of a process: one pool of connections for each reach and time to connect, made when it is first
-/// needed: reading the machine's certificates takes a while, and not every model that is named is asked. Clones share.
+/// The HTTP clients of a process: one connection pool per endpoint security and connect timeout. Clients
+/// are created on first use, because loading the system's certificates is slow and not every configured
+/// model is used. Clones share the pools.
 #[derive(Debug, Clone, Default)]
 pub struct HttpClients {
-    // As many as there are providers in the settings, which are bounded.
+    // At most one per configured provider, and their number is bounded.
     made: Arc<Mutex<BTreeMap<(EndpointSecurity, u64), Client>>>,
 }
 
@@ -59,60 +60,63 @@ impl HttpClients {
         Ok(client)
     }
 
-    /// How many were made.
+    /// Returns the number of clients that were created.
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
         self.made.lock().map(|made| made.len()).unwrap_or_default()
     }
 }
 
-/// Largest response in bytes. A reply has at most 4 MiB; as a stream of small events it takes several times that.
+/// Largest response in bytes. A response has at most 4 MiB of content; as a stream of small events it takes
+/// several times that.
 pub(super) const RESPONSE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// Most bytes that are read of an error's body. Only its sentence is kept.
+/// Maximum number of bytes that are read from an error body. Only its message is used.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
 
-/// Most bytes that are read of a list of models. The longest have some hundreds of entries.
+/// Maximum number of bytes that are read from a model list. The longest lists have some hundreds of
+/// entries.
 const METADATA_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Longest time for reading it. The status is known by then, and need not wait for a sentence that does not end.
+/// Longest time for reading an error body. The status is already known and must not be delayed by a body
+/// that does not end.
 const ERROR_MS_MAX: u64 = 5_000;
 
-/// Longest account of a client that cannot be made, in characters.
+/// Longest description of why a client cannot be created, in characters.
 const CAUSES_CHARS_MAX: usize = 300;
 
-/// How we introduce ourselves.
 const USER_AGENT: &str = concat!("wakeful/", env!("CARGO_PKG_VERSION"));
 
-/// What every request for an answer says of itself. Nothing here unpacks, so that nothing small can become large.
+/// The headers of every model request. Compression is disabled, so that a small response cannot expand into
+/// a large one.
 const ASKING: [(HeaderName, &str); 3] = [
     (CONTENT_TYPE, "application/json"),
     (ACCEPT, "text/event-stream, application/json"),
     (ACCEPT_ENCODING, "identity"),
 ];
 
-/// The way to one place.
+/// The HTTP connection settings of one server.
 #[derive(Debug, Clone)]
 pub(super) struct Transport {
     reach: EndpointSecurity,
-    /// Of every request.
+    /// The headers of every request.
     headers: HeaderMap,
-    /// Of those that ask for an answer: the same, and what these say beside.
+    /// The headers of model requests: `headers` and `ASKING`.
     asking: HeaderMap,
     times: Timeouts,
     clients: HttpClients,
 }
 
-/// How a response is written.
+/// The form of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResponseForm {
-    /// JSON, all at once.
+    /// A complete JSON document.
     Whole,
     /// Server-sent events.
     Stream,
 }
 
-/// The headers of every request: those that are always the same, and the key.
+/// Combines the fixed headers and the key.
 pub(super) fn header_map(
     fixed: &[(&'static str, &'static str)],
     key: Option<(&'static str, HeaderValue)>,
@@ -173,7 +177,7 @@ impl Transport {
         Ok((form?, body))
     }
 
-    /// Asks for something that costs nothing: the status, and as much of the JSON as there is.
+    /// Sends a request that is free of charge. Returns the status and the JSON, as far as it could be read.
     pub(super) async fn look(
         &self,
         look: MetadataRequest,
@@ -202,14 +206,14 @@ impl Transport {
     }
 }
 
-/// A question that costs nothing.
+/// A request that is free of charge.
 #[derive(Debug)]
 pub(super) enum MetadataRequest {
     Get,
     Post(Vec<u8>),
 }
 
-/// How long an exchange that has begun may still take.
+/// The remaining time of an exchange in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deadlines {
     times: Timeouts,
@@ -243,28 +247,28 @@ impl Deadlines {
 }
 
 fn build(reach: EndpointSecurity, connect_ms: u64) -> Result<Client, ExchangeError> {
-    // Whoever was first in this process has chosen; there is one choice.
+    // Another part of the process may have installed the provider already; it is always the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
         .user_agent(USER_AGENT)
         .redirect(Policy::none())
-        // The machine decides on another attempt, and records it.
+        // The run machine decides about retries and records them.
         .retry(reqwest::retry::never())
         .connect_timeout(Duration::from_millis(connect_ms));
     let builder = match reach {
-        // No proxy, because plain http would be read there; no certificates, because none are needed.
+        // No proxy, because it could read plain http; no certificates, because plain http needs none.
         EndpointSecurity::Loopback => builder.no_proxy().tls_certs_only(Vec::<Certificate>::new()),
         EndpointSecurity::Secured => builder.https_only(true),
     };
     let why = |error: reqwest::Error| {
         let causes =
             wakeful_core::failure::truncate_chars(&format!("{:?}", error.without_url()), CAUSES_CHARS_MAX);
-        ExchangeError::Unsendable(format!("the HTTP client cannot be set up: {causes}"))
+        ExchangeError::Unsendable(format!("cannot create the HTTP client: {causes}"))
     };
     builder.build().map_err(why)
 }
 
-/// What the response says it is. A page of HTML from something in between is neither.
+/// Returns the form that the content type declares. An HTML page from a proxy is rejected.
 fn form(headers: &HeaderMap) -> Result<ResponseForm, ResponseError> {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = content_type
@@ -281,9 +285,9 @@ fn form(headers: &HeaderMap) -> Result<ResponseForm, ResponseError> {
     }
 }
 
-/// Where the bytes of a response come from.
+/// A source of response bytes.
 pub(super) trait ByteSource {
-    /// The next bytes; nothing at the end.
+    /// Returns the next bytes, or `None` at the end.
     fn next(
         &mut self,
     ) -> impl Future<Output = Result<Option<impl AsRef<[u8]> + Send>, reqwest::Error>> + Send;
@@ -295,7 +299,7 @@ impl ByteSource for Response {
     }
 }
 
-/// The body of a response, read within its bounds.
+/// Reads the body of a response within its limits.
 #[derive(Debug)]
 pub(super) struct ResponseReader<S> {
     source: S,
@@ -312,7 +316,7 @@ impl<S: ByteSource> ResponseReader<S> {
         }
     }
 
-    /// The next bytes; nothing at the end.
+    /// Returns the next bytes, or `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<impl AsRef<[u8]> + Send>, ExchangeError> {
         let next = timeout(self.patience.idle(), self.source.next()).await;
         let chunk = next
@@ -329,7 +333,7 @@ impl<S: ByteSource> ResponseReader<S> {
         Ok(chunk)
     }
 
-    /// All of it.
+    /// Reads the whole body.
     pub(super) async fn whole(&mut self) -> Result<Vec<u8>, ExchangeError> {
         let mut whole = Vec::new();
         while let Some(chunk) = self.next().await? {
@@ -338,7 +342,8 @@ impl<S: ByteSource> ResponseReader<S> {
         Ok(whole)
     }
 
-    /// The beginning of it, as far as it can be had: the status has already said that this is no answer.
+    /// Reads the beginning of the body, as far as possible. It is used for error bodies, whose status is
+    /// already known.
     async fn beginning(&mut self, bytes_max: usize) -> Vec<u8> {
         let mut beginning = Vec::new();
         let reading = async {
@@ -351,7 +356,7 @@ impl<S: ByteSource> ResponseReader<S> {
                 }
             }
         };
-        // What was read until then is enough.
+        // After the timeout, the bytes read so far are used.
         let _ = timeout(Duration::from_millis(ERROR_MS_MAX), reading).await;
         beginning
     }
@@ -367,7 +372,7 @@ mod tests {
         ResponseReader::new(source, Deadlines::begin(Timeouts::default()))
     }
 
-    /// Says one thing again and again, or nothing at all.
+    /// A source that repeats the same bytes forever, or never returns.
     struct Endless(Option<&'static [u8]>, u64);
 
     impl ByteSource for Endless {
@@ -383,7 +388,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_response_that_falls_silent_is_given_up() {
+    async fn a_response_that_falls_silent_times_out() {
         let began = tokio::time::Instant::now();
         let trouble = body(Endless(None, 0)).whole().await.expect_err("an end");
         assert!(
@@ -394,7 +399,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_response_that_drips_goes_on_until_somebody_above_ends_it() {
+    async fn a_slow_response_has_no_total_limit_unless_one_is_set() {
         let mut drip = body(Endless(Some(b"x"), IDLE_MS - 1));
         let engine = Duration::from_secs(15 * 60);
         assert!(timeout(engine, drip.whole()).await.is_err());
@@ -402,7 +407,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_response_has_its_time_in_all_however_it_drips() {
+    async fn a_slow_response_ends_at_its_total_time_limit() {
         let times = Timeouts {
             total_ms: Some(1_000),
             ..Timeouts::default()
@@ -417,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn models_of_one_process_share_one_pool_for_each_reach() {
+    fn models_of_one_process_share_one_pool_per_endpoint_security() {
         let clients = HttpClients::default();
         for _ in 0..3 {
             clients
@@ -431,7 +436,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_response_without_end_is_refused_at_its_bound() {
+    async fn an_endless_response_is_refused_at_its_limit() {
         static PIECE: [u8; 1 << 20] = [b'x'; 1 << 20];
         let mut endless = body(Endless(Some(&PIECE), 0));
         let trouble = endless.whole().await.expect_err("a bound");
@@ -445,7 +450,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_error_that_drips_is_cut_short() {
+    async fn reading_a_slow_error_body_is_cut_short() {
         let began = tokio::time::Instant::now();
         let mut drip = body(Endless(Some(b"x"), 900));
         assert_eq!(drip.beginning(ERROR_BYTES_MAX).await, b"xxxxx");
@@ -453,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_is_what_it_says_it_is() {
+    fn the_content_type_decides_the_form_of_a_response() {
         let of = |text: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(CONTENT_TYPE, text.parse().expect("a header"));

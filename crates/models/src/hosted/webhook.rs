@@ -1,4 +1,5 @@
-//! A note to an address that a person named, over HTTP: the same care for keys, times and redirects as with a provider.
+//! Posts notifications to a configured URL, with the same rules for keys, timeouts and redirects as for
+//! providers.
 
 use std::time::Duration;
 
@@ -12,10 +13,10 @@ use super::failure::ExchangeError;
 use super::transport::HttpClients;
 use crate::provider::KeyHeader;
 
-/// Longest time from the connection to the head of the answer. Whoever takes longer is asked again later.
+/// Longest time from connecting to the head of the response. A slower delivery is retried later.
 const NOTE_MS_MAX: u64 = 10_000;
 
-/// An address that takes notes.
+/// A URL that receives notifications.
 #[derive(Debug, Clone)]
 pub struct Webhook {
     endpoint: Endpoint,
@@ -23,22 +24,23 @@ pub struct Webhook {
     clients: HttpClients,
 }
 
-/// Why a note was not taken. It says neither the address, which may be a secret itself, nor anything that came back.
+/// Why a notification was not delivered. The error contains neither the URL, which may be a secret, nor any
+/// part of the response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookError {
-    /// Nobody was there, or the connection broke.
-    #[error("the address cannot be reached: {0}")]
+    /// The connection failed or was lost.
+    #[error("cannot reach the webhook: {0}")]
     Unreachable(String),
-    /// No answer came in time.
-    #[error("no answer came within {NOTE_MS_MAX} ms")]
+    /// No response arrived in time.
+    #[error("no response within {NOTE_MS_MAX} ms")]
     Late,
-    /// The answer was no.
-    #[error("the answer was status {0}")]
+    /// The response has an error status.
+    #[error("the webhook responded with status {0}")]
     Status(u16),
 }
 
 impl Webhook {
-    /// An address and the key that is shown to it as a bearer token.
+    /// Creates a webhook from a URL and the key that is sent as a bearer token.
     pub fn new(url: &str, key: Option<Credential>, clients: HttpClients) -> Result<Self, BadUrl> {
         let endpoint = Endpoint::parse(url)?;
         Ok(Self {
@@ -48,7 +50,8 @@ impl Webhook {
         })
     }
 
-    /// Posts a note. Any status from 200 to 299 means that it was taken. Headers that cannot be said are left out.
+    /// Posts a notification. Any status from 200 to 299 counts as delivered. Headers with invalid values
+    /// are left out.
     pub async fn post(
         &self,
         content_type: &'static str,
@@ -82,15 +85,15 @@ impl Webhook {
     }
 }
 
-/// What went wrong, in words of our own: an error of the client may name the address.
+/// Describes an error without the text of the HTTP client, which may contain the URL.
 fn told(trouble: ExchangeError) -> WebhookError {
     let why = match trouble {
         ExchangeError::TimedOut(_) => return WebhookError::Late,
         ExchangeError::Status { status, .. } => return WebhookError::Status(status),
         ExchangeError::Unsent(error) if error.is_timeout() => return WebhookError::Late,
-        ExchangeError::Unsent(error) if error.is_connect() => "nobody takes the connection".to_owned(),
+        ExchangeError::Unsent(error) if error.is_connect() => "the connection failed".to_owned(),
         ExchangeError::Unsent(_) | ExchangeError::Broken(_) | ExchangeError::Fault(_) => {
-            "the connection broke".to_owned()
+            "the connection was lost".to_owned()
         }
         ExchangeError::Unsendable(why) => why,
     };

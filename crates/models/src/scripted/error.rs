@@ -1,17 +1,17 @@
-//! What is wrong with a script, where, and what to do about it.
+//! Errors in a script: what is wrong, where, and how to fix it.
 //!
-//! A caller of the API may name any file that the daemon can read, so an error never repeats what stands in the file: it
-//! says line, column, the fields of the format, and what kind of error it is.
+//! An API caller can name any file that the daemon can read, so an error never repeats the file's contents.
+//! It contains the line, the column, known fields of the format, and the kind of error.
 
 use serde_path_to_error::{Path, Segment};
 use serde_saphyr as yaml;
 use wakeful_core::failure::truncate_chars;
 use yaml::budget::BudgetBreach;
 
-/// Longest field path and longest message in characters: an error is read on a few lines.
+/// Longest field path and longest message in characters, so that an error fits on a few lines.
 const TEXT_CHARS_MAX: usize = 300;
 
-/// The keys of the format. Any other key is contents of the file and shown as a question mark.
+/// The keys of the format. Any other key is content of the file and is shown as a question mark.
 const KEYS: [&str; 27] = [
     "after",
     "boundary",
@@ -42,35 +42,35 @@ const KEYS: [&str; 27] = [
     "usage",
 ];
 
-/// Farthest distance at which an unknown key is taken for a slip of the pen.
+/// Largest edit distance at which an unknown key is treated as a typo.
 const SLIP_MAX: usize = 2;
 
-/// A script that cannot be used. One kind only: a caller can do nothing but show it.
+/// A script that cannot be used. There is only one kind of error, because callers can only show it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.sentence())]
 pub struct ScriptError {
-    /// The script as it was named.
+    /// The script's name as given.
     pub script: String,
-    /// Where in the file, as far as it is known.
+    /// The position in the file, if known.
     pub place: Option<FilePosition>,
-    /// Which field, such as `rounds[1].tools[0].name`; a key that the format does not have is `?`. Empty when it is about
-    /// the whole file.
+    /// The field, such as `rounds[1].tools[0].name`, with `?` for a key that is not part of the format.
+    /// Empty if the error concerns the whole file.
     pub field: String,
-    /// What is wrong and the way out.
+    /// What is wrong and how to fix it.
     pub message: String,
 }
 
-/// A place in a file, as editors count.
+/// A position in a file, counted like in editors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilePosition {
-    /// The line, from 1.
+    /// The line, starting at 1.
     pub line: u64,
-    /// The column in characters, from 1.
+    /// The column in characters, starting at 1.
     pub column: u64,
 }
 
 impl FilePosition {
-    /// Unknown locations are those of values that the parser made up itself.
+    /// Returns `None` for the locations of values that the parser generated.
     pub(super) fn of(location: yaml::Location) -> Option<Self> {
         let known = location != yaml::Location::UNKNOWN;
         known.then(|| Self {
@@ -81,7 +81,7 @@ impl FilePosition {
 }
 
 impl ScriptError {
-    /// Something the parser or the shape of the file did not allow.
+    /// An error of the parser or of deserialization.
     pub(super) fn unreadable(script: &str, path: Option<&Path>, error: &yaml::Error) -> Self {
         let error = error.without_snippet();
         let (message, key) = explain(error);
@@ -112,16 +112,17 @@ impl ScriptError {
     }
 }
 
-/// The path as a person would write it.
+/// Formats the path in the notation that people write.
 fn spelled(path: &Path) -> String {
     let mut text = String::new();
     for (depth, segment) in path.iter().enumerate() {
         match segment {
             Segment::Seq { index } => text.push_str(&format!("[{index}]")),
-            // Rounds are read together with their place, and the reader of the pair calls the round `value`.
+            // Each round is deserialized with its position, in a pair whose deserializer names the round
+            // `value`.
             Segment::Map { .. } if depth == 2 => {}
             Segment::Map { key } => join(&mut text, key),
-            // Its only enum is a plain word, which has no fields.
+            // The only enum of the format is a unit enum without fields.
             Segment::Enum { .. } | Segment::Unknown => {}
         }
     }
@@ -135,7 +136,7 @@ fn join(path: &mut String, key: &str) {
     path.push_str(if KEYS.contains(&key) { key } else { "?" });
 }
 
-/// Our words for what the parser found, and the key it is about where the path does not have it yet.
+/// Returns a message for a parser error, and the key that it concerns if the path does not contain it.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "a foreign enum of eighty variants, most of which never arise"
@@ -155,26 +156,27 @@ fn explain(error: &yaml::Error) -> (String, Option<String>) {
         }
         E::SerdeUnknownField { field, expected, .. } => (unknown_key(field, expected), None),
         E::SerdeUnknownVariant { expected, .. } => (
-            format!("is no known word; known here: {}", expected.join(", ")),
+            format!("is not a known value; use one of: {}", expected.join(", ")),
             None,
         ),
-        E::UnsupportedTag { .. } => ("has a tag; tags are not taken, so leave it out".into(), None),
+        E::UnsupportedTag { .. } => ("has a tag; tags are not supported, remove it".into(), None),
         E::NonFiniteFloat { .. } => ("must be a finite number".into(), None),
-        E::DuplicateMappingKey { key, .. } => ("stands twice; keep one of the two".into(), key.clone()),
+        E::DuplicateMappingKey { key, .. } => ("appears twice; keep one of the two".into(), key.clone()),
         E::InvalidScalar {
             ty: "u64" | "u16", ..
         } => ("must be a whole number, not negative".into(), None),
         E::InvalidBooleanStrict { .. } => ("must be `true` or `false`".into(), None),
         E::Unexpected { expected, .. } => (wrong_shape(expected).into(), None),
-        // Our own checks begin like this; what the parser says of a value quotes it.
+        // Messages of the checks in this crate start like this. Messages of the parser quote the value and
+        // are not shown.
         E::Message { msg, .. } if msg.starts_with("must be ") => (msg.clone(), None),
         E::ExternalMessage { msg, .. } => (syntax(msg), None),
-        _ => ("is not what stands here in a script".into(), None),
+        _ => ("is not valid at this place in a script".into(), None),
     }
 }
 
 const ONE_DOCUMENT: &str = "a script is one YAML document; remove what follows the second `---` or the `...`";
-const NO_ALIASES: &str = "anchors, aliases and merge keys are not taken; write the value out";
+const NO_ALIASES: &str = "anchors, aliases and merge keys are not supported; write the value out";
 
 #[expect(
     clippy::wildcard_enum_match_arm,
@@ -185,7 +187,7 @@ fn exceeded(breach: &BudgetBreach) -> String {
         BudgetBreach::Documents { .. } => ONE_DOCUMENT.into(),
         BudgetBreach::Anchors { .. } | BudgetBreach::Aliases { .. } => NO_ALIASES.into(),
         BudgetBreach::Depth { .. } => "is nested too deeply; flatten it".into(),
-        other => format!("is larger than a script may be ({other:?}); split it"),
+        other => format!("exceeds the size limit of a script ({other:?}); split it"),
     }
 }
 
@@ -200,20 +202,20 @@ fn wrong_shape(expected: &str) -> &'static str {
 fn unknown_key(key: &str, expected: &[&str]) -> String {
     let near = expected.iter().map(|known| (distance(key, known), known)).min();
     match near {
-        Some((slip, known)) if slip <= SLIP_MAX => format!("is no known key; did you mean `{known}`?"),
-        _ => format!("is no known key; known here: {}", expected.join(", ")),
+        Some((slip, known)) if slip <= SLIP_MAX => format!("is not a known key; did you mean `{known}`?"),
+        _ => format!("is not a known key; use one of: {}", expected.join(", ")),
     }
 }
 
-/// The parser's own sentence, unless it quotes the file.
+/// Returns the parser's message, unless it quotes the file.
 fn syntax(sentence: &str) -> String {
     match sentence.contains(['`', '\'', '"']) {
-        true => "is no valid YAML here".to_owned(),
-        false => format!("is no valid YAML here: {sentence}"),
+        true => "is not valid YAML here".to_owned(),
+        false => format!("is not valid YAML here: {sentence}"),
     }
 }
 
-/// How many letters must be added, left out or changed to make one word the other.
+/// Returns the edit distance of two words: letters added, removed or changed.
 fn distance(here: &str, there: &str) -> usize {
     let there: Vec<char> = there.chars().collect();
     let mut row: Vec<usize> = (0..=there.len()).collect();

@@ -1,4 +1,4 @@
-//! The script file: its shape as YAML, and the checks that a shape cannot express.
+//! Parses script files: the YAML structure, and the checks that the structure cannot express.
 
 use std::time::Duration;
 
@@ -21,19 +21,21 @@ use super::{
 /// Deepest nesting. Rounds, tools and input take five levels; the rest is for the arguments of a tool.
 const DEPTH_MAX: usize = 32;
 
-/// Most values and keys of a file: twenty for every round there may be.
+/// Maximum number of values and keys in a file: twenty per allowed round.
 const NODES_MAX: usize = 2_000_000;
 
-/// Longest wait a failure may ask for, a day. Far beyond what a run accepts, so that giving up can be tried.
+/// Longest wait that a scripted failure may request, one day. It exceeds what a run accepts, so that tests
+/// can cover giving up.
 pub(super) const RETRY_AFTER_MS_MAX: u64 = 86_400_000;
 
-/// Most tokens of one direction. JSON numbers are exact up to 2^53, and sums of rounds must stay below.
+/// Maximum number of input or output tokens. JSON numbers are exact up to 2^53, and sums over rounds must
+/// stay below it.
 pub(super) const TOKENS_MAX: u64 = 1_000_000_000;
 
-/// Dearest million tokens, in dollars: ten times the dearest that was ever offered.
+/// Highest price of a million tokens in dollars: ten times the highest price ever offered.
 const DOLLARS_MAX: f64 = 10_000.0;
 
-/// The statuses a failed attempt can have.
+/// The HTTP statuses that a failed attempt can have.
 pub(super) const STATUSES: std::ops::RangeInclusive<u16> = 400..=599;
 
 #[derive(Deserialize)]
@@ -112,7 +114,7 @@ struct UsageShape {
     reasoning_tokens: u64,
 }
 
-/// Reads and checks a whole script. Nothing is left to be found out while a run is under way.
+/// Parses and validates a whole script, so that a run never finds an error in it later.
 pub(super) fn read(text: &str, name: &str) -> Result<ScriptedModel, ScriptError> {
     let flaw = |place, field: String, message: String| ScriptError {
         script: name.to_owned(),
@@ -159,7 +161,7 @@ pub(super) fn read(text: &str, name: &str) -> Result<ScriptedModel, ScriptError>
     })
 }
 
-/// What the head of a script says of its model.
+/// Returns the model profile that the head of a script declares.
 fn terms(
     price: Option<PriceShape>,
     output_tokens_max: Option<u64>,
@@ -193,8 +195,8 @@ fn shape(text: &str, name: &str) -> Result<FileShape, ScriptError> {
     read.map_err(|error| ScriptError::unreadable(name, path.as_ref(), &error))
 }
 
-/// A script is plain data. Aliases are refused rather than counted: a script has no need of them, and every
-/// way to blow a small file up to gigabytes goes through them.
+/// A script is plain data. Aliases are rejected and not counted: scripts do not need them, and they are the
+/// only way in which a small file could expand to gigabytes.
 fn options() -> yaml::Options {
     yaml::options! {
         budget: yaml::budget! {
@@ -214,7 +216,7 @@ fn options() -> yaml::Options {
     }
 }
 
-/// What one entry says. The error is the key it is about, with its dot, and the message.
+/// Converts one entry. The error contains the key with its dot, and the message.
 fn round(shape: RoundShape) -> Result<Round, (&'static str, String)> {
     let delay = Duration::from_millis(shape.delay_ms);
     let says_something = shape.text.is_some() || !shape.tools.is_empty();
@@ -222,14 +224,14 @@ fn round(shape: RoundShape) -> Result<Round, (&'static str, String)> {
         Some(_) if says_something || shape.usage.is_some() || shape.thinking.is_some() => {
             return Err((
                 ".fail",
-                "an attempt that fails says nothing; take `text`, `tools`, `thinking` and `usage` out, or put the \
-                 words it breaks off after into `fail.after`"
+                "a failing attempt has no response; remove `text`, `tools`, `thinking` and `usage`, or put the text before the \
+                    failure into `fail.after`"
                     .into(),
             ));
         }
         Some(fail) => RoundResult::Fail(failure(fail)?),
         None if !says_something => {
-            return Err(("", "says nothing; give it `text`, `tools` or `fail`".into()));
+            return Err(("", "has no response; add `text`, `tools` or `fail`".into()));
         }
         None => RoundResult::Answer {
             thinking: shape.thinking,
@@ -241,8 +243,9 @@ fn round(shape: RoundShape) -> Result<Round, (&'static str, String)> {
     Ok(Round { delay, play })
 }
 
-/// Whether another attempt is worth it, if the script does not say: the status knows; where there is none, the way
-/// broke, and it is, unless the conversation is too long, which no attempt makes shorter.
+/// Whether an attempt can be retried if the script does not specify it. The status decides; without a
+/// status, the connection failed and can be retried, unless the conversation is too long, which a retry
+/// cannot change.
 pub(super) fn usual_kind(status: Option<u16>, word: &str) -> ModelFailureKind {
     match status {
         Some(status) => ModelFailure::kind_of_status(status),
@@ -251,12 +254,12 @@ pub(super) fn usual_kind(status: Option<u16>, word: &str) -> ModelFailureKind {
     }
 }
 
-/// An attempt that fails.
+/// Converts an attempt that fails.
 fn failure(shape: FailShape) -> Result<ScriptedFailure, (&'static str, String)> {
     let word = match (shape.kind, shape.status) {
         (Some(word), _) => word,
         (None, Some(status)) => format!("http_{status}"),
-        (None, None) => return Err((".fail", "says not how; give it `status` or `kind`".into())),
+        (None, None) => return Err((".fail", "has no cause; add `status` or `kind`".into())),
     };
     let usual = usual_kind(shape.status, &word);
     let kind = match shape.retry {
@@ -277,7 +280,7 @@ fn failure(shape: FailShape) -> Result<ScriptedFailure, (&'static str, String)> 
 fn tools(shapes: Vec<ToolShape>) -> Result<Vec<ScriptedCall>, (&'static str, String)> {
     if shapes.len() > TOOLS_PER_ROUND_MAX {
         let message =
-            format!("a round asks for at most {TOOLS_PER_ROUND_MAX} tools; move the rest to the next round");
+            format!("a round has at most {TOOLS_PER_ROUND_MAX} tool calls; move the rest to the next round");
         return Err((".tools", message));
     }
     Ok(shapes
@@ -300,12 +303,12 @@ fn usage(shape: Option<UsageShape>) -> Usage {
     shape.map(counted).unwrap_or_default()
 }
 
-/// A tool that is called without arguments, as a model spells it.
+/// The input of a tool call without arguments, in the form that models use.
 fn no_arguments() -> Value {
     Value::Object(serde_json::Map::new())
 }
 
-// Bounds are checked while reading, because only then are line and field of a number at hand.
+// Limits are checked during deserialization, because only then are the line and field of a number known.
 
 fn delay<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     at_most(u64::deserialize(deserializer)?, DELAY_MS_MAX)
@@ -365,7 +368,7 @@ fn dollars<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MicroUsd, D::Er
             "must be dollars per million tokens, 0 to {DOLLARS_MAX}"
         )));
     }
-    // Through its digits, because they lose nothing that money has.
+    // Converted through the decimal digits, so that no amount of money is rounded.
     let micro = format!("{:.0}", dollars * 1_000_000.0).parse();
     micro
         .map(MicroUsd)

@@ -1,8 +1,8 @@
-//! The scripted model: answers written down beforehand.
+//! The scripted model, which returns predefined responses.
 //!
-//! A first-class provider and no mock: the demo, replays, evals and most tests run on it, through the same
-//! port as any other. It keeps no position. The entry is chosen by how many requests of the run have a
-//! recorded result, so a run that was killed and resumed, even by another process, goes on where it stood.
+//! It is a full provider and not a mock: the demo, replays, evals and most tests use it through the same
+//! port as any other model. It stores no position. The number of recorded requests of the run selects the
+//! entry, so a run that was killed and resumed, even by another process, continues at the same entry.
 
 mod error;
 mod file;
@@ -25,28 +25,28 @@ pub use write::{RecordedRound, ScriptWriteError, write};
 /// Largest script in bytes. A hundred thousand rounds of ordinary length fit.
 pub const SCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// Most rounds of a script: what the engine is tested for in one run.
+/// Maximum number of rounds in a script: the number that the engine is tested with in one run.
 pub const ROUNDS_MAX: usize = 100_000;
 
-/// Most tool calls of one round: what a reply may contain at all.
+/// Maximum number of tool calls in one round: the limit of any response.
 pub const TOOLS_PER_ROUND_MAX: usize = CALLS_PER_REPLY_MAX;
 
-/// Longest delay of one round, ten minutes. Longer than any time-out one would want to try out.
+/// Longest delay of one round, ten minutes. It exceeds every timeout that a test could cover.
 pub const DELAY_MS_MAX: u64 = 600_000;
 
-/// Most pieces in which a text is said: enough to look alive, few enough to cost nothing.
+/// Maximum number of deltas for one text: enough to look like a stream, few enough to be cheap.
 const PIECES_MAX: usize = 64;
 
-/// The script that runs when nobody names a model.
+/// The script that is used when no model is named.
 const DEMO: &str = include_str!("demo.yaml");
 
-/// Longest reply in tokens that is said to be asked for, unless the script says otherwise.
+/// Output limit in tokens that the model declares unless the script sets one.
 const OUTPUT_TOKENS_DEFAULT: u64 = 8_192;
 
-/// How failures of this provider are labelled.
+/// The provider name in failures of scripted models.
 pub const PROVIDER: &str = "scripted";
 
-/// A model that answers from a script.
+/// A model that responds from a script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptedModel {
     name: String,
@@ -55,14 +55,14 @@ pub struct ScriptedModel {
     terms: ModelProfile,
 }
 
-/// What a request past the last round gets.
+/// The response to a request after the last round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PastEnd {
     Fails,
     RepeatsLast,
 }
 
-/// One entry: what one request gets, and after how long.
+/// One entry: the response to one request, and its delay.
 #[derive(Debug, Clone, PartialEq)]
 struct Round {
     delay: Duration,
@@ -83,15 +83,15 @@ enum RoundResult {
 /// An attempt that fails.
 #[derive(Debug, Clone, PartialEq)]
 struct ScriptedFailure {
-    /// The HTTP status; none when the way there or back broke.
+    /// The HTTP status; `None` if the connection failed.
     status: Option<u16>,
-    /// A stable word for what failed.
+    /// The code of the failure.
     word: String,
-    /// Whether another attempt is worth it.
+    /// Whether the attempt can be retried.
     kind: ModelFailureKind,
     retry_after_ms: Option<u64>,
     message: Option<String>,
-    /// What is said before it breaks.
+    /// The text that is streamed before the failure.
     after: Option<String>,
 }
 
@@ -102,24 +102,24 @@ struct ScriptedCall {
 }
 
 impl ScriptedModel {
-    /// Reads a script. `name` is what errors call it: the file's path as it was given.
+    /// Loads a script. Errors show `name`, which is the path of the file as given.
     pub fn load(text: &str, name: &str) -> Result<Self, ScriptError> {
         file::read(text, name)
     }
 
-    /// The built-in demo: an agent that does a little visible work in its workspace. An error is a broken
-    /// build, which a test rules out.
+    /// The built-in demo: an agent that does a little visible work in its workspace. It can fail only if
+    /// the build is broken, which a test rules out.
     pub fn demo() -> Result<Self, ScriptError> {
         Self::load(DEMO, "the built-in demo")
     }
 
-    /// What errors call the script.
+    /// Returns the name that errors show.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The entry for the request that follows `recorded` recorded ones.
+    /// Returns the entry for the request after `recorded` recorded ones.
     fn round(&self, recorded: u32) -> Option<&Round> {
         let index = usize::try_from(recorded).unwrap_or(usize::MAX);
         match self.past_end {
@@ -130,7 +130,7 @@ impl ScriptedModel {
 
     fn exhausted(&self, request: &ModelRequest) -> ModelFailure {
         let summary = format!(
-            "the script {} ends after {} rounds and one more was asked for; add a round, or set `repeat_last: true`",
+            "the script {} ends after {} rounds and another was requested; add a round, or set `repeat_last: true`",
             self.name,
             self.rounds.len(),
         );
@@ -176,9 +176,10 @@ impl ScriptedFailure {
         let how = self
             .status
             .map_or_else(|| self.word.clone(), |status| format!("status {status}"));
-        let made_up = || format!("the script lets this attempt fail with {how}");
+        let made_up = || format!("the script fails this attempt with {how}");
         let summary = self.message.clone().unwrap_or_else(made_up);
-        // What came with a status, or may pass, happened on the way; the rest was said and is wrong.
+        // A failure with a status, or one that can be retried, is a transport failure; the others are
+        // protocol failures.
         let category = match (self.status, self.kind) {
             (None, ModelFailureKind::FailFast) => FailureCategory::Protocol,
             (Some(_), _) | (None, ModelFailureKind::Retryable) => FailureCategory::Transport,
@@ -187,15 +188,15 @@ impl ScriptedFailure {
         artifact.status = self.status;
         ModelFailure {
             retry_after_ms: self.retry_after_ms,
-            // A reply that has begun is paid for.
+            // A response that has begun is billed.
             may_be_billed: self.after.is_some(),
             ..failure(request, self.kind, artifact)
         }
     }
 }
 
-/// Says the words of a round in pieces, spread over its delay, as a provider that streams would. A round without
-/// words takes its time in silence.
+/// Streams the text of a round in pieces, spread over its delay like the stream of a provider. A round
+/// without text only waits.
 async fn speak(round: &Round, audience: &dyn DeltaSink) {
     let said = match &round.play {
         RoundResult::Answer { text, .. } => text.as_deref(),
@@ -220,7 +221,7 @@ fn fraction(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
 
-/// Cuts a text between words into at most [`PIECES_MAX`] pieces that together are the text.
+/// Splits a text between words into at most [`PIECES_MAX`] pieces, which together are the text.
 fn pieces(text: &str) -> Vec<&str> {
     let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
     let per_piece = words.len().div_ceil(PIECES_MAX).max(1);
@@ -237,8 +238,8 @@ fn pieces(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The blocks of an answer. Call ids are derived from the request, so that a repeated attempt after a crash
-/// gives the same ids and a repeated last round different ones.
+/// Builds the blocks of a response. Call ids are derived from the request, so that a repeated attempt after
+/// a crash gives the same ids and a repeated last round gives different ones.
 fn blocks(thinking: Option<&str>, text: Option<&str>, tools: &[ScriptedCall], request: u32) -> Vec<Block> {
     let thought = thinking.map(|text| Block::Thinking {
         provider: PROVIDER.to_owned(),

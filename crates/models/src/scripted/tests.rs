@@ -1,4 +1,4 @@
-//! Tests of the scripted model: what it answers, and what it refuses to load.
+//! Tests of the scripted model: its responses, and the scripts that it refuses.
 
 mod answer;
 mod refusal;

@@ -1,4 +1,4 @@
-//! Writing a script: a conversation that happened, as a file that gives the same answers again.
+//! Writes a recorded conversation as a script that gives the same responses again.
 
 use serde_json::{Map, Value, json};
 use wakeful_core::conversation::{Block, Usage, calls_of, text_of};
@@ -7,38 +7,40 @@ use wakeful_core::failure::{ModelFailure, ModelFailureKind, WORD_CHARS_MAX};
 use super::file::{RETRY_AFTER_MS_MAX, STATUSES, TOKENS_MAX, usual_kind};
 use super::{ROUNDS_MAX, SCRIPT_BYTES_MAX, ScriptError, ScriptedModel};
 
-/// The word for a failure whose own word no script can hold.
+/// The code for a failure whose own code a script cannot hold.
 const UNNAMED: &str = "unnamed";
 
-/// What became of one request.
+/// The recorded result of one request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordedRound {
-    /// It was answered.
+    /// The request succeeded.
     Answer {
-        /// What was said and asked for.
+        /// The content of the response.
         blocks: Vec<Block>,
-        /// Tokens, as they were counted.
+        /// The reported tokens.
         usage: Usage,
     },
-    /// It failed.
+    /// The request failed.
     Failure(ModelFailure),
 }
 
 /// Why a conversation cannot be written as a script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptWriteError {
-    /// No model was asked.
-    #[error("no model was asked yet")]
+    /// The conversation has no model request.
+    #[error("the run has not called a model yet")]
     Empty,
-    /// It is longer than a script may be.
-    #[error("it is longer than a script may be: {ROUNDS_MAX} rounds and {SCRIPT_BYTES_MAX} bytes")]
+    /// The conversation exceeds the limits of a script.
+    #[error(
+        "the conversation exceeds the limits of a script: {ROUNDS_MAX} rounds and {SCRIPT_BYTES_MAX} bytes"
+    )]
     TooLong,
-    /// It holds something that no script can.
-    #[error("it holds what no script can: {0}")]
+    /// The conversation contains something that a script cannot hold.
+    #[error("the conversation cannot be written as a script: {0}")]
     Refused(ScriptError),
 }
 
-/// Writes the script of these requests, oldest first. What is returned can be loaded: that was tried.
+/// Writes these requests as a script, oldest first. The script is loaded once to check that it is valid.
 pub fn write(rounds: &[RecordedRound]) -> Result<String, ScriptWriteError> {
     if rounds.is_empty() {
         return Err(ScriptWriteError::Empty);
@@ -77,7 +79,7 @@ fn answer(blocks: &[Block], usage: Usage) -> Vec<(&'static str, Value)> {
     if !thinking.is_empty() {
         members.push(("thinking", Value::from(thinking)));
     }
-    // An answer without anything is one of no words.
+    // A response without any content is written as an empty text.
     if !text.is_empty() || calls.is_empty() {
         members.push(("text", Value::from(text)));
     }
@@ -140,7 +142,8 @@ fn word(kind: &str) -> String {
     if word.is_empty() { UNNAMED.to_owned() } else { word }
 }
 
-/// JSON is YAML, but for letters that YAML wants escaped.
+/// Formats a value as JSON, which is valid YAML except for some characters that YAML requires to be
+/// escaped.
 fn spelled(value: &Value) -> String {
     let mut text = String::new();
     for letter in value.to_string().chars() {

@@ -1,25 +1,25 @@
-//! Pictures and documents, as far as the formats take them. What a format cannot take is said in its place.
+//! Converts attachments to what the formats support. An unsupported attachment is replaced by a note.
 
 use wakeful_core::conversation::Attachment;
 use wakeful_core::failure::truncate_chars;
 
-/// Longest file name that is shown to a model, in characters.
+/// Longest file name that a model receives, in characters.
 const NAME_CHARS_MAX: usize = 120;
 
-/// What an attachment is to the formats.
+/// The form in which an attachment is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AttachmentForm<'a> {
-    /// A picture of a kind that every provider takes, as base64.
+    /// An image of a type that every provider supports, in base64.
     Image { media_type: &'static str, data: &'a str },
-    /// A PDF document, as base64.
+    /// A PDF document, in base64.
     Pdf { name: String, data: &'a str },
-    /// Words.
+    /// Text.
     Words { name: String, text: String },
-    /// Nothing that any format takes; this says so.
+    /// An unsupported attachment, with the note that replaces it.
     Nothing(String),
 }
 
-/// Reads an attachment.
+/// Determines the form of an attachment.
 pub(super) fn carried(attachment: &Attachment) -> AttachmentForm<'_> {
     let (name, data) = (shown(&attachment.name), attachment.data.as_str());
     let media_type = attachment.media_type.split(';').next().unwrap_or_default();
@@ -34,32 +34,37 @@ pub(super) fn carried(attachment: &Attachment) -> AttachmentForm<'_> {
             let text = attachment.bytes().and_then(|bytes| String::from_utf8(bytes).ok());
             match text.filter(|text| !text.trim().is_empty()) {
                 Some(text) => AttachmentForm::Words { name, text },
-                None => AttachmentForm::Nothing(format!("[attachment {name}: it holds no readable text]")),
+                None => AttachmentForm::Nothing(format!(
+                    "[attachment {name}: omitted, it contains no readable text]"
+                )),
             }
         }
         kind => AttachmentForm::Nothing(format!(
-            "[attachment {name}: models are not sent {}]",
+            "[attachment {name}: omitted, unsupported type {}]",
             shown(kind)
         )),
     }
 }
 
-/// Where an attachment stands that only a person can give.
+/// Returns the note that replaces an attachment outside a person's message.
 pub(super) fn misplaced(attachment: &Attachment) -> String {
-    format!("[attachment {}: it cannot stand here]", shown(&attachment.name))
+    format!(
+        "[attachment {}: omitted, attachments are only allowed in user messages]",
+        shown(&attachment.name)
+    )
 }
 
-/// Words from a file, with its name before them.
+/// Returns the text of a file, preceded by its name.
 pub(super) fn quoted(name: &str, text: &str) -> String {
     format!("[attachment {name}]\n{text}")
 }
 
-/// Bytes as an address that holds them.
+/// Encodes bytes as a data URL.
 pub(super) fn data_url(media_type: &str, data: &str) -> String {
     format!("data:{media_type};base64,{data}")
 }
 
-/// A name on one line, and not without end.
+/// Returns a file name on one line and within its length limit.
 fn shown(name: &str) -> String {
     let plain = name.chars().map(|c| match c {
         '[' | ']' => '_',
@@ -82,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_format_takes_is_said_and_not_dropped() {
+    fn an_unsupported_attachment_is_replaced_by_a_note() {
         for (media_type, data) in [
             ("audio/mpeg", "Zm9v"),
             ("image/tiff", "Zm9v"),
@@ -102,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_known_however_it_is_spelled() {
+    fn a_media_type_is_recognized_in_any_notation() {
         let text = attachment("n.md", "Text/Markdown; charset=utf-8", "Zm9v");
         let words = AttachmentForm::Words {
             name: "n.md".to_owned(),

@@ -1,9 +1,9 @@
-//! What a provider says when it does not answer. The shapes are close enough to be read by one reader.
+//! Parses the error bodies of all providers. Their formats are similar enough for one parser.
 
 use serde_json::Value;
 
-/// Phrases by which providers say that the request does not fit the model. Those of Anthropic, OpenAI (and what speaks
-/// like it) and Gemini; a code is compared first, where there is one.
+/// Phrases in the errors of Anthropic, OpenAI and compatible servers, and Gemini when a request does not
+/// fit the model. The error code is checked first, if there is one.
 const TOO_LONG: [&str; 6] = [
     "prompt is too long",
     "exceed context limit",
@@ -13,10 +13,10 @@ const TOO_LONG: [&str; 6] = [
     "exceeds the maximum number of tokens",
 ];
 
-/// The codes that say the same.
+/// The error codes with the same meaning.
 const TOO_LONG_CODES: [&str; 2] = ["context_length_exceeded", "exceed_context_size_error"];
 
-/// Codes that come inside a stream, where the status was 200 long ago, with the status they stand for.
+/// Error codes inside a stream, whose HTTP status was already 200, and the status that each stands for.
 const STATUSES: [(&str, u16); 13] = [
     ("overloaded_error", 529),
     ("server_is_overloaded", 503),
@@ -33,7 +33,7 @@ const STATUSES: [(&str, u16); 13] = [
     ("context_length_exceeded", 400),
 ];
 
-/// The status of a failure inside a stream that names no cause we know: the server's own.
+/// The status of an error inside a stream without a known code: an error of the server.
 const STATUS_UNKNOWN: u16 = 500;
 
 /// A provider's error.
@@ -45,9 +45,9 @@ pub(crate) struct ProviderErrorBody {
 }
 
 impl ProviderErrorBody {
-    /// The complaint in a body or an event, if it is one.
+    /// Finds an error in a body or an event.
     pub(crate) fn found_in(text: &str) -> Option<Self> {
-        // Spares the second reading of nearly every event.
+        // Avoids parsing nearly every event twice.
         if !text.contains("\"error\"") {
             return None;
         }
@@ -60,7 +60,7 @@ impl ProviderErrorBody {
         }
     }
 
-    /// The complaint in an error object, or in the bare sentence that some send.
+    /// Reads an error object, or the plain string that some servers send.
     pub(crate) fn of(error: &Value) -> Self {
         let text = |name: &str| error.get(name).and_then(Value::as_str).map(str::to_owned);
         let number = error.get("code").and_then(Value::as_u64);
@@ -75,7 +75,7 @@ impl ProviderErrorBody {
         }
     }
 
-    /// What stands in a body that has no shape we know.
+    /// Uses a body in an unknown format as the message.
     pub(crate) fn plain(text: &str) -> Self {
         Self {
             message: text.to_owned(),
@@ -92,14 +92,14 @@ impl ProviderErrorBody {
             || TOO_LONG.iter().any(|phrase| lower.contains(phrase))
     }
 
-    /// The HTTP status that it stands for.
+    /// Returns the HTTP status that the error stands for.
     pub(crate) fn status(&self) -> u16 {
         let known = |code: &String| STATUSES.iter().find(|(known, _)| known == code);
         let named = self.codes.iter().find_map(known).map(|(_, status)| *status);
         self.number.or(named).unwrap_or(STATUS_UNKNOWN)
     }
 
-    /// The most telling of its codes.
+    /// Returns the most specific of its codes.
     pub(crate) fn code(&self) -> Option<&str> {
         self.codes.first().map(String::as_str)
     }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn every_provider_is_understood_when_a_request_is_too_long() {
+    fn a_request_that_is_too_long_is_recognized_for_every_provider() {
         for text in [
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}"#,
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 1 + 2 > 2"}}"#,
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_inside_a_stream_has_the_status_it_would_have_had_outside() {
+    fn an_error_inside_a_stream_gets_its_http_status() {
         let cases = [
             (
                 r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_speaks_of_errors_is_no_complaint() {
+    fn a_response_that_mentions_errors_is_not_an_error() {
         for text in [
             r#"{"text":"\"error\""}"#,
             r#"{"error":null,"status":"completed"}"#,

@@ -1,5 +1,5 @@
-//! What a request becomes beside its own words: lengths, caches, schemas. All of it is optional, and a format is given
-//! only what it declares to know.
+//! The settings for converting a request to a provider's format: output limits, caches and schemas. All of
+//! them are optional, and a format uses only the capabilities that it declares.
 
 use serde::Serialize;
 use wakeful_core::conversation::{Block, TranscriptEntry};
@@ -8,24 +8,23 @@ use wakeful_core::schema::SchemaMode;
 use crate::provider::Provider;
 use crate::thinking::ThinkingRequest;
 
-/// An optimisation that a format knows.
+/// An optimisation that a format supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderPromptCapability {
-    /// None: every request is sent whole, and the provider caches what it likes.
+    /// None: every request is sent completely, and the provider decides what to cache.
     FullRequestOnly,
     /// The provider finds its cache by a key.
     PromptCacheKey,
-    /// Blocks are marked behind which a cached part may end.
+    /// Blocks are marked at which a cached prefix may end.
     PromptCacheBlocks,
-    /// A request may send only what is new since the last answer.
+    /// A request may contain only the items since the last response.
     IncrementalResponses,
-    /// The provider takes old tool results out of what the model reads.
+    /// The provider removes old tool results from the model's input.
     ContextManagement,
 }
 
 impl ProviderPromptCapability {
-    /// All of them.
     pub const ALL: [Self; 5] = [
         Self::FullRequestOnly,
         Self::PromptCacheKey,
@@ -36,7 +35,7 @@ impl ProviderPromptCapability {
 }
 
 impl Provider {
-    /// The optimisations that its format knows. No other is ever used.
+    /// Returns the optimisations that the format supports. No other one is ever used.
     #[must_use]
     pub const fn capabilities(self) -> &'static [ProviderPromptCapability] {
         use ProviderPromptCapability::{
@@ -51,81 +50,84 @@ impl Provider {
     }
 }
 
-/// How a request is given its provider's shape.
+/// The settings for converting a request to a provider's format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lowering<'a> {
-    /// Whose shape.
     pub(crate) provider: Provider,
-    /// Whose thoughts go back, by the word that stands in them: who has this shape is not always who can read them.
+    /// The scope of thoughts that are sent back. It differs from `provider`, because two servers with the
+    /// same format cannot read each other's thoughts.
     pub(crate) thinker: &'a str,
-    /// The model's name there.
+    /// The model's name at the provider.
     pub(crate) model: &'a str,
-    /// Longest reply in tokens, where the provider is told one. Anthropic always is.
+    /// The output limit in tokens, if one is sent. Anthropic always receives one.
     pub(crate) output_tokens_max: Option<u32>,
-    /// How much the model is asked to think, where anybody says so.
+    /// The thinking setting, if one is configured.
     pub(crate) thinking: Option<ThinkingRequest>,
-    /// How tool schemas are spelled.
+    /// The notation of tool schemas.
     pub(crate) schema: SchemaMode,
-    /// Whether it goes to the provider itself. Those who imitate it may refuse fields that they do not know.
+    /// Whether the request is sent to the provider's own server. Compatible servers may refuse unknown
+    /// fields.
     pub(crate) own_server: bool,
-    /// The optimisations that are switched on.
+    /// The optimisations that are enabled.
     pub(crate) uses: &'a [ProviderPromptCapability],
-    /// Whether thoughts are asked for in the form that can be sent back. Models that have none refuse the question.
+    /// Whether thoughts are requested in encrypted form, so that they can be sent back. Models without
+    /// thoughts refuse the request field.
     pub(crate) sealed_thoughts: bool,
-    /// What the provider keeps of the conversation.
+    /// Which part of the conversation the provider stores.
     pub(crate) thread: ProviderThread<'a>,
 }
 
-/// What the provider keeps of the conversation.
+/// Which part of the conversation the provider stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProviderThread<'a> {
-    /// Nothing.
+    /// Nothing is stored.
     NotKept,
-    /// This request and its answer, so that the next can go on from there.
+    /// The provider stores this request and its response, so that the next request can continue from there.
     Kept,
-    /// It has the first items already, under the id of its last answer.
+    /// The provider already has the first items, under the id of its last response.
     Continues {
-        /// The last answer's id.
+        /// The id of the last response.
         response_id: &'a str,
-        /// How many items it has.
+        /// The number of items that the provider has.
         items: usize,
     },
 }
 
 impl Lowering<'_> {
-    /// How hard the model is asked to think, for formats that say it in a word.
+    /// Returns the effort level, for formats that use one.
     pub(crate) fn effort(&self) -> Option<&'static str> {
         match self.thinking? {
             ThinkingRequest::Effort(effort) => Some(effort.word()),
-            // These formats are never asked so.
+            // These formats never receive such a setting.
             ThinkingRequest::Nothing | ThinkingRequest::Tokens(_) => None,
         }
     }
 
-    /// Whether a request asks for thoughts that can be sent back.
+    /// Whether the request asks for thoughts that can be sent back.
     pub(crate) fn asks_for_thoughts(&self) -> bool {
         self.sealed_thoughts && self.provider == Provider::OpenAi
     }
 
-    /// Whether an optimisation is used: it is switched on, and the format declares it.
+    /// Whether an optimisation is used: it is enabled, and the format supports it.
     pub(crate) fn may(&self, capability: ProviderPromptCapability) -> bool {
         self.provider.capabilities().contains(&capability) && self.uses.contains(&capability)
     }
 }
 
-/// How many of the newest tool results stay when a provider clears old ones: its own default.
+/// How many of the newest tool results remain when a provider clears old ones: the provider's default.
 pub const TOOL_RESULTS_KEPT: usize = 3;
 
-/// Tool results that a provider could leave out of what its model reads.
+/// Tool results that a provider could remove from the model's input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Clearable {
-    /// How many.
+    /// The number of results.
     pub results: usize,
-    /// Their bytes.
+    /// Their total size in bytes.
     pub bytes: usize,
 }
 
-/// Counts the tool results that context management could clear: all but the newest few. It counts and shows nothing.
+/// Counts the tool results that context management could clear: all except the newest few. The result
+/// contains no content.
 #[must_use]
 pub fn clearable(entries: &[TranscriptEntry]) -> Clearable {
     let blocks = entries.iter().flat_map(|entry| &entry.blocks);

@@ -1,8 +1,8 @@
-//! The providers' own formats, and the way between them and ours.
+//! The providers' wire formats, and the conversion from and to the project's own types.
 //!
-//! Each file holds the typed shape of one format: what is sent, what comes back whole, what comes back in pieces. The
-//! same request always gives the same bytes. Fields that we do not know are ignored and blocks that we do not know are
-//! left out, because providers add both without asking.
+//! Each module contains the types of one format: request bodies, whole responses and streamed responses.
+//! The same request always gives the same bytes. Unknown fields and blocks are ignored, because providers
+//! add both without notice.
 
 mod anthropic;
 mod attachment;
@@ -31,28 +31,28 @@ pub(crate) use lowering::{Lowering, ProviderThread};
 
 use crate::provider::Provider;
 
-/// Most blocks of one answer. A reply with more calls than the core takes is refused there; this only keeps a stream of
-/// empty blocks from filling memory.
+/// Maximum number of blocks in one response. The core refuses responses with too many calls; this limit
+/// only keeps a stream of empty blocks from filling memory.
 const BLOCKS_MAX: usize = 1_024;
 
-/// As long as the first body of most runs. Room for it is made at once.
+/// Size of the first request body of most runs, allocated in advance.
 const BODY_BYTES_USUAL: usize = 16 * 1024;
 
-/// Longest name or id that every provider takes.
+/// Longest name or id that every provider accepts.
 const NAME_CHARS_MAX: usize = 64;
 
-/// Why a response is no answer.
+/// Why a response cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ResponseError {
-    /// It is not what the format allows.
+    /// The response does not match the format.
     Invalid(String),
-    /// It ended before it was complete.
+    /// The response ended before it was complete.
     Truncated,
-    /// It is a provider's report that it failed.
+    /// The response is an error of the provider.
     Reported(ProviderErrorBody),
-    /// The model was cut off at the longest reply it may give.
+    /// The response reached the output limit.
     OutputLimit,
-    /// The provider holds the reply back.
+    /// The provider withheld the response.
     Withheld(String),
 }
 
@@ -62,20 +62,20 @@ impl ResponseError {
     }
 }
 
-/// Puts an answer together from the events of a stream.
+/// Decodes a response from the events of a stream.
 pub(crate) trait Decoder: Send {
-    /// Takes the data of the next event.
+    /// Processes the data of the next event.
     fn take(&mut self, data: &str, audience: &dyn DeltaSink) -> Result<StreamState, ResponseError>;
 
-    /// The answer, once the stream has ended.
+    /// Returns the response after the stream has ended.
     fn end(self: Box<Self>) -> Result<DecodedResponse, ResponseError>;
 }
 
-/// An answer, and what else came with it.
+/// A response and its id.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DecodedResponse {
     pub(crate) answer: ModelResponse,
-    /// The id under which the provider has it, where it says one.
+    /// The id under which the provider stored the response, if it sent one.
     pub(crate) response_id: Option<String>,
 }
 
@@ -88,16 +88,16 @@ impl From<ModelResponse> for DecodedResponse {
     }
 }
 
-/// Whether anything may follow.
+/// Whether more events are expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StreamState {
-    /// The answer is not complete.
+    /// The response is not complete.
     More,
-    /// That was the last event; what follows is not read.
+    /// The last event was processed; any further data is ignored.
     Done,
 }
 
-/// The body of a request.
+/// Builds the body of a request.
 pub(crate) fn body(lowering: &Lowering<'_>, request: &ModelRequest) -> serde_json::Result<Vec<u8>> {
     match lowering.provider {
         Provider::Anthropic => written(&anthropic::RequestBody::new(lowering, request)),
@@ -113,7 +113,7 @@ fn written(body: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What an answer makes of a conversation: its items as they are written, one by one.
+/// Returns the items of a conversation that includes the response, each as it is written on the wire.
 pub(crate) fn items(
     lowering: &Lowering<'_>,
     entries: &[TranscriptEntry],
@@ -122,7 +122,7 @@ pub(crate) fn items(
     responses::answered(lowering, entries, answer)
 }
 
-/// What reads a streamed answer to the request of this number.
+/// Creates the decoder for the streamed response to the request with this number.
 pub(crate) fn decoder(provider: Provider, request: u32) -> Box<dyn Decoder> {
     match provider {
         Provider::Anthropic => Box::new(anthropic::StreamDecoder::default()),
@@ -132,7 +132,7 @@ pub(crate) fn decoder(provider: Provider, request: u32) -> Box<dyn Decoder> {
     }
 }
 
-/// The answer in a body that came whole.
+/// Decodes a response that arrived as a whole.
 pub(crate) fn heard(provider: Provider, request: u32, body: &[u8]) -> Result<DecodedResponse, ResponseError> {
     let text = std::str::from_utf8(body).map_err(|_| ResponseError::invalid("the response is not UTF-8"))?;
     match provider {
@@ -143,28 +143,30 @@ pub(crate) fn heard(provider: Provider, request: u32, body: &[u8]) -> Result<Dec
     }
 }
 
-/// Reads JSON from a provider. What it says instead of an answer is looked for first, because it may come in any place.
+/// Parses JSON from a provider. It looks for an error first, because an error can replace any part of a
+/// response.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ResponseError> {
     if let Some(complaint) = ProviderErrorBody::found_in(text) {
         return Err(ResponseError::Reported(complaint));
     }
     serde_json::from_str(text).map_err(|error| {
         ResponseError::invalid(format!(
-            "the response is not what the format allows (column {} of line {})",
+            "the response does not match the format (column {} of line {})",
             error.column(),
             error.line()
         ))
     })
 }
 
-/// Who speaks, for formats that know two sides and want them in turn.
+/// The author of a turn, for formats in which two sides alternate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Speaker {
     User,
     Model,
 }
 
-/// The conversation as turns of two sides: what comes to the model stands together, results before words.
+/// Groups the conversation into alternating turns. Consecutive entries for the model form one turn, with
+/// tool results before text.
 fn turns<'a>(lowering: &Lowering<'_>, entries: &'a [TranscriptEntry]) -> Vec<(Speaker, Vec<&'a Block>)> {
     let mut turns: Vec<(Speaker, Vec<&Block>)> = Vec::new();
     for entry in entries {
@@ -182,12 +184,12 @@ fn turns<'a>(lowering: &Lowering<'_>, entries: &'a [TranscriptEntry]) -> Vec<(Sp
     turns
 }
 
-/// The blocks of an entry that this provider is sent.
+/// Returns the blocks of an entry that are sent to this provider.
 ///
-/// Words without a letter are not: providers refuse them, and they say nothing. Thoughts go to the provider alone whose
-/// record they carry; nobody else could read it, also at another address of the same format. Those that nothing follows
-/// stay here, because they are refused: they are what is left of a reply when everything behind them was left out. With
-/// Gemini they are parts like any other.
+/// Blank text is left out, because providers refuse it. Thoughts are sent only to the server that produced
+/// them; no other server can read their record, even one with the same format. Thoughts at the end of an
+/// entry, which remain when all later blocks were left out, are removed because providers refuse them.
+/// Gemini accepts them.
 fn sent<'a>(lowering: &Lowering<'_>, entry: &'a TranscriptEntry) -> Vec<&'a Block> {
     let blocks = entry.blocks.iter().filter(|block| match block {
         Block::Text { text } => !text.trim().is_empty(),
@@ -201,7 +203,8 @@ fn sent<'a>(lowering: &Lowering<'_>, entry: &'a TranscriptEntry) -> Vec<&'a Bloc
     blocks
 }
 
-/// A thought with its provider's record of it. Whoever asked writes down who that was, see [`Lowering::thinker`].
+/// Creates a thought with its provider's record. The caller replaces the provider with its scope, see
+/// [`Lowering::thinker`].
 fn thought(provider: Provider, text: String, opaque: Value) -> Block {
     Block::Thinking {
         provider: provider.word().to_owned(),
@@ -210,26 +213,26 @@ fn thought(provider: Provider, text: String, opaque: Value) -> Block {
     }
 }
 
-/// All system blocks as one text.
+/// Joins all system blocks into one text.
 fn system(request: &ModelRequest) -> String {
     let blocks = request.system.iter().map(|block| block.text.as_str());
     let blocks = blocks.filter(|text| !text.trim().is_empty());
     blocks.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The schema of a tool's arguments, as this request spells schemas.
+/// Returns the schema of a tool's arguments in the notation of this request.
 fn arguments_schema<'a>(lowering: &Lowering<'_>, tool: &'a ToolSpec) -> Cow<'a, Value> {
     schema::render(&tool.input_schema, lowering.schema)
 }
 
-/// A count in what a provider says of tokens. One that is missing, or is no count, is zero: it never fails an answer.
+/// Reads a token count. A missing or invalid count is zero, so that it never fails a response.
 fn count(usage: &Value, pointer: &str) -> u64 {
     let mut names = pointer.split('/').skip(1);
     let found = names.try_fold(usage, |value, name| value.get(name));
     found.and_then(Value::as_u64).unwrap_or_default()
 }
 
-/// The tokens of an answer. A part is never more than what it is a part of, whatever a provider says.
+/// Corrects reported token counts, so that a part never exceeds its total.
 fn usage(said: Usage) -> Usage {
     let cached_read_tokens = said.cached_read_tokens.min(said.input_tokens);
     Usage {
@@ -242,8 +245,8 @@ fn usage(said: Usage) -> Usage {
     }
 }
 
-/// A name or id in the letters that every provider takes. Models invent names, and one that is sent back as it was
-/// spelled would have every later request of its thread refused.
+/// Replaces characters in a name or id that some provider refuses. Models invent names, and sending one
+/// back unchanged would make every later request of the conversation fail.
 fn plain_name(text: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let letters = text.chars().take(NAME_CHARS_MAX);
@@ -254,7 +257,7 @@ fn plain_name(text: &str) -> String {
     }
 }
 
-/// Arguments as an object: some formats take nothing else, and some servers read even those that come as text.
+/// Wraps arguments that are not an object, because some formats and servers accept only objects.
 fn as_object(input: &Value) -> Value {
     match input {
         Value::Object(_) => input.clone(),
@@ -264,7 +267,8 @@ fn as_object(input: &Value) -> Value {
     }
 }
 
-/// Arguments that a model wrote as text. What is no JSON stays text: the tool's check then says so to the model.
+/// Parses arguments that a model wrote as text. Invalid JSON stays text, so that the tool's validation
+/// reports it to the model.
 fn arguments(text: &str) -> Value {
     match text.trim() {
         "" => json!({}),
@@ -272,12 +276,12 @@ fn arguments(text: &str) -> Value {
     }
 }
 
-/// The id of a call to which the provider gave none: the same for the same reply, and new in every round.
+/// Returns an id for a call without one: the same for the same response, and different in every round.
 fn own_call_id(request: u32, index: usize) -> String {
     format!("call-{request}-{index}")
 }
 
-/// A block of words, unless there are none.
+/// Creates a text block, unless the text is empty.
 fn words(text: String) -> Option<Block> {
     (!text.is_empty()).then_some(Block::Text { text })
 }
@@ -286,7 +290,7 @@ fn tool_use(call_id: String, name: String, input: Value) -> Block {
     Block::ToolUse(ToolCall { call_id, name, input })
 }
 
-/// Tells the audience, unless there is nothing to tell.
+/// Passes text on, unless it is empty.
 fn tell(audience: &dyn DeltaSink, text: &str) {
     if !text.is_empty() {
         audience.on_text(text);
@@ -294,5 +298,5 @@ fn tell(audience: &dyn DeltaSink, text: &str) {
 }
 
 fn too_many_blocks() -> ResponseError {
-    ResponseError::invalid(format!("the answer has more than {BLOCKS_MAX} blocks"))
+    ResponseError::invalid(format!("the response has more than {BLOCKS_MAX} blocks"))
 }

@@ -1,4 +1,4 @@
-//! Conversations for the tests of the formats.
+//! Requests and helpers for the tests of the formats.
 
 mod answer;
 mod attachment;
@@ -19,7 +19,7 @@ const USES: &[ProviderPromptCapability] = &[
     ProviderPromptCapability::PromptCacheKey,
 ];
 
-/// What a request without settings becomes at the provider itself.
+/// The conversion without settings for the provider's own server.
 fn lowering(provider: Provider) -> Lowering<'static> {
     Lowering {
         provider,
@@ -35,12 +35,12 @@ fn lowering(provider: Provider) -> Lowering<'static> {
     }
 }
 
-/// The answer in a body that came whole.
+/// Decodes a response that arrived as a whole.
 fn answer(provider: Provider, request: u32, body: &[u8]) -> Result<ModelResponse, ResponseError> {
     heard(provider, request, body).map(|heard| heard.answer)
 }
 
-/// The body as JSON.
+/// Returns the request body as JSON.
 fn sent_json(lowering: &Lowering<'_>, request: &ModelRequest) -> Value {
     let bytes = body(lowering, request).expect("a body");
     serde_json::from_slice(&bytes).expect("JSON")
@@ -72,7 +72,7 @@ fn entry(role: Role, blocks: Vec<Block>) -> TranscriptEntry {
     TranscriptEntry { role, blocks }
 }
 
-/// The first request of a run: system blocks, a question, a tool on offer.
+/// The first request of a run: system blocks, a question and a tool.
 fn opening() -> ModelRequest {
     let block = |text: &str, stability| PromptBlock {
         text: text.to_owned(),
@@ -97,8 +97,8 @@ fn opening() -> ModelRequest {
     }
 }
 
-/// A round with two calls, of which one failed, and the question after it. Beside them is what real threads hold: blank
-/// words, a name that nobody registered, arguments that are no object.
+/// A round with two calls, one of which failed, and the next question. It also contains what real
+/// conversations contain: blank text, an unregistered tool name, and arguments that are not an object.
 fn round_trip() -> ModelRequest {
     ModelRequest {
         request: 1,

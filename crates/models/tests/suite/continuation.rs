@@ -1,4 +1,4 @@
-//! Conversations that go on at the provider, and what makes them be sent whole.
+//! Tests of conversations that continue at the provider, and of requests that are sent completely.
 
 use serde_json::{Value, json};
 use wakeful_core::conversation::{Block, Role, TranscriptEntry};
@@ -13,7 +13,7 @@ use super::response::events;
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// A reply in words that the provider keeps under this id.
+/// A text response that the provider stores under this id.
 pub(super) fn kept(id: &str, text: &str) -> FakeReply {
     let body = json!({
         "id": id, "status": "completed",
@@ -25,7 +25,7 @@ pub(super) fn kept(id: &str, text: &str) -> FakeReply {
     FakeReply::Bytes(response(200, &[JSON], &body.to_string()))
 }
 
-/// Says that it does not know what it was told to go on from.
+/// The error of a provider that no longer has the previous response.
 fn forgotten() -> FakeReply {
     let body = json!({"error": {"type": "invalid_request_error", "code": "previous_response_not_found",
         "param": "previous_response_id", "message": "Previous response with id 'r1' not found."}});
@@ -40,7 +40,7 @@ fn said(role: Role, text: &str) -> TranscriptEntry {
     }
 }
 
-/// The first request of a conversation that has a scope.
+/// The first request of a conversation that can be continued.
 pub(super) fn first() -> ModelRequest {
     let mut first = request(Provider::OpenAi);
     first.cache.prompt_cache_key = "k".to_owned();
@@ -55,7 +55,7 @@ fn model(fake: &FakeProvider) -> HostedModel {
     shaped(Provider::OpenAi, &fake.url, shape)
 }
 
-/// Asks, and gives the request that follows: the answer as it came, and a new question.
+/// Sends a request and returns the next one: with the response and a new question.
 pub(super) async fn go_on(model: &HostedModel, request: ModelRequest, question: &str) -> ModelRequest {
     let answer = model
         .call(request.clone(), &NoDeltaSink)
@@ -71,7 +71,7 @@ pub(super) async fn go_on(model: &HostedModel, request: ModelRequest, question: 
     next
 }
 
-/// How a request was sent: what it goes on from, whether it is kept, and how many items it has.
+/// How a request was sent: its previous response, whether it is stored, and its number of items.
 pub(super) fn way(asked: &ReceivedRequest) -> (Option<&str>, Option<bool>, usize) {
     let body = &asked.body;
     let previous = body.get("previous_response_id").and_then(Value::as_str);
@@ -84,7 +84,7 @@ pub(super) fn way(asked: &ReceivedRequest) -> (Option<&str>, Option<bool>, usize
 }
 
 #[tokio::test]
-async fn a_conversation_that_only_grows_sends_what_is_new() {
+async fn a_growing_conversation_sends_only_new_items() {
     let fake = FakeProvider::series([kept("r1", "One."), kept("r2", "Two."), kept("r3", "Three.")]).await;
     let model = model(&fake);
     let second = go_on(&model, first(), "And?").await;
@@ -108,7 +108,7 @@ async fn a_conversation_that_only_grows_sends_what_is_new() {
 }
 
 #[tokio::test]
-async fn whatever_is_not_exactly_more_of_the_same_is_sent_whole() {
+async fn a_changed_conversation_is_sent_completely() {
     type Change = fn(&mut ModelRequest);
     let changes: [(&str, Change); 8] = [
         ("no scope", |next| next.cache.prompt_cache_key.clear()),
@@ -141,7 +141,7 @@ async fn whatever_is_not_exactly_more_of_the_same_is_sent_whole() {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_id_and_a_failure_leave_nothing_to_go_on_from() {
+async fn a_response_without_id_and_a_failure_cannot_be_continued() {
     let busy = || FakeReply::Bytes(response(503, &[JSON], "{\"error\":{\"message\":\"busy\"}}"));
     for (replies, whole) in [
         (vec![kept("", "One."), kept("r2", "Two.")], 1),
@@ -163,7 +163,7 @@ async fn an_answer_without_an_id_and_a_failure_leave_nothing_to_go_on_from() {
 }
 
 #[tokio::test]
-async fn what_the_provider_has_forgotten_is_sent_whole_within_the_same_attempt() {
+async fn a_forgotten_conversation_is_resent_within_the_same_attempt() {
     let fake = FakeProvider::series([
         kept("r1", "One."),
         forgotten(),
@@ -189,9 +189,9 @@ async fn what_the_provider_has_forgotten_is_sent_whole_within_the_same_attempt()
     );
 }
 
-/// A response that has begun may be paid for: whether another is asked for is then not ours to say.
+/// A response that has begun may be billed, so the model must not send a second request.
 #[tokio::test]
-async fn a_refusal_inside_a_response_is_a_failure_and_no_second_request() {
+async fn an_error_inside_a_response_is_not_retried() {
     let stream = ("content-type", "text/event-stream");
     let errors = [
         json!({"code": "previous_response_not_found", "message": "gone"}),
@@ -216,7 +216,7 @@ async fn a_refusal_inside_a_response_is_a_failure_and_no_second_request() {
 }
 
 #[tokio::test]
-async fn a_refusal_of_another_kind_is_a_failure_and_no_second_request() {
+async fn another_error_status_is_not_retried() {
     let body = "{\"error\":{\"type\":\"invalid_request_error\",\"message\":\"no such tool\"}}";
     let fake =
         FakeProvider::series([kept("r1", "One."), FakeReply::Bytes(response(400, &[JSON], body))]).await;
@@ -227,9 +227,9 @@ async fn a_refusal_of_another_kind_is_a_failure_and_no_second_request() {
     assert_eq!(fake.asked().len(), 2);
 }
 
-/// A refusal that comes when words were told already must not have them told twice.
+/// An error after text was streamed must not cause the text to be streamed again.
 #[tokio::test]
-async fn words_that_were_told_are_not_told_again() {
+async fn streamed_text_is_not_streamed_again() {
     let half = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"Half\"}\n\n\
                 data: {\"type\":\"error\",\"error\":{\"code\":\"previous_response_not_found\",\"message\":\"gone\"}}\n\n";
     let half = FakeReply::Bytes(response(200, &[("content-type", "text/event-stream")], half));
@@ -242,7 +242,7 @@ async fn words_that_were_told_are_not_told_again() {
 }
 
 #[tokio::test]
-async fn nothing_is_kept_at_the_provider_unless_asked_for() {
+async fn nothing_is_stored_at_the_provider_by_default() {
     let fake = FakeProvider::series([kept("r1", "One."), kept("r2", "Two.")]).await;
     let model = shaped(Provider::OpenAi, &fake.url, RequestOptions::default());
     let next = go_on(&model, first(), "And?").await;
@@ -253,7 +253,7 @@ async fn nothing_is_kept_at_the_provider_unless_asked_for() {
 }
 
 #[tokio::test]
-async fn a_model_without_thoughts_is_asked_for_them_once() {
+async fn encrypted_thoughts_are_requested_once_from_a_model_without_them() {
     let refusal = "{\"error\":{\"message\":\"Encrypted content is not supported with this model.\",\"param\":\"include\"}}";
     let refusal = FakeReply::Bytes(response(400, &[JSON], refusal));
     let fake = FakeProvider::series([refusal, kept("r1", "One."), kept("r2", "Two.")]).await;
@@ -268,9 +268,9 @@ async fn a_model_without_thoughts_is_asked_for_them_once() {
     assert_eq!(included, [true, false, false]);
 }
 
-/// Thoughts of a provider whose key has changed hands, or that were spoilt on the way.
+/// Thoughts of a provider whose key changed owners, or that were corrupted.
 #[tokio::test]
-async fn thoughts_that_cannot_be_read_are_left_out_within_the_same_attempt() {
+async fn unreadable_thoughts_are_removed_within_the_same_attempt() {
     let refusals = [
         (
             Provider::OpenAi,
@@ -317,9 +317,10 @@ async fn thoughts_that_cannot_be_read_are_left_out_within_the_same_attempt() {
     }
 }
 
-/// A server that imitates a provider could not read its thoughts, and is not shown what was sealed for somebody else.
+/// A compatible server cannot read the provider's thoughts and must not receive encrypted data for another
+/// provider.
 #[tokio::test]
-async fn thoughts_go_to_nobody_else_who_speaks_the_same_format() {
+async fn thoughts_are_not_sent_to_another_server_of_the_format() {
     let (fake, elsewhere) = (
         FakeProvider::series([kept("r1", "One."), kept("r2", "Two."), kept("r3", "Two.")]).await,
         FakeProvider::series([kept("r4", "Two.")]).await,
@@ -346,9 +347,9 @@ async fn thoughts_go_to_nobody_else_who_speaks_the_same_format() {
     }
 }
 
-/// Every provider answers with thoughts of its own, and every other goes on from there.
+/// Every provider responds with its own thoughts, and the next provider continues from there.
 #[tokio::test]
-async fn a_conversation_changes_its_provider_at_any_round() {
+async fn a_conversation_can_change_its_provider_in_any_round() {
     let shape = RequestOptions {
         incremental: true,
         context_management: true,
@@ -369,7 +370,7 @@ async fn a_conversation_changes_its_provider_at_any_round() {
             events(provider),
         )),
     });
-    // One address, so that the first is still the same when its turn comes again.
+    // All providers use one address, so that the first is unchanged when it is called again.
     let (fake, mut next) = (FakeProvider::series(replies).await, first());
     for (round, provider) in order.into_iter().enumerate() {
         let words = next.entries.len();

@@ -1,4 +1,4 @@
-//! Texts as directions, from a server of our own and from tables made here.
+//! Tests of embeddings from a local server and from generated word tables.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// Asks for two texts.
+/// Requests embeddings of two texts.
 async fn ask(reply: FakeReply) -> Result<EmbeddingResponse, ModelFailure> {
     let fake = FakeProvider::new(reply).await;
     let asked = endpoint(&fake.url).embed(texts(&["one", "two"])).await;
@@ -42,7 +42,7 @@ async fn ask_whole(status: u16, body: &str) -> Result<EmbeddingResponse, ModelFa
 }
 
 #[tokio::test]
-async fn embeddings_come_in_the_order_of_their_texts_and_with_length_one() {
+async fn embeddings_are_normalized_and_in_the_order_of_their_texts() {
     let body = json!({"object": "list", "model": "m-1", "usage": {"prompt_tokens": 7, "total_tokens": 7}, "data": [
         {"object": "embedding", "index": 1, "embedding": [0.0, -2.0]},
         {"object": "embedding", "index": 0, "embedding": [3, 4.0]},
@@ -64,7 +64,7 @@ async fn embeddings_come_in_the_order_of_their_texts_and_with_length_one() {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_fit_the_question_is_invalid() {
+async fn a_response_that_does_not_match_the_request_is_invalid() {
     let item = |index: i32, embedding: Value| json!({"index": index, "embedding": embedding});
     let good = || item(0, json!([1, 2]));
     let bodies = [
@@ -93,7 +93,7 @@ async fn an_answer_that_does_not_fit_the_question_is_invalid() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_no_is_understood_as_everywhere() {
+async fn an_error_of_the_server_is_reported_like_those_of_models() {
     let body = json!({"error": {"message": format!("no, {KEY}"), "type": "x"}}).to_string();
     for (status, kind) in [
         (429, Retryable),
@@ -112,7 +112,7 @@ async fn a_server_that_says_no_is_understood_as_everywhere() {
 }
 
 #[tokio::test]
-async fn a_response_without_end_is_given_up_at_its_bound() {
+async fn an_endless_response_is_refused_at_its_limit() {
     let head = response(200, &[JSON], r#"{"data": ["#);
     let failure = ask(FakeReply::Forever(head, vec![b' '; 1 << 20]))
         .await
@@ -127,10 +127,10 @@ async fn a_response_without_end_is_given_up_at_its_bound() {
 }
 
 #[tokio::test]
-async fn texts_out_of_bounds_are_refused_before_anything_is_sent() {
+async fn texts_over_the_limits_are_refused_before_sending() {
     let folder = table();
     let tables = WordTable::open(folder.path()).expect("a table").into();
-    // Nobody listens there: a request would fail otherwise.
+    // No server listens at this address, so any request would fail differently.
     for embedder in [endpoint("http://127.0.0.1:9"), tables] {
         let long = "x".repeat(TEXT_BYTES_MAX + 1);
         for bad in [
@@ -149,7 +149,7 @@ async fn texts_out_of_bounds_are_refused_before_anything_is_sent() {
 }
 
 #[test]
-fn an_embedder_is_known_by_model_dimensions_and_place() {
+fn an_embedder_is_identified_by_model_dimensions_and_address() {
     let of = |url: &str, dimensions| EmbeddingEndpoint::new(hosted(Provider::OpenAiChat, url), dimensions);
     let here = of("http://127.0.0.1:1", 2).expect("an embedder");
     let again = of("http://127.0.0.1:1", 2).expect("an embedder");
@@ -198,7 +198,7 @@ fn tokenizer() -> Vec<u8> {
     file.to_string().into_bytes()
 }
 
-/// A table of halves with these rows.
+/// A half-precision table with these rows.
 fn tensor(rows: &[[u16; 2]]) -> Vec<u8> {
     let content: Vec<u8> = rows
         .iter()
@@ -212,7 +212,7 @@ fn tensor(rows: &[[u16; 2]]) -> Vec<u8> {
     [&length, header.as_bytes(), &content].concat()
 }
 
-/// `▁a` is (1, 0), `▁b` is (0, 1), the rest is nothing.
+/// `▁a` is (1, 0), `▁b` is (0, 1), all others are zero.
 fn rows() -> [[u16; 2]; 6] {
     let one = 0x3c00;
     [[0, 0], [0, 0], [0, 0], [0, 0], [one, 0], [0, one]]
@@ -230,7 +230,7 @@ fn table() -> tempfile::TempDir {
 }
 
 #[tokio::test]
-async fn a_text_is_the_average_of_its_words() {
+async fn the_embedding_of_a_text_is_the_average_of_its_words() {
     let folder = table();
     let table = WordTable::open(folder.path()).expect("a table");
     let asked = texts(&["a", "b", "a b", "a a a b", "zzz", "<unk>"]);
@@ -244,17 +244,17 @@ async fn a_text_is_the_average_of_its_words() {
     close(near(0, 1), 0.0);
     close(near(0, 2), 0.5_f32.sqrt());
     close(near(0, 3), 3.0 / 10_f32.sqrt());
-    // Nothing is known of these, and nothing is near to them.
+    // Unknown texts have a zero vector, which is similar to nothing.
     close(near(4, 4), 0.0);
     close(near(5, 0), 0.0);
-    // `▁` and one for all three that are unknown.
+    // `▁`, and one token for all three unknown characters.
     assert_eq!(answer.usage.input_tokens, 1 + 1 + 2 + 4 + 2 + 1);
     assert_eq!(table.dimensions(), 2);
     assert_eq!(table.profile().boundary, DataBoundary::Process);
 }
 
 #[test]
-fn a_table_is_known_by_its_content_and_found_in_both_layouts() {
+fn a_table_is_identified_by_its_content_in_both_layouts() {
     let flat = table();
     let one = WordTable::open(flat.path()).expect("a table");
     let nested = tempfile::tempdir().expect("a folder");
@@ -276,7 +276,7 @@ fn a_table_is_known_by_its_content_and_found_in_both_layouts() {
 }
 
 #[test]
-fn a_folder_that_is_no_table_says_what_is_missing() {
+fn a_folder_without_a_table_is_refused_with_the_missing_part() {
     let opened = |folder: &Path| WordTable::open(folder).map(|_| ()).expect_err("no table");
     let folder = table();
     let path = folder.path();
@@ -303,9 +303,9 @@ fn a_folder_that_is_no_table_says_what_is_missing() {
 }
 
 #[tokio::test]
-async fn no_damage_to_a_file_does_more_than_have_it_refused() {
+async fn a_damaged_file_is_refused_without_a_panic() {
     let mut opened = 0_u32;
-    // Every bit of the numbers; of the long words every byte, and in the long run every place in it.
+    // Flips every bit of the numbers, and every seventh bit of the tokenizer file.
     for (name, whole, step) in [
         ("words.safetensors", tensor(&rows()), 1),
         ("tokenizer.json", tokenizer(), 7),
@@ -330,6 +330,6 @@ async fn no_damage_to_a_file_does_more_than_have_it_refused() {
             }
         }
     }
-    // A flipped bit in a number or a word may give another table that is as good.
+    // A flipped bit in a number or a word may give another valid table.
     assert!(opened > 0);
 }

@@ -1,4 +1,4 @@
-//! Providers that say no.
+//! Tests of providers that respond with an error.
 
 use serde_json::json;
 use wakeful_core::failure::ModelFailureKind::{FailFast, Retryable};
@@ -11,7 +11,7 @@ use super::fake_provider::{FakeReply, KEY, fail, hosted, request, response};
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 #[tokio::test]
-async fn a_status_decides_whether_another_attempt_is_worth_it() {
+async fn the_status_decides_whether_an_attempt_is_retried() {
     let cases = [
         (429, Retryable),
         (500, Retryable),
@@ -25,7 +25,7 @@ async fn a_status_decides_whether_another_attempt_is_worth_it() {
     ];
     for (status, kind) in cases {
         for provider in Provider::ALL {
-            // It repeats what it was sent, as some do.
+            // The error repeats the key, as some servers do.
             let body = json!({"error": {"type": "some_error", "message": format!("no, {KEY}")}}).to_string();
             let bytes = response(status, &[JSON, ("retry-after", "3")], &body);
             let failure = fail(provider, FakeReply::Bytes(bytes)).await;
@@ -43,8 +43,8 @@ async fn a_status_decides_whether_another_attempt_is_worth_it() {
 }
 
 #[tokio::test]
-async fn an_error_without_a_shape_is_shown_in_part_and_without_the_key() {
-    // The key stands where the text is cut.
+async fn an_unparsed_error_is_shown_in_part_and_without_the_key() {
+    // The key is at the position where the text is truncated.
     let page = format!("<html>{}{KEY}{}", "x".repeat(190), "y".repeat(100_000));
     let failure = fail(Provider::OpenAi, FakeReply::Bytes(response(502, &[], &page))).await;
     assert!(failure.artifact.summary.chars().count() < 300, "{failure:?}");
@@ -52,7 +52,7 @@ async fn an_error_without_a_shape_is_shown_in_part_and_without_the_key() {
 }
 
 #[tokio::test]
-async fn no_word_of_a_provider_brings_the_key_back() {
+async fn no_error_of_a_provider_contains_the_key() {
     let code = json!({"error": {"code": KEY, "message": "no"}});
     let reason = json!({"status": "incomplete", "incomplete_details": {"reason": KEY}});
     for (status, body, kind) in [(400, code, "http_400"), (200, reason, "reply_withheld")] {
@@ -61,9 +61,9 @@ async fn no_word_of_a_provider_brings_the_key_back() {
     }
 }
 
-/// Half a key is one that nobody recognises, so that it would stay.
+/// Half a key would not be recognized and would not be redacted.
 #[tokio::test]
-async fn a_word_that_is_cut_has_lost_the_key_before() {
+async fn the_key_is_redacted_before_a_text_is_truncated() {
     for before in SUMMARY_CHARS_MAX - 60..SUMMARY_CHARS_MAX {
         let reason = format!("{}{KEY}", "x".repeat(before));
         let body = json!({"status": "incomplete", "incomplete_details": {"reason": reason}});
@@ -77,7 +77,7 @@ async fn a_word_that_is_cut_has_lost_the_key_before() {
 }
 
 #[tokio::test]
-async fn a_date_to_come_back_at_is_measured_by_the_servers_own_clock() {
+async fn a_retry_date_is_compared_with_the_clock_of_the_server() {
     let headers = [
         ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
         ("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT"),
@@ -87,7 +87,7 @@ async fn a_date_to_come_back_at_is_measured_by_the_servers_own_clock() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_too_long_is_told_by_one_word_for_all() {
+async fn a_request_that_is_too_long_has_one_code_for_all_providers() {
     let bodies = [
         json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8 maximum"}}),
         json!({"error": {"code": "context_length_exceeded", "message": "Your input exceeds the context window"}}),
@@ -124,13 +124,13 @@ async fn an_error_inside_a_stream_counts_as_its_status() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_worth_another_attempt() {
+async fn a_failed_connection_can_be_retried() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
     let model = hosted(Provider::Anthropic, &format!("http://{address}"));
     let asked = model.call(request(Provider::Anthropic), &wakeful_ports::model::NoDeltaSink);
-    let failure = asked.await.expect_err("nobody is there");
+    let failure = asked.await.expect_err("no server listens");
     assert_eq!(
         (failure.kind, failure.artifact.kind.as_str()),
         (Retryable, "connection_failed")

@@ -1,4 +1,4 @@
-//! A server on this machine that says what it is told to, and writes down what it was asked.
+//! A local server that sends prepared responses and records the requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,22 +13,22 @@ use wakeful_core::prompt::{BlockSource, ModelRequest, PromptBlock, PromptCache, 
 use wakeful_models::{Credential, HostedModel, HostedOptions, Provider, RequestOptions};
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
 
-/// The key that must appear in one header and nowhere else.
+/// The key, which must appear in one header and nowhere else.
 pub(super) const KEY: &str = "sk-test-5f0c2b7a9d";
 
-/// What a server does with a request.
+/// How the server responds to a request.
 pub(super) enum FakeReply {
-    /// Says this and hangs up.
+    /// Sends these bytes and closes the connection.
     Bytes(Vec<u8>),
-    /// Says this in pieces of so many bytes and hangs up.
+    /// Sends these bytes in pieces of the given size and closes the connection.
     Pieces(Vec<u8>, usize),
-    /// Says the first, then the second again and again until nobody listens.
+    /// Sends the first bytes, then repeats the second until the client disconnects.
     Forever(Vec<u8>, Vec<u8>),
-    /// Says this, then nothing, while the clock runs ahead.
+    /// Sends these bytes, then nothing, while the clock advances.
     Silence(Vec<u8>),
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ReceivedRequest {
     pub(super) head: String,
@@ -36,7 +36,7 @@ pub(super) struct ReceivedRequest {
 }
 
 impl ReceivedRequest {
-    /// The value of a header.
+    /// Returns the value of a header.
     pub(super) fn header(&self, name: &str) -> Option<String> {
         let lines = self.head.lines().skip(1);
         let mut pairs = lines.filter_map(|line| line.split_once(": "));
@@ -45,7 +45,7 @@ impl ReceivedRequest {
     }
 }
 
-/// A server for as many requests as it has replies.
+/// A server for as many requests as it has responses.
 pub(super) struct FakeProvider {
     pub(super) url: String,
     state: Arc<Mutex<State>>,
@@ -63,7 +63,7 @@ impl FakeProvider {
         Self::series([reply]).await
     }
 
-    /// A server for several requests, one after another, each on its own connection.
+    /// A server for several requests in sequence, each on its own connection.
     pub(super) async fn series(replies: impl IntoIterator<Item = FakeReply>) -> Self {
         let replies: Vec<FakeReply> = replies.into_iter().collect();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -81,7 +81,7 @@ impl FakeProvider {
         Self { url, state, serving }
     }
 
-    /// A server that gives a whole answer.
+    /// A server that sends a whole response.
     pub(super) async fn whole(body: &str) -> Self {
         Self::new(FakeReply::Bytes(response(
             200,
@@ -91,7 +91,7 @@ impl FakeProvider {
         .await
     }
 
-    /// A server that gives these events.
+    /// A server that streams these events.
     pub(super) async fn stream(events: &str) -> Self {
         Self::new(FakeReply::Bytes(response(
             200,
@@ -101,7 +101,7 @@ impl FakeProvider {
         .await
     }
 
-    /// Waits until it has said all it had to say, or nobody listens any more.
+    /// Waits until the server has sent everything or the client has disconnected.
     pub(super) async fn ended(self) {
         self.serving.await.expect("no panic");
     }
@@ -110,13 +110,13 @@ impl FakeProvider {
         self.state.lock().expect("no panic").asked.clone()
     }
 
-    /// How many bytes were taken from it.
+    /// Returns how many bytes the client accepted.
     pub(super) fn written(&self) -> usize {
         self.state.lock().expect("no panic").written
     }
 }
 
-/// A response that is delimited by the end of the connection, unless a header says otherwise.
+/// A response that ends with the connection, unless a header sets its length.
 pub(super) fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
     let headers: String = headers
         .iter()
@@ -154,7 +154,7 @@ async fn say(stream: &mut TcpStream, reply: FakeReply, state: &Mutex<State>) {
             stream.set_nodelay(true).expect("a socket");
             for piece in bytes.chunks(size) {
                 let _ = stream.write_all(piece).await;
-                // The client takes it before the next is written.
+                // Lets the client read this piece before the next one is written.
                 tokio::task::yield_now().await;
             }
         }
@@ -172,12 +172,12 @@ async fn say(stream: &mut TcpStream, reply: FakeReply, state: &Mutex<State>) {
     }
 }
 
-/// A model at a provider that lives at this address.
+/// A model at a provider with this address.
 pub(super) fn hosted(provider: Provider, url: &str) -> HostedModel {
     shaped(provider, url, RequestOptions::default())
 }
 
-/// The same with settings.
+/// A model at a provider with this address and these options.
 pub(super) fn shaped(provider: Provider, url: &str, shape: RequestOptions<'_>) -> HostedModel {
     let base = match provider {
         Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => format!("{url}/v1"),
@@ -192,7 +192,7 @@ pub(super) fn shaped(provider: Provider, url: &str, shape: RequestOptions<'_>) -
     HostedModel::new(options).expect("a model")
 }
 
-/// Writes down what is heard.
+/// Records the text that it receives.
 #[derive(Default)]
 pub(super) struct CollectingSink(pub(super) Mutex<String>);
 
@@ -202,7 +202,7 @@ impl DeltaSink for CollectingSink {
     }
 }
 
-/// Asks once; the answer, and what was heard on the way.
+/// Sends one request. Returns the result and the streamed text.
 pub(super) async fn ask(
     provider: Provider,
     fake: &FakeProvider,
@@ -212,7 +212,7 @@ pub(super) async fn ask(
     (answer, ear.0.into_inner().expect("no panic"))
 }
 
-/// Asks once and expects no answer. Whatever the failure, the key is not in it.
+/// Sends one request, expects a failure, and checks that it does not contain the key.
 pub(super) async fn fail(provider: Provider, reply: FakeReply) -> ModelFailure {
     let fake = FakeProvider::new(reply).await;
     let failure = ask(provider, &fake).await.0.expect_err("no answer");

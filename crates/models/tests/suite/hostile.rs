@@ -1,4 +1,4 @@
-//! Servers that mean harm, or are broken as if they did.
+//! Tests of malicious or broken servers.
 
 use serde_json::Value;
 use wakeful_core::conversation::calls_of;
@@ -19,7 +19,7 @@ fn word(failure: &ModelFailure) -> (ModelFailureKind, &str) {
 }
 
 #[tokio::test]
-async fn a_stream_that_stops_half_way_may_be_tried_again() {
+async fn a_truncated_stream_can_be_retried() {
     for provider in Provider::ALL {
         let whole = events(provider);
         let half: String = whole.chars().take(whole.chars().count() / 2).collect();
@@ -36,7 +36,7 @@ async fn a_stream_that_stops_half_way_may_be_tried_again() {
 }
 
 #[tokio::test]
-async fn a_response_of_another_kind_is_invalid() {
+async fn a_response_of_another_content_type_is_invalid() {
     for content_type in ["text/html", "application/octet-stream", "text/event-streams", ""] {
         let reply = response(200, &[("content-type", content_type)], events(Provider::OpenAi));
         let failure = fail(Provider::OpenAi, FakeReply::Bytes(reply)).await;
@@ -55,19 +55,19 @@ async fn a_response_of_another_kind_is_invalid() {
 }
 
 #[tokio::test]
-async fn a_line_without_end_is_given_up_at_its_bound() {
+async fn an_endless_line_is_refused_at_its_limit() {
     let head = response(200, &[STREAM], "data: ");
     for provider in Provider::ALL {
         let fake = FakeProvider::new(FakeReply::Forever(head.clone(), vec![b'x'; MIB])).await;
         let failure = ask(provider, &fake).await.0.expect_err("a bound");
         assert_eq!(word(&failure), (FailFast, "invalid_response"));
-        // What the bound is, and what the sockets hold on top of it: nothing of the gigabyte that may follow.
+        // The size limit plus the socket buffers, and not the gigabyte that could follow.
         assert!(fake.written() <= 24 * MIB, "{}", fake.written());
     }
 }
 
 #[tokio::test]
-async fn a_response_without_end_is_given_up_at_its_bound() {
+async fn an_endless_response_is_refused_at_its_limit() {
     let comment = format!(": {}\n\n", "x".repeat(MIB)).into_bytes();
     let cases = [(STREAM, "", comment), (JSON, "[", vec![b' '; MIB])];
     for (kind, begin, again) in cases {
@@ -79,7 +79,7 @@ async fn a_response_without_end_is_given_up_at_its_bound() {
 }
 
 #[tokio::test]
-async fn headers_without_end_are_given_up() {
+async fn endless_headers_are_refused() {
     let head = b"HTTP/1.1 200 OK\r\n".to_vec();
     let again = format!("x-{}: y\r\n", "x".repeat(1_000)).into_bytes();
     let fake = FakeProvider::new(FakeReply::Forever(head, again)).await;
@@ -89,7 +89,7 @@ async fn headers_without_end_are_given_up() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_is_given_up_in_time() {
+async fn a_server_that_sends_nothing_times_out() {
     let failure = fail(Provider::Anthropic, FakeReply::Silence(Vec::new())).await;
     assert_eq!(word(&failure), (Retryable, "timeout"));
     assert_eq!(
@@ -99,7 +99,7 @@ async fn a_server_that_says_nothing_is_given_up_in_time() {
 }
 
 #[tokio::test]
-async fn a_server_that_falls_silent_is_given_up_in_time() {
+async fn a_server_that_falls_silent_times_out() {
     let half = response(200, &[STREAM], "data: {\"type\":\"ping\"}\n\ndata: {");
     let failure = fail(Provider::Anthropic, FakeReply::Silence(half)).await;
     assert_eq!(word(&failure), (Retryable, "timeout"));
@@ -110,7 +110,7 @@ async fn a_server_that_falls_silent_is_given_up_in_time() {
 }
 
 #[tokio::test]
-async fn an_error_whose_sentence_never_comes_is_told_nevertheless() {
+async fn an_error_without_a_complete_body_is_still_reported() {
     let head = response(429, &[JSON, ("retry-after", "2"), ("content-length", "99")], "{");
     let failure = fail(Provider::OpenAi, FakeReply::Silence(head)).await;
     assert_eq!(word(&failure), (Retryable, "http_429"));
@@ -118,7 +118,7 @@ async fn an_error_whose_sentence_never_comes_is_told_nevertheless() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_are_invalid() {
+async fn bytes_that_are_not_utf8_are_invalid() {
     for kind in [STREAM, JSON] {
         let mut bytes = response(200, &[kind], "data: {\"type\":\"");
         bytes.extend(b"\xff\xfe\"}\n\n");
@@ -128,7 +128,7 @@ async fn bytes_that_are_no_text_are_invalid() {
 }
 
 #[tokio::test]
-async fn events_in_another_order_are_invalid_and_repeated_ends_harmless() {
+async fn reordered_events_are_invalid_and_repeated_ends_are_ignored() {
     let whole = events(Provider::Anthropic);
     let mut shuffled: Vec<&str> = whole.split_inclusive("\n\n").collect();
     shuffled.swap(1, 2);
@@ -149,10 +149,10 @@ async fn events_in_another_order_are_invalid_and_repeated_ends_harmless() {
     );
 }
 
-/// An event twice, at every place of every stream. Words have no number in most formats, so that twice is twice; but what
-/// a tool is asked for is what was written, or no arguments at all.
+/// Repeats one event at every position of every stream. Most formats do not number text, so repeated text
+/// appears twice; but a tool call has either the original arguments or invalid ones.
 #[tokio::test]
-async fn an_event_that_comes_twice_asks_no_tool_for_anything_else() {
+async fn a_repeated_event_does_not_change_tool_arguments() {
     let inputs = |answer: &ModelResponse| {
         let calls = calls_of(&answer.blocks).into_iter();
         calls.map(|call| call.input.clone()).collect::<Vec<_>>()
@@ -181,7 +181,7 @@ async fn an_event_that_comes_twice_asks_no_tool_for_anything_else() {
                         inputs(&answer).iter().all(same),
                         "{provider:?} {index}: {answer:?}"
                     );
-                    // Here whole items count, and not the pieces on the way to them.
+                    // In these formats, complete items count and not their deltas.
                     let whole = matches!(provider, Provider::OpenAi | Provider::OpenAiCodex);
                     assert!(!whole || answer == good, "{provider:?} {index}");
                 }
@@ -190,9 +190,9 @@ async fn an_event_that_comes_twice_asks_no_tool_for_anything_else() {
     }
 }
 
-/// Two neighbours in each other's place, at every place of every stream.
+/// Swaps two neighbouring events at every position of every stream.
 #[tokio::test]
-async fn events_in_each_others_place_give_no_answer_with_half_of_it() {
+async fn swapped_events_never_give_a_partial_response() {
     for provider in Provider::ALL {
         let parts: Vec<&str> = events(provider).split_inclusive("\n\n").collect();
         let good = ask(provider, &FakeProvider::stream(events(provider)).await)
@@ -213,7 +213,7 @@ async fn events_in_each_others_place_give_no_answer_with_half_of_it() {
                         "{provider:?} {index}: {failure:?}"
                     );
                 }
-                // Nothing was lost on the way.
+                // No block was lost.
                 Ok(answer) => assert!(answer.blocks.len() >= good.blocks.len(), "{provider:?} {index}"),
             }
         }
@@ -221,7 +221,7 @@ async fn events_in_each_others_place_give_no_answer_with_half_of_it() {
 }
 
 #[tokio::test]
-async fn words_with_a_number_are_told_once() {
+async fn numbered_text_is_streamed_once() {
     let delta = |n: u32, text: &str| {
         format!(
             "data: {{\"type\":\"response.output_text.delta\",\"sequence_number\":{n},\"delta\":\"{text}\"}}\n\n"
@@ -246,7 +246,7 @@ async fn words_with_a_number_are_told_once() {
 }
 
 #[tokio::test]
-async fn nobody_is_followed_to_another_address() {
+async fn redirects_are_not_followed() {
     for provider in Provider::ALL {
         for status in [301, 302, 303, 307, 308] {
             let elsewhere = FakeProvider::stream(events(provider)).await;
@@ -260,7 +260,7 @@ async fn nobody_is_followed_to_another_address() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_may_be_tried_again() {
+async fn a_response_that_is_not_http_can_be_retried() {
     for bytes in [
         &b""[..],
         b"SSH-2.0-OpenSSH\r\n",

@@ -1,4 +1,4 @@
-//! Servers that say the key they were shown.
+//! Tests of servers that repeat the key.
 
 use serde_json::json;
 use wakeful_core::conversation::{Block, text_of};
@@ -9,7 +9,7 @@ use super::continuation::{first, go_on, kept, way};
 use super::fake_provider::{FakeProvider, KEY, ask, hosted, request, shaped};
 use super::response::{events, whole};
 
-/// The same with the key where words and arguments stand.
+/// Inserts the key into the text and the arguments of a response.
 fn indiscreet(reply: &str) -> String {
     reply
         .replace("looking.", KEY)
@@ -18,7 +18,7 @@ fn indiscreet(reply: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_key_that_a_server_repeats_is_neither_kept_nor_told() {
+async fn a_repeated_key_is_neither_stored_nor_streamed() {
     for provider in Provider::ALL {
         let stream = FakeProvider::stream(&indiscreet(events(provider))).await;
         let (streamed, heard) = ask(provider, &stream).await;
@@ -37,7 +37,7 @@ async fn a_key_that_a_server_repeats_is_neither_kept_nor_told() {
 }
 
 #[tokio::test]
-async fn a_key_is_found_in_thoughts_names_and_fields() {
+async fn a_key_is_redacted_in_thoughts_names_and_fields() {
     let body = json!({"stop_reason": "tool_use", "content": [
         {"type": "thinking", "thinking": format!("Is it {KEY}?"), "signature": "s"},
         {"type": "thinking", "thinking": "No.", "signature": "s"},
@@ -50,16 +50,16 @@ async fn a_key_is_found_in_thoughts_names_and_fields() {
         Block::Thinking { text, opaque, .. } => Some((text.as_str(), opaque.is_null())),
         Block::Text { .. } | Block::ToolUse(_) | Block::ToolResult { .. } | Block::Attachment(_) => None,
     });
-    // A record with another text in it would be refused: it does not go back.
+    // The provider would refuse a modified record, so the thought is not sent back.
     assert_eq!(
         records.collect::<Vec<_>>(),
         [("Is it [hidden]?", true), ("No.", false)]
     );
 }
 
-/// Whoever listens hears the pieces as they come; what is kept is looked at whole.
+/// The stream passes the pieces on as they arrive; the stored response is redacted as a whole.
 #[tokio::test]
-async fn a_key_in_two_pieces_is_not_kept() {
+async fn a_key_split_into_two_pieces_is_not_stored() {
     let (head, tail) = KEY.split_at(5);
     let chunk = |text: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
     let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
@@ -69,7 +69,7 @@ async fn a_key_in_two_pieces_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_from_an_answer_that_held_the_key() {
+async fn a_conversation_continues_after_a_response_with_the_key() {
     let fake = FakeProvider::series([kept("r1", KEY), kept("r2", "Two.")]).await;
     let shape = RequestOptions {
         incremental: true,
@@ -83,7 +83,7 @@ async fn a_conversation_goes_on_from_an_answer_that_held_the_key() {
 }
 
 #[tokio::test]
-async fn an_answer_without_the_key_is_as_it_came() {
+async fn a_response_without_the_key_is_unchanged() {
     let fake = FakeProvider::stream(events(Provider::OpenAi)).await;
     let model = hosted(Provider::OpenAi, &fake.url);
     let answer = model.call(request(Provider::OpenAi), &NoDeltaSink).await;

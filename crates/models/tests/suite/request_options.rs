@@ -1,4 +1,4 @@
-//! What may be set for a provider, as it arrives there.
+//! Tests of request options as they arrive at the server.
 
 use serde_json::{Value, json};
 use wakeful_models::{
@@ -21,7 +21,7 @@ async fn asked(provider: Provider, shape: RequestOptions<'_>) -> ReceivedRequest
 }
 
 #[tokio::test]
-async fn anthropic_is_spoken_to_in_either_version_with_either_key() {
+async fn anthropic_accepts_both_api_versions_and_both_key_headers() {
     let newer = RequestOptions {
         api_version: Some("2026-10-21"),
         auth: Some(KeyHeader::Bearer),
@@ -35,7 +35,7 @@ async fn anthropic_is_spoken_to_in_either_version_with_either_key() {
 }
 
 #[test]
-fn a_version_that_nobody_speaks_is_refused_with_those_that_are() {
+fn an_unsupported_api_version_is_refused_with_the_supported_ones() {
     for (provider, version) in [
         (Provider::Anthropic, "2020-01-01"),
         (Provider::Anthropic, ""),
@@ -60,7 +60,7 @@ fn a_version_that_nobody_speaks_is_refused_with_those_that_are() {
 }
 
 #[tokio::test]
-async fn context_is_managed_only_when_asked_for_and_the_diagnosis_holds_no_key() {
+async fn context_management_is_used_only_when_enabled() {
     let beta = |asked: &ReceivedRequest| asked.header("anthropic-beta");
     let off = asked(Provider::Anthropic, RequestOptions::default()).await;
     assert_eq!((beta(&off), off.body.get("context_management")), (None, None));
@@ -85,7 +85,7 @@ async fn context_is_managed_only_when_asked_for_and_the_diagnosis_holds_no_key()
 }
 
 #[tokio::test]
-async fn a_server_that_imitates_openai_gets_a_key_of_the_prompt_only_when_told_to() {
+async fn compatible_servers_receive_a_prompt_cache_key_only_when_enabled() {
     let key = |asked: ReceivedRequest| {
         asked
             .body

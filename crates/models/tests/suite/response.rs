@@ -1,4 +1,4 @@
-//! Answers over HTTP: whole, in pieces, with tools.
+//! Tests of responses over HTTP: whole, streamed and with tool calls.
 
 use serde_json::json;
 use wakeful_core::conversation::{Block, ToolCall, Usage};
@@ -117,7 +117,7 @@ fn expected() -> ModelResponse {
 }
 
 #[tokio::test]
-async fn a_whole_answer_is_the_streamed_one() {
+async fn a_whole_response_equals_the_streamed_one() {
     for provider in Provider::ALL {
         let (answer, heard) = ask(provider, &FakeProvider::whole(&whole(provider)).await).await;
         assert_eq!((answer, heard.as_str()), (Ok(expected()), ""), "{provider:?}");
@@ -131,17 +131,17 @@ async fn a_whole_answer_is_the_streamed_one() {
 }
 
 #[tokio::test]
-async fn a_stream_may_come_in_pieces_of_any_size() {
+async fn a_stream_may_arrive_in_pieces_of_any_size() {
     for provider in Provider::ALL {
         let bytes = response(200, &[("content-type", "text/event-stream")], events(provider));
-        // Seven falls into every line break, every character of several bytes and every event sooner or later.
+        // Pieces of seven bytes split every line break, multi-byte character and event sooner or later.
         let fake = FakeProvider::new(FakeReply::Pieces(bytes, 7)).await;
         assert_eq!(ask(provider, &fake).await.0, Ok(expected()), "{provider:?}");
     }
 }
 
 #[tokio::test]
-async fn each_provider_is_shown_its_key_in_its_own_way_at_its_own_place() {
+async fn each_provider_receives_its_key_in_its_own_header() {
     let places = [
         ("POST /v1/messages HTTP/1.1", "x-api-key", KEY.to_owned()),
         (
@@ -190,7 +190,7 @@ async fn each_provider_is_shown_its_key_in_its_own_way_at_its_own_place() {
 }
 
 #[tokio::test]
-async fn a_server_of_ones_own_is_asked_without_a_key() {
+async fn a_private_server_is_called_without_a_key() {
     let fake = FakeProvider::stream(CHAT).await;
     let options = HostedOptions {
         base_url: Some(&fake.url),
@@ -203,7 +203,7 @@ async fn a_server_of_ones_own_is_asked_without_a_key() {
 }
 
 #[test]
-fn a_missing_key_and_an_unsafe_address_are_told_before_anything_is_sent() {
+fn a_missing_key_or_unsafe_address_is_refused_before_sending() {
     for provider in Provider::ALL {
         let options = |base_url| HostedOptions {
             base_url,
@@ -227,7 +227,7 @@ fn a_missing_key_and_an_unsafe_address_are_told_before_anything_is_sent() {
     assert!(!format!("{:?}", hosted(Provider::OpenAi, "http://127.0.0.1:1")).contains(KEY));
 }
 
-/// Says once that something was heard.
+/// Notifies once when text was received.
 struct First(tokio::sync::Notify);
 
 impl DeltaSink for First {
@@ -237,7 +237,7 @@ impl DeltaSink for First {
 }
 
 #[tokio::test]
-async fn words_are_heard_before_the_end_and_an_attempt_that_is_given_up_hangs_up() {
+async fn text_is_streamed_early_and_a_dropped_attempt_disconnects() {
     let chunk = b"data: {\"choices\":[{\"delta\":{\"content\":\"on and \"}}]}\n\n".to_vec();
     let head = response(200, &[("content-type", "text/event-stream")], "");
     let fake = FakeProvider::new(FakeReply::Forever(head, chunk)).await;
@@ -253,7 +253,7 @@ async fn words_are_heard_before_the_end_and_an_attempt_that_is_given_up_hangs_up
 }
 
 #[tokio::test]
-async fn what_follows_the_end_of_a_stream_is_not_read() {
+async fn data_after_the_end_of_a_stream_is_ignored() {
     for provider in [
         Provider::Anthropic,
         Provider::OpenAi,

@@ -1,4 +1,4 @@
-//! How far a failed attempt came, what it may cost, and who is asked instead.
+//! Tests of how far a failed attempt got, whether it may be billed, and which model is called.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use super::fake_provider::{FakeProvider, FakeReply, KEY, fail, hosted, request, 
 const JSON: (&str, &str) = ("content-type", "application/json");
 const STREAM: (&str, &str) = ("content-type", "text/event-stream");
 
-/// Stage, status and whether it may be billed.
+/// Returns stage, status and whether the attempt may be billed.
 fn way(failure: &ModelFailure) -> (&str, Option<u16>, bool) {
     let found = failure.diagnostics.as_ref().expect("diagnostics");
     assert!(
@@ -33,7 +33,7 @@ fn way(failure: &ModelFailure) -> (&str, Option<u16>, bool) {
 }
 
 #[tokio::test]
-async fn every_failure_says_how_far_it_came_and_whether_it_may_be_billed() {
+async fn every_failure_has_its_stage_and_may_be_billed() {
     let bytes = |status, kind, body: &str| FakeReply::Bytes(response(status, &[kind], body));
     let cases = [
         (bytes(503, JSON, "{}"), ("first_byte", Some(503), false)),
@@ -52,7 +52,7 @@ async fn every_failure_says_how_far_it_came_and_whether_it_may_be_billed() {
         ),
     ];
     for (reply, expected) in cases {
-        // Gemini's address has a query, which is not shown.
+        // Gemini's URL has a query, which is not shown.
         let failure = fail(Provider::Gemini, reply).await;
         assert_eq!(way(&failure), expected, "{failure:?}");
     }
@@ -70,20 +70,20 @@ async fn every_failure_says_how_far_it_came_and_whether_it_may_be_billed() {
 }
 
 #[tokio::test]
-async fn what_never_connected_is_not_billed_and_says_why() {
+async fn a_failed_connection_is_not_billed_and_has_a_reason() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
     let asked = hosted(Provider::OpenAi, &format!("http://{address}"));
     let failure = asked.call(request(Provider::OpenAi), &NoDeltaSink).await;
-    let failure = failure.expect_err("nobody is there");
+    let failure = failure.expect_err("no server listens");
     assert_eq!(way(&failure), ("connect", None, false));
     let found = failure.diagnostics.expect("diagnostics");
     assert!(found.reqwest.is_some_and(|flags| flags.is_connect) && !found.source_chain.is_empty());
 }
 
 #[tokio::test]
-async fn a_person_may_have_less_patience() {
+async fn shorter_timeouts_can_be_configured() {
     let fake = FakeProvider::new(FakeReply::Silence(Vec::new())).await;
     let model = |times| {
         let options = HostedOptions {
@@ -112,9 +112,9 @@ async fn a_person_may_have_less_patience() {
     }
 }
 
-/// A server that waits in silence learns at once that nobody waits for it any more.
+/// The server must notice immediately that the client no longer waits.
 #[tokio::test]
-async fn an_attempt_that_is_dropped_hangs_up_within_a_tenth_of_a_second() {
+async fn a_dropped_attempt_disconnects_within_a_tenth_of_a_second() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let model = hosted(Provider::Anthropic, &url);
@@ -130,14 +130,14 @@ async fn an_attempt_that_is_dropped_hangs_up_within_a_tenth_of_a_second() {
 }
 
 #[tokio::test]
-async fn a_route_asks_the_one_that_is_named_and_the_unusable_say_why() {
+async fn a_route_calls_the_named_model_and_reports_unusable_ones() {
     let script =
         |text: &str| ScriptedModel::load(&format!("rounds: [{{text: {text}}}]"), "x").expect("a script");
     let away = |code: &str| UnusableModel {
         provider: "nowhere".into(),
         boundary: DataBoundary::Outside,
         code: code.into(),
-        message: "there is no provider nowhere".into(),
+        message: "the provider nowhere does not exist".into(),
     };
     let models = Models::new(vec![
         ("a".into(), script("one").into()),
@@ -183,7 +183,7 @@ async fn a_route_asks_the_one_that_is_named_and_the_unusable_say_why() {
 }
 
 #[test]
-fn terms_tell_where_a_request_goes_and_what_it_costs() {
+fn a_profile_has_the_data_boundary_and_the_price() {
     let price = Price {
         input: MicroUsd(1),
         output: MicroUsd(2),
@@ -246,9 +246,9 @@ fn terms_tell_where_a_request_goes_and_what_it_costs() {
     assert!(outside.output_tokens_max > 0);
 }
 
-/// What cannot be told how long its reply may be gives the longest, whatever is configured.
+/// Codex accepts no output limit, so the largest response is reserved regardless of the configuration.
 #[test]
-fn codex_has_its_longest_reply_put_aside_whatever_is_configured() {
+fn codex_reserves_its_largest_response_for_any_configuration() {
     let aside = |provider, max_output_tokens| {
         let shape = RequestOptions {
             max_output_tokens,
@@ -270,7 +270,7 @@ fn codex_has_its_longest_reply_put_aside_whatever_is_configured() {
 }
 
 #[tokio::test]
-async fn a_server_is_asked_what_it_is_without_spending() {
+async fn metadata_is_fetched_free_of_charge() {
     let fake = FakeProvider::whole(&json!({"id": "m-1", "max_model_len": 4_096}).to_string()).await;
     let told = hosted(Provider::OpenAiChat, &fake.url).fetch_metadata().await;
     assert_eq!(told.context_tokens, Some(4_096));

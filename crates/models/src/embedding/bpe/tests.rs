@@ -1,6 +1,6 @@
 use super::*;
 
-/// A vocabulary of these tokens, in order, after the 256 bytes.
+/// A tokenizer file with the 256 byte tokens followed by these tokens.
 fn file(tokens: &[&str], merges: &[&str]) -> Value {
     let bytes = (0..=u8::MAX).map(|byte| format!("<0x{byte:02X}>"));
     let tokens = bytes.chain(tokens.iter().map(|token| (*token).to_owned()));
@@ -22,7 +22,7 @@ fn parse(file: &Value) -> Result<Bpe, BadTokenizer> {
 }
 
 #[test]
-fn a_text_is_joined_in_the_order_of_the_merges() {
+fn merges_are_applied_in_their_order() {
     let file = file(
         &["▁", "a", "b", "c", "bc", "ab", "▁ab", "abc"],
         &["b c", "a b", "▁ ab", "a bc"],
@@ -30,13 +30,14 @@ fn a_text_is_joined_in_the_order_of_the_merges() {
     let bpe = parse(&file).expect("a tokenizer");
     let [space, a, b, bc, space_ab, abc] = [256, 257, 258, 260, 262, 263];
     assert_eq!(bpe.tokens("ab"), [space_ab]);
-    // `b c` comes first, so that `a b` finds no `b`.
+    // `b c` is merged first, so `a b` no longer applies.
     assert_eq!(bpe.tokens("abc"), [space, abc]);
     assert_eq!(bpe.tokens("a bbc"), [space, a, space, b, bc]);
     assert_eq!(bpe.tokens(""), [0_u32; 0]);
-    // What the vocabulary lacks becomes its bytes.
+    // Characters that are not in the vocabulary become their bytes.
     assert_eq!(bpe.tokens("é\n"), [space, 0xc3, 0xa9, 0x0a]);
-    // Added tokens are found as they stand, the longest first, and each piece between begins anew.
+    // Added tokens are matched literally, longest first, and each piece between them is tokenized
+    // separately.
     assert_eq!(
         bpe.tokens("<s>ab<s>>ab<s"),
         [2, space_ab, 3, space_ab, u32::from(b'<'), u32::from(b's')]
@@ -45,7 +46,7 @@ fn a_text_is_joined_in_the_order_of_the_merges() {
 }
 
 #[test]
-fn without_bytes_what_is_unknown_becomes_one_token_or_several() {
+fn without_byte_tokens_unknown_characters_become_one_token_or_several() {
     let mut file = file(&["▁", "a", "<unk>"], &[]);
     file["model"]["byte_fallback"] = json!(false);
     assert_eq!(parse(&file).expect("a tokenizer").tokens("aéé"), [256, 257]);
@@ -62,7 +63,7 @@ fn without_bytes_what_is_unknown_becomes_one_token_or_several() {
 }
 
 #[test]
-fn a_tokenizer_of_another_kind_is_refused_by_the_name_of_what_differs() {
+fn an_unsupported_tokenizer_is_refused_by_the_field_that_differs() {
     let cases = [
         ("/model/type", json!("WordPiece"), "model"),
         ("/model/dropout", json!(0.5), "model.dropout"),
@@ -115,7 +116,7 @@ fn a_tokenizer_of_another_kind_is_refused_by_the_name_of_what_differs() {
 }
 
 #[test]
-fn both_spellings_of_a_merge_are_read() {
+fn both_notations_of_a_merge_are_read() {
     let mut file = file(&["▁", "a", "▁a"], &["▁ a"]);
     let older = parse(&file).expect("a tokenizer").tokens("a");
     file["model"]["merges"] = json!([["▁", "a"]]);
@@ -123,7 +124,7 @@ fn both_spellings_of_a_merge_are_read() {
     assert_eq!(older, [258]);
 }
 
-/// What is meant, word for word and slowly: the earliest merge, leftmost, again and again.
+/// A slow reference implementation: apply the earliest merge, leftmost first, until none applies.
 fn plainly(bpe: &Bpe, mut symbols: Vec<u32>) -> Vec<u32> {
     loop {
         let pairs = symbols.windows(2).enumerate();
@@ -136,7 +137,7 @@ fn plainly(bpe: &Bpe, mut symbols: Vec<u32>) -> Vec<u32> {
 }
 
 #[test]
-fn the_quick_way_joins_what_the_plain_way_joins() {
+fn the_fast_merge_matches_the_reference_implementation() {
     let tokens = [
         "▁", "a", "b", "ab", "ba", "aa", "aba", "abab", "▁a", "▁ab", "bb", "aab",
     ];
@@ -144,7 +145,7 @@ fn the_quick_way_joins_what_the_plain_way_joins() {
         "a a", "b a", "a b", "▁ a", "ab a", "a ba", "b b", "ab ab", "▁ ab", "aa b", "a ab", "▁a b",
     ];
     let bpe = parse(&file(&tokens, &merges)).expect("a tokenizer");
-    // All texts of up to eight letters of three.
+    // All texts of up to eight letters from an alphabet of three.
     for length in 0..=8_u32 {
         for number in 0..3_usize.pow(length) {
             let letter = |place: u32| [' ', 'a', 'b'][number / 3_usize.pow(place) % 3];

@@ -1,4 +1,4 @@
-//! What a script answers.
+//! Tests of the responses of a script.
 
 use std::process::Command;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use wakeful_ports::model::{DeltaSink, Model, ModelResponse, NoDeltaSink};
 
 use crate::{DELAY_MS_MAX, Models, ScriptedModel, TOOLS_PER_ROUND_MAX};
 
-/// The example that the documentation of the format gives.
+/// The example in the documentation of the format.
 const EXAMPLE: &str = r#"
 repeat_last: false            # optional
 rounds:                       # one entry per model request, in order
@@ -100,11 +100,11 @@ async fn the_documented_example_answers_as_documented() {
 }
 
 #[tokio::test]
-async fn the_entry_is_chosen_by_the_request_and_never_by_what_was_asked_before() {
+async fn the_request_number_alone_selects_the_entry() {
     let model = load("rounds: [{text: a}, {text: b}, {text: c}]");
     let mut said = vec![];
     for number in [2, 0, 0, 1, 2] {
-        // A copy has no memory of the other's requests, and a resumed process none at all.
+        // A clone does not share any position with the original, and neither does a resumed process.
         let answer = model
             .clone()
             .call(request(number), &NoDeltaSink)
@@ -116,7 +116,7 @@ async fn the_entry_is_chosen_by_the_request_and_never_by_what_was_asked_before()
 }
 
 #[tokio::test]
-async fn a_request_past_the_end_fails_for_good_and_names_the_way_out() {
+async fn a_request_past_the_end_fails_permanently_with_a_hint() {
     let model = load("rounds: [{text: a}]");
     for number in [1, 2, u32::MAX] {
         let failure = model
@@ -141,7 +141,7 @@ async fn a_request_past_the_end_fails_for_good_and_names_the_way_out() {
 }
 
 #[tokio::test]
-async fn a_repeated_last_round_has_call_ids_of_its_own() {
+async fn a_repeated_last_round_has_new_call_ids() {
     let model = load("repeat_last: true\nrounds: [{text: a}, {tools: [{name: T}, {name: U, input: [1]}]}]");
     for number in [1, 2, 90_000] {
         let answer = model
@@ -157,7 +157,7 @@ async fn a_repeated_last_round_has_call_ids_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_and_a_failure_take_as_long_as_the_script_says() {
+async fn responses_and_failures_take_the_scripted_delay() {
     let model = load(&format!(
         "rounds: [{{text: a, delay_ms: 1500}}, {{fail: {{status: 500}}, delay_ms: {DELAY_MS_MAX}}}, {{text: b}}]"
     ));
@@ -173,7 +173,7 @@ async fn an_answer_and_a_failure_take_as_long_as_the_script_says() {
 }
 
 #[tokio::test]
-async fn a_failure_carries_the_words_of_the_script_and_the_class_of_its_status() {
+async fn a_failure_has_the_scripted_message_and_the_kind_of_its_status() {
     let model = load("rounds: [{fail: {status: 401, message: no key}}, {fail: {status: 503}}]");
     let refused = model.call(request(0), &NoDeltaSink).await.expect_err("a failure");
     assert_eq!(
@@ -189,7 +189,7 @@ async fn a_failure_carries_the_words_of_the_script_and_the_class_of_its_status()
 }
 
 #[tokio::test]
-async fn arguments_reach_the_tool_as_they_were_written() {
+async fn arguments_reach_the_tool_unchanged() {
     let model = load(concat!(
         "rounds:\n  - tools:\n      - name: T\n        input:\n",
         "          { s: yes, n: 3, f: 1.5, b: true, z: ~, q: \"0\", deep: [{ k: \"two\\nlines\" }] }\n",
@@ -198,14 +198,14 @@ async fn arguments_reach_the_tool_as_they_were_written() {
     let [call] = calls_of(&answer.blocks)[..] else {
         panic!("{answer:?}")
     };
-    // `yes` is a word: the Norway of YAML 1.1 would make it true.
+    // `yes` is a string; YAML 1.1 would parse it as true.
     let expected =
         json!({"s": "yes", "n": 3, "f": 1.5, "b": true, "z": null, "q": "0", "deep": [{"k": "two\nlines"}]});
     assert_eq!(call.input, expected);
 }
 
 #[tokio::test]
-async fn a_model_may_say_nothing_at_all_when_the_script_says_so() {
+async fn a_scripted_response_may_be_empty() {
     let answer = load("rounds: [{text: \"\"}]")
         .call(request(0), &NoDeltaSink)
         .await
@@ -214,7 +214,7 @@ async fn a_model_may_say_nothing_at_all_when_the_script_says_so() {
 }
 
 #[tokio::test]
-async fn the_largest_round_is_taken() {
+async fn a_round_with_the_most_tool_calls_is_accepted() {
     let tools = "{name: T},".repeat(TOOLS_PER_ROUND_MAX);
     let answer = load(&format!("rounds: [{{tools: [{tools}]}}]"))
         .call(request(0), &NoDeltaSink)
@@ -224,7 +224,7 @@ async fn the_largest_round_is_taken() {
 }
 
 #[tokio::test]
-async fn whatever_the_kind_a_model_is_asked_the_same_way() {
+async fn all_kinds_of_models_are_called_the_same_way() {
     let models = Models::new(vec![(request(0).model_ref, load("rounds: [{text: a}]").into())]);
     assert_eq!(
         models
@@ -237,7 +237,7 @@ async fn whatever_the_kind_a_model_is_asked_the_same_way() {
     assert!(models.call(request(1), &NoDeltaSink).await.is_err());
 }
 
-/// Runs the demo's commands in an empty folder, as the shell tool would.
+/// Runs the demo's commands in an empty folder, like the shell tool.
 #[tokio::test(start_paused = true)]
 async fn the_demo_leaves_one_line_per_step_and_ends_with_a_sentence() {
     let demo = ScriptedModel::demo().expect("the demo loads");
@@ -272,7 +272,7 @@ async fn the_demo_leaves_one_line_per_step_and_ends_with_a_sentence() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_demo_has_a_moment_in_which_a_person_can_stop_it() {
+async fn the_demo_can_be_stopped_while_it_runs() {
     let demo = ScriptedModel::demo().expect("the demo loads");
     let began = Instant::now();
     for number in 0..4 {
@@ -285,7 +285,7 @@ async fn the_demo_has_a_moment_in_which_a_person_can_stop_it() {
     );
 }
 
-/// Notes what it hears and when.
+/// Records each text with the time at which it arrived.
 struct CollectingSink {
     began: Instant,
     heard: std::sync::Mutex<Vec<(Duration, String)>>,
@@ -293,7 +293,7 @@ struct CollectingSink {
 
 impl DeltaSink for CollectingSink {
     fn on_text(&self, text: &str) {
-        let mut heard = self.heard.lock().expect("nobody panicked");
+        let mut heard = self.heard.lock().expect("no panic");
         heard.push((self.began.elapsed(), text.to_owned()));
     }
 }
@@ -304,11 +304,11 @@ async fn heard(script: &str) -> Vec<(Duration, String)> {
         heard: std::sync::Mutex::default(),
     };
     let _ = load(script).call(request(0), &ears).await;
-    ears.heard.into_inner().expect("nobody panicked")
+    ears.heard.into_inner().expect("no panic")
 }
 
 #[tokio::test(start_paused = true)]
-async fn words_are_heard_in_pieces_that_are_the_text_spread_over_the_delay() {
+async fn text_is_streamed_in_pieces_spread_over_the_delay() {
     let pieces = heard("rounds:\n  - text: \"one two  three\\nfour\"\n    delay_ms: 400\n").await;
     let text: String = pieces.iter().map(|(_, piece)| piece.as_str()).collect();
     assert_eq!(text, "one two  three\nfour");
@@ -317,7 +317,7 @@ async fn words_are_heard_in_pieces_that_are_the_text_spread_over_the_delay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_text_is_said_in_a_bounded_number_of_pieces_and_no_word_is_lost() {
+async fn a_long_text_is_streamed_in_a_bounded_number_of_pieces() {
     let long = "wörd ".repeat(5_000);
     let pieces = heard(&format!("rounds:\n  - text: {long:?}\n")).await;
     assert!((2..=64).contains(&pieces.len()), "{}", pieces.len());
@@ -326,7 +326,7 @@ async fn a_long_text_is_said_in_a_bounded_number_of_pieces_and_no_word_is_lost()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_round_without_words_and_one_that_fails_say_nothing() {
+async fn a_round_without_text_and_a_failing_round_stream_nothing() {
     assert_eq!(
         heard("rounds:\n  - fail: {status: 500}\n    delay_ms: 10\n").await,
         []
@@ -336,7 +336,7 @@ async fn a_round_without_words_and_one_that_fails_say_nothing() {
 }
 
 #[tokio::test]
-async fn a_round_counts_every_kind_of_token_and_shows_its_thoughts_first() {
+async fn a_round_counts_all_token_kinds_and_puts_thinking_first() {
     let model = load(
         "rounds:\n  - thinking: hm\n    text: yes\n    usage: { input_tokens: 10, output_tokens: 5, \
          cached_read_tokens: 4, cached_write_tokens: 3, reasoning_tokens: 2 }\n",
@@ -358,7 +358,7 @@ async fn a_round_counts_every_kind_of_token_and_shows_its_thoughts_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_attempt_may_break_off_after_some_words() {
+async fn an_attempt_may_fail_after_some_text() {
     let model = load(
         "rounds:\n  - fail: { kind: stream_cut, message: gone, after: \"one two\" }\n    delay_ms: 100\n  \
          - fail: { status: 400, kind: context_length_exceeded }\n  - fail: { kind: context_length_exceeded }\n  \
@@ -369,7 +369,7 @@ async fn an_attempt_may_break_off_after_some_words() {
         heard: std::sync::Mutex::default(),
     };
     let failure = model.call(request(0), &ears).await.expect_err("it breaks");
-    let heard = ears.heard.lock().expect("nobody panicked").clone();
+    let heard = ears.heard.lock().expect("no panic").clone();
     let expected =
         [(50, "one "), (100, "two")].map(|(ms, text)| (Duration::from_millis(ms), text.to_owned()));
     assert_eq!(heard, expected);
@@ -399,7 +399,7 @@ async fn an_attempt_may_break_off_after_some_words() {
 }
 
 #[test]
-fn a_script_may_say_what_it_costs_and_where_it_is() {
+fn a_script_may_set_its_price_and_data_boundary() {
     let free = load("rounds: [{text: a}]").profile("x");
     assert_eq!(
         (free.boundary, free.price, free.output_tokens_max),

@@ -1,4 +1,4 @@
-//! What a script may not be, where the fault is said to be, and the way out.
+//! Tests of the scripts that are refused: the reported position and the hint.
 
 use crate::{
     DELAY_MS_MAX, FilePosition, ROUNDS_MAX, SCRIPT_BYTES_MAX, ScriptError, ScriptedModel, TOOLS_PER_ROUND_MAX,
@@ -11,13 +11,13 @@ fn refused(text: &str) -> ScriptError {
     }
 }
 
-/// The whole message of a refused script.
+/// Returns the complete message of a refused script.
 fn shown(text: &str) -> String {
     refused(text).to_string()
 }
 
 #[test]
-fn a_fault_is_named_by_line_column_and_field() {
+fn an_error_names_line_column_and_field() {
     let error = refused("rounds:\n  - text: hi\n  - text: b\n    tools:\n      - { input: {} }\n");
     let expected = ScriptError {
         script: "test.yaml".into(),
@@ -31,27 +31,27 @@ fn a_fault_is_named_by_line_column_and_field() {
 }
 
 #[test]
-fn an_unknown_key_is_refused_with_the_key_that_was_meant() {
+fn an_unknown_key_is_refused_with_a_suggestion() {
     let shown = |text| refused(text).to_string();
     assert_eq!(
         shown("rounds:\n  - txet: hi\n"),
-        "test.yaml, line 2, column 5, rounds[0].?: is no known key; did you mean `text`?"
+        "test.yaml, line 2, column 5, rounds[0].?: is not a known key; did you mean `text`?"
     );
     assert_eq!(
         shown("round: []\n"),
-        "test.yaml, line 1, column 1, ?: is no known key; did you mean `rounds`?"
+        "test.yaml, line 1, column 1, ?: is not a known key; did you mean `rounds`?"
     );
     assert_eq!(
         shown("rounds: [{fail: {status: 500, because: x}}]"),
-        "test.yaml, line 1, column 31, rounds[0].fail.?: is no known key; \
-         known here: status, kind, retry, retry_after_ms, message, after"
+        "test.yaml, line 1, column 31, rounds[0].fail.?: is not a known key; use one of: status, kind, retry, retry_after_ms, \
+            message, after"
     );
     assert!(shown("rounds: [{tools: [{name: T, inputs: {}}]}]").contains("did you mean `input`?"));
     assert!(shown("rounds: [{text: a, usage: {tokens: 3}}]").contains("input_tokens, output_tokens"));
 }
 
 #[test]
-fn a_key_that_stands_twice_is_refused_also_inside_arguments() {
+fn a_duplicate_key_is_refused_even_inside_arguments() {
     let error = refused("rounds:\n  - text: a\n    text: b\n");
     assert_eq!(
         (error.field.as_str(), error.place),
@@ -64,7 +64,7 @@ fn a_key_that_stands_twice_is_refused_also_inside_arguments() {
 }
 
 #[test]
-fn a_number_must_be_a_whole_one_within_its_bounds() {
+fn a_number_must_be_an_integer_within_its_limits() {
     for wrong in [
         "\"x\"",
         "x",
@@ -104,7 +104,7 @@ fn a_number_must_be_a_whole_one_within_its_bounds() {
 }
 
 #[test]
-fn a_value_of_the_wrong_shape_is_refused_with_the_right_one() {
+fn a_value_of_the_wrong_type_is_refused_with_the_expected_type() {
     for (text, field, way_out) in [
         ("rounds: {a: b}", "rounds", "must be a list"),
         ("rounds: [hello]", "rounds[0]", "must be a mapping"),
@@ -134,7 +134,7 @@ fn a_value_of_the_wrong_shape_is_refused_with_the_right_one() {
 }
 
 #[test]
-fn a_round_that_says_nothing_or_two_things_at_once_is_named() {
+fn a_round_that_is_empty_or_contradictory_is_refused() {
     let error = refused("rounds:\n  - text: a\n  - delay_ms: 5\n");
     assert_eq!(
         (error.field.as_str(), error.place),
@@ -178,7 +178,7 @@ fn a_script_without_rounds_is_refused() {
 }
 
 #[test]
-fn a_file_that_is_no_yaml_is_refused_with_a_place() {
+fn a_file_that_is_not_yaml_is_refused_with_its_position() {
     for text in [
         "rounds:\n\t- text: a\n",
         "rounds:\n  - text: \"open\n",
@@ -193,7 +193,7 @@ fn a_file_that_is_no_yaml_is_refused_with_a_place() {
         assert!(error.place.is_some(), "{text:?}: {error}");
         assert!(
             !error.message.contains(" at line "),
-            "the place stands twice: {error}"
+            "the position is shown twice: {error}"
         );
         assert!(!error.to_string().contains(char::is_control), "{error:?}");
     }
@@ -201,7 +201,7 @@ fn a_file_that_is_no_yaml_is_refused_with_a_place() {
 }
 
 #[test]
-fn only_one_document_without_tags_is_a_script() {
+fn a_script_is_one_document_without_tags() {
     for text in [
         "rounds: [{text: a}]\n---\nrounds: []\n",
         "rounds: [{text: a}]\n...\nmore: [\n",
@@ -213,7 +213,7 @@ fn only_one_document_without_tags_is_a_script() {
 }
 
 #[test]
-fn an_error_is_short_and_printable_whatever_the_file_holds() {
+fn an_error_is_short_and_printable_for_any_file() {
     let long = "k".repeat(100_000);
     for text in [
         "rounds: [{\"\\e[31mred\\a\": 1}]".to_owned(),
@@ -228,9 +228,9 @@ fn an_error_is_short_and_printable_whatever_the_file_holds() {
     }
 }
 
-/// Nine lines that spell a billion words, and their quieter relatives.
+/// Nine lines that expand to a billion words, and similar files.
 #[test]
-fn a_small_file_cannot_be_blown_up_by_aliases() {
+fn aliases_cannot_expand_a_small_file() {
     let mut bomb = String::from("a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n");
     for n in 1..10 {
         let again = format!("*a{}, ", n - 1).repeat(9);
@@ -274,7 +274,7 @@ fn nesting_is_refused_before_it_can_exhaust_the_stack() {
 }
 
 #[test]
-fn a_script_over_its_bounds_is_refused_with_the_bound() {
+fn a_script_over_its_limits_is_refused_with_the_limit() {
     let short = "rounds: [{text: a}]\n#";
     let padded = |bytes: usize| format!("{short}{}", "x".repeat(bytes - short.len()));
     assert!(ScriptedModel::load(&padded(SCRIPT_BYTES_MAX), "test.yaml").is_ok());
@@ -300,12 +300,12 @@ fn a_script_over_its_bounds_is_refused_with_the_bound() {
 }
 
 #[test]
-fn a_failure_says_how_and_a_price_is_money() {
-    assert!(shown("rounds: [{fail: {message: x}}]").contains("rounds[0].fail: says not how"));
+fn a_failure_needs_a_cause_and_a_price_is_checked() {
+    assert!(shown("rounds: [{fail: {message: x}}]").contains("rounds[0].fail: has no cause"));
     assert!(
         shown("rounds: [{fail: {kind: \"Not a word\"}}]").contains("rounds[0].fail.kind: must be a word")
     );
-    assert!(shown("rounds: [{thinking: x}]").contains("says nothing"));
+    assert!(shown("rounds: [{thinking: x}]").contains("has no response"));
     assert!(shown("rounds: [{thinking: x, fail: {status: 500}}]").contains("fail.after"));
     for wrong in ["-1", "10001", ".nan", "cheap", "{}"] {
         let error = refused(&format!(
@@ -324,9 +324,9 @@ fn a_failure_says_how_and_a_price_is_money() {
     );
 }
 
-/// Files that are no scripts, with a secret in each place that an error could be about.
+/// Files that are not scripts, with a secret at every position that an error could refer to.
 #[test]
-fn an_error_never_repeats_what_stands_in_the_file() {
+fn an_error_never_repeats_the_contents_of_the_file() {
     let secret = "S3cretWord";
     for text in [
         "S3cretWord",

@@ -1,4 +1,4 @@
-//! What was written gives the same answers again.
+//! Tests that a written script gives the recorded responses again.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use wakeful_ports::model::{Model as _, ModelResponse, NoDeltaSink};
 
 use crate::{RecordedRound, ScriptWriteError, ScriptedModel, write_script};
 
-/// Asks for every round of a script in order.
+/// Requests every round of a script in order.
 fn played(text: &str, rounds: usize) -> Vec<Result<ModelResponse, ModelFailure>> {
     let script = ScriptedModel::load(text, "recorded.yaml").expect("it can be loaded");
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -41,7 +41,7 @@ fn failure(status: Option<u16>, word: &str, kind: ModelFailureKind) -> ModelFail
 }
 
 #[test]
-fn failures_are_written_so_that_they_fail_the_same_way_again() {
+fn written_failures_fail_the_same_way_again() {
     use ModelFailureKind::{FailFast, Retryable};
     let failures = [
         failure(Some(429), "http_429", Retryable),
@@ -62,7 +62,7 @@ fn failures_are_written_so_that_they_fail_the_same_way_again() {
         assert_eq!(again.artifact.kind, failure.artifact.kind);
         assert_eq!(again.artifact.summary, failure.artifact.summary);
     }
-    // A word that is none, and a status that says nothing, do not stand in the way.
+    // A code that a script cannot hold and a status that is not an error do not prevent writing.
     let odd = failure(Some(200), "Odd Word!", Retryable);
     let text = write_script(&[RecordedRound::Failure(odd)]).expect("a script");
     assert_eq!(
@@ -72,7 +72,7 @@ fn failures_are_written_so_that_they_fail_the_same_way_again() {
 }
 
 #[test]
-fn nothing_and_too_much_cannot_be_written() {
+fn an_empty_or_oversized_recording_cannot_be_written() {
     assert_eq!(write_script(&[]), Err(ScriptWriteError::Empty));
     let large = RecordedRound::Answer {
         blocks: vec![Block::Text {
@@ -113,7 +113,7 @@ fn arguments() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn whatever_was_said_is_said_again(
+    fn any_recording_is_replayed_exactly(
         thinking in proptest::option::of("(?s).{1,20}"),
         text in proptest::option::of("(?s).{1,40}"),
         calls in proptest::collection::vec(("(?s).{0,8}", arguments()), 0..3),

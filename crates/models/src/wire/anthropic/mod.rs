@@ -1,4 +1,4 @@
-//! Anthropic Messages.
+//! The Anthropic Messages format.
 
 mod request;
 mod response;

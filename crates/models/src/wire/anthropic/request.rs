@@ -1,4 +1,4 @@
-//! What is sent.
+//! Request bodies of Anthropic Messages.
 
 use std::borrow::Cow;
 
@@ -13,13 +13,13 @@ use crate::wire::{
     Lowering, ProviderPromptCapability, Speaker, arguments_schema, as_object, plain_name, turns,
 };
 
-/// Longest reply that is asked for. The format demands a number, and every model in service takes this one.
+/// Default output limit. The format requires a number, and every available model accepts this one.
 pub(crate) const OUTPUT_TOKENS_MAX: u32 = 8_192;
 
-/// Who speaks where it is not the model.
+/// The role of everything that the model did not write.
 const USER: &str = "user";
 
-/// The edit by which the provider takes old tool results out of what the model reads.
+/// The context edit with which the provider removes old tool results from the model's input.
 const CLEAR_TOOL_USES: &str = "clear_tool_uses_20250919";
 
 #[derive(Debug, Serialize)]
@@ -44,11 +44,11 @@ pub(in crate::wire) struct RequestBody<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Thinking {
     Disabled,
-    /// With so many tokens at most.
+    /// A budget of at most this many tokens.
     Enabled {
         budget_tokens: u32,
     },
-    /// As much as the model finds right, by the effort that it is asked for.
+    /// The model decides how much to think, guided by the requested effort.
     Adaptive,
 }
 
@@ -84,11 +84,11 @@ struct Message<'a> {
 #[serde(untagged)]
 enum Content<'a> {
     Plain(CacheableBlock<'a>),
-    /// A thought, exactly as it came. It takes no mark.
+    /// A thought, exactly as it was received. It cannot have a cache mark.
     Thought(&'a Value),
 }
 
-/// A block behind which a cached part may end.
+/// A block that can end a cached prefix.
 #[derive(Debug, Serialize)]
 struct CacheableBlock<'a> {
     #[serde(flatten)]
@@ -109,7 +109,7 @@ enum Kind<'a> {
     Text {
         text: &'a str,
     },
-    /// Words that are made here.
+    /// Text that is generated here.
     #[serde(rename = "text")]
     Note {
         text: String,
@@ -201,15 +201,17 @@ impl<'a> RequestBody<'a> {
         if matches!(thinking, Some(Thinking::Enabled { .. })) && !body.may_think() {
             body.thinking = None;
         }
-        // A request that asks for no cache in front gets none behind: writing one costs more than reading.
+        // If the request has no cached prefix, the conversation gets no cache mark either: writing to the
+        // cache costs more than reading.
         if !ends.is_empty() {
             body.mark_newest();
         }
         body
     }
 
-    /// Whether thinking with a number of tokens may be asked for. Amid calls and their results the first reply must have
-    /// begun with a thought, or the provider refuses; that of another model did not. The next question is free again.
+    /// Whether the request may use a thinking budget. After a tool call, the provider requires that the
+    /// first response to the last question began with a thought, which is not the case if another model
+    /// wrote it. The restriction ends with the next question.
     fn may_think(&self) -> bool {
         let asks = |message: &Message<'_>| message.role == USER && !message.content.iter().any(is_result);
         let question = self.messages.iter().rposition(asks);
@@ -217,7 +219,8 @@ impl<'a> RequestBody<'a> {
         reply.is_none_or(|reply| matches!(reply.content.first(), Some(Content::Thought(_))))
     }
 
-    /// Marks the newest block that takes a mark, so that the next request finds all of this one.
+    /// Marks the newest block that can have a mark, so that the next request finds all of this one in the
+    /// cache.
     fn mark_newest(&mut self) {
         let newest = self
             .messages
@@ -241,8 +244,9 @@ fn is_result(content: &Content<'_>) -> bool {
     }
 }
 
-/// Where cached parts end: behind the last marked block of each stability. Tools stand before all of them. With the mark
-/// in the conversation these are four at most, which is what the provider allows.
+/// Returns where cached prefixes end: after the last marked block of each stability. Tools come before all
+/// of them. Together with the mark in the conversation there are at most four, which is the provider's
+/// limit.
 fn breakpoints(blocks: &[&PromptBlock]) -> Vec<usize> {
     let last = |stability| {
         blocks

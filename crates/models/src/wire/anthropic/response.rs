@@ -1,4 +1,4 @@
-//! What comes back.
+//! Responses of Anthropic Messages.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ enum ContentBlock {
     Other,
 }
 
-/// Counts are cumulative: a later event repeats or raises what an earlier one said.
+/// Counts are cumulative: a later event repeats or raises the counts of an earlier one.
 #[derive(Debug, Default, Clone, Copy)]
 struct UsageBody {
     input: u64,
@@ -64,7 +64,7 @@ impl UsageBody {
         raise(&mut self.reasoning, "/output_tokens_details/thinking_tokens");
     }
 
-    /// The request's tokens are all of them, wherever the provider read them from.
+    /// The input tokens include those that the provider read from its cache or wrote to it.
     fn usage(self) -> Usage {
         let input = self.input.saturating_add(self.written).saturating_add(self.read);
         usage(Usage {
@@ -98,19 +98,20 @@ pub(in crate::wire) fn whole(text: &str) -> Result<DecodedResponse, ResponseErro
     .into())
 }
 
-/// A thought as it is sent back. One without a signature would be refused.
+/// Returns a thought in the form in which it is sent back. The provider would refuse one without a
+/// signature.
 fn signed(thinking: String, signature: &str) -> Option<Block> {
     let opaque = json!({"type": "thinking", "thinking": thinking, "signature": signature});
     (!signature.is_empty()).then(|| thought(Provider::Anthropic, thinking, opaque))
 }
 
-/// A thought that nobody but the provider can read.
+/// A thought that only the provider can read.
 fn redacted(data: &str) -> Block {
     let opaque = json!({"type": "redacted_thinking", "data": data});
     thought(Provider::Anthropic, String::new(), opaque)
 }
 
-/// Whether the model came to its own end.
+/// Whether the model finished its response.
 fn stopped(reason: Option<&str>) -> Result<(), ResponseError> {
     match reason {
         Some("max_tokens") => Err(ResponseError::OutputLimit),
@@ -178,7 +179,7 @@ enum Delta {
     Other,
 }
 
-/// An answer that comes in pieces.
+/// Decodes a streamed response.
 #[derive(Debug, Default)]
 pub(in crate::wire) struct StreamDecoder {
     parts: BTreeMap<u64, Part>,
@@ -294,7 +295,7 @@ impl StreamDecoder {
         };
         match self.parts.insert(index, part) {
             None => Ok(()),
-            Some(_) => Err(ResponseError::invalid(format!("block {index} begins twice"))),
+            Some(_) => Err(ResponseError::invalid(format!("block {index} starts twice"))),
         }
     }
 
@@ -317,7 +318,7 @@ impl StreamDecoder {
                 signature.push_str(&more);
                 Ok(())
             }
-            // Citations, and what belongs to blocks that are left out.
+            // Citations, and deltas of ignored blocks.
             (Some(Part::Other), _) | (Some(_), Delta::Other) => Ok(()),
             (
                 Some(_),
@@ -326,10 +327,10 @@ impl StreamDecoder {
                 | Delta::Thinking { .. }
                 | Delta::Signature { .. },
             ) => Err(ResponseError::invalid(format!(
-                "block {index} goes on as another kind"
+                "block {index} continues as another kind"
             ))),
             (None, _) => Err(ResponseError::invalid(format!(
-                "block {index} goes on before it begins"
+                "block {index} continues before it starts"
             ))),
         }
     }

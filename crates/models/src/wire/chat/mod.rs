@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions, as OpenAI and the many who imitate it speak it.
+//! The OpenAI Chat Completions format, which many other servers support.
 
 mod request;
 mod response;

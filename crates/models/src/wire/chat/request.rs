@@ -1,4 +1,4 @@
-//! What is sent.
+//! Request bodies of Chat Completions.
 
 use std::borrow::Cow;
 
@@ -18,10 +18,10 @@ pub(in crate::wire) struct RequestBody<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    /// The word for it at OpenAI.
+    /// The output limit in the field that OpenAI uses.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
-    /// The older word, which everybody else knows.
+    /// The output limit in the older field, which all other servers support.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ enum Message<'a> {
     },
 }
 
-/// Words alone are sent as words: not every server knows parts.
+/// Content that is only text is sent as a string, because not every server supports parts.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Content {
@@ -115,7 +115,7 @@ struct CalledFunction {
 
 impl<'a> RequestBody<'a> {
     pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a ModelRequest) -> Self {
-        // Relaxed is the default; OpenAI alone is told so.
+        // Relaxed is the default, so only OpenAI receives the field.
         let strict = match lowering.schema {
             SchemaMode::Strict => Some(true),
             SchemaMode::Relaxed => lowering.own_server.then_some(false),
@@ -148,14 +148,14 @@ impl<'a> RequestBody<'a> {
     }
 }
 
-/// An entry as messages: results one by one, words and calls together.
+/// Converts an entry to messages: one per tool result, and one for text and calls together.
 fn messages<'a>(entry: &'a TranscriptEntry, lowering: &Lowering<'_>) -> Vec<Message<'a>> {
     let mut messages = Vec::new();
     let (mut parts, mut tool_calls) = (Vec::new(), Vec::new());
     for block in sent(lowering, entry) {
         match block {
             Block::Text { text } => parts.push(Part::Text { text: text.clone() }),
-            // Servers that show thoughts do not take them back.
+            // Servers that return thoughts do not accept them in requests.
             Block::Thinking { .. } => {}
             Block::Attachment(attachment) => parts.push(attached(entry.role, attachment)),
             Block::ToolUse(call) => tool_calls.push(Call {
@@ -166,7 +166,7 @@ fn messages<'a>(entry: &'a TranscriptEntry, lowering: &Lowering<'_>) -> Vec<Mess
                     arguments: as_object(&call.input).to_string(),
                 },
             }),
-            // The format has no mark for a failed call; the receipt itself says that it failed.
+            // The format cannot mark a call as failed; the content of the result contains the failure.
             Block::ToolResult { call_id, content, .. } => messages.push(Message::Tool {
                 tool_call_id: plain_name(call_id),
                 content,
@@ -191,7 +191,7 @@ fn messages<'a>(entry: &'a TranscriptEntry, lowering: &Lowering<'_>) -> Vec<Mess
     messages
 }
 
-/// Parts as one text, if that is all they are.
+/// Joins parts into one string, if all of them are text.
 fn words(parts: &[Part]) -> Option<String> {
     let texts = parts.iter().map(|part| match part {
         Part::Text { text } => Some(text.as_str()),

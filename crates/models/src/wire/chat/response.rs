@@ -1,4 +1,4 @@
-//! What comes back.
+//! Responses of Chat Completions.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -25,7 +25,7 @@ struct ResponseBody {
 struct Choice {
     #[serde(default)]
     index: u64,
-    /// The whole message, or in a stream its next piece.
+    /// The whole message, or the next piece of it in a stream.
     #[serde(alias = "delta", default)]
     message: MessageBody,
     finish_reason: Option<String>,
@@ -34,7 +34,7 @@ struct Choice {
 #[derive(Debug, Default, Deserialize)]
 struct MessageBody {
     content: Option<String>,
-    /// What the model thought. There are two words for it, and some servers send both.
+    /// The model's thoughts. There are two names for the field, and some servers send both.
     #[serde(default)]
     reasoning_content: Value,
     #[serde(default)]
@@ -54,13 +54,13 @@ struct CallPiece {
 #[derive(Debug, Default, Deserialize)]
 struct FunctionPiece {
     name: Option<String>,
-    /// Text by the book; some send the object itself.
+    /// A string according to the specification; some servers send the object itself.
     arguments: Option<Value>,
 }
 
 pub(in crate::wire) fn whole(text: &str, request: u32) -> Result<DecodedResponse, ResponseError> {
     let mut whole: ResponseBody = read(text)?;
-    // In a whole message each stands for itself, whatever it has or lacks.
+    // In a whole message every call is complete, even if fields such as the index are missing.
     let calls = whole
         .choices
         .iter_mut()
@@ -76,7 +76,7 @@ pub(in crate::wire) fn whole(text: &str, request: u32) -> Result<DecodedResponse
     }
 }
 
-/// An answer that comes in pieces.
+/// Decodes a streamed response.
 #[derive(Debug)]
 pub(in crate::wire) struct StreamDecoder {
     request: u32,
@@ -110,7 +110,7 @@ impl StreamDecoder {
         if !chunk.usage.is_null() {
             self.usage = chunk.usage;
         }
-        // One answer was asked for.
+        // Only one choice was requested.
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
             let piece = choice.message;
             let thoughts = [&piece.reasoning_content, &piece.reasoning]
@@ -130,7 +130,8 @@ impl StreamDecoder {
     }
 
     fn add_call(&mut self, piece: CallPiece) -> Result<(), ResponseError> {
-        // Some leave the index out: then an id begins a call, and what has none goes on with the last.
+        // Some servers leave the index out: then an id starts a call, and a piece without an id continues
+        // the last one.
         let begins = piece.id.as_ref().is_some_and(|id| !id.is_empty());
         let fallback = if begins || self.calls.is_empty() {
             self.calls.len()
@@ -143,7 +144,7 @@ impl StreamDecoder {
         }
         if index > self.calls.len() {
             return Err(ResponseError::invalid(format!(
-                "call {index} comes before the one in front of it"
+                "call {index} arrived before the previous call"
             )));
         }
         if index == self.calls.len() {
@@ -175,7 +176,8 @@ impl Decoder for StreamDecoder {
         Ok(StreamState::More)
     }
 
-    /// The finish reason and not the last event says that the answer is complete: some servers leave the event out.
+    /// The finish reason, not the last event, marks the response as complete, because some servers leave
+    /// the event out.
     fn end(self: Box<Self>) -> Result<DecodedResponse, ResponseError> {
         match self.finish_reason.as_deref() {
             None => return Err(ResponseError::Truncated),
@@ -191,7 +193,8 @@ impl Decoder for StreamDecoder {
             };
             tool_use(id, call.name, arguments(&call.arguments))
         });
-        // They are for people to read. No server takes them back, so there is no record beside them.
+        // These thoughts are only shown to people. No server accepts them back, so no record is stored with
+        // them.
         let thoughts = Some(self.thoughts).filter(|text| !text.trim().is_empty());
         let thoughts = thoughts.map(|text| thought(Provider::OpenAiChat, text, Value::Null));
         let said = thoughts.into_iter().chain(words(self.text)).chain(calls);

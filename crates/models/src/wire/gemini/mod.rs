@@ -1,4 +1,4 @@
-//! Gemini `generateContent`.
+//! The Gemini `generateContent` format.
 
 mod request;
 mod response;

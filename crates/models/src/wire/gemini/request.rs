@@ -1,4 +1,4 @@
-//! What is sent.
+//! Request bodies of Gemini.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ use crate::thinking::ThinkingRequest;
 use crate::wire::attachment::{AttachmentForm, carried, misplaced};
 use crate::wire::{Lowering, Speaker, arguments_schema, as_object, plain_name, turns};
 
-/// What stands for the signature of a call that another provider's model made. The models that demand signatures take
-/// this word from their provider's own documents; without it they would refuse the whole conversation.
+/// Replaces the signature of a call that another provider's model made. The provider documents this value;
+/// without it, models that require signatures refuse the whole conversation.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// The beginning of the names of models that demand signatures.
+/// The prefix of the names of models that require signatures.
 const SIGNED_MODELS: &str = "gemini-3";
 
 #[derive(Debug, Serialize)]
@@ -43,13 +43,13 @@ struct GenerationConfig {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum ThinkingConfig {
-    /// With so many tokens; none is not at all.
+    /// A budget in tokens; 0 turns thinking off.
     ThinkingBudget(u32),
     ThinkingLevel(&'static str),
 }
 
 impl GenerationConfig {
-    /// What is said, if anything is.
+    /// Returns the thinking settings, if any are configured.
     fn new(lowering: &Lowering<'_>) -> Option<Self> {
         let thinking_config = lowering.thinking.map(|thinking| match thinking {
             ThinkingRequest::Nothing => ThinkingConfig::ThinkingBudget(0),
@@ -75,7 +75,7 @@ struct Tools<'a> {
 struct Declaration<'a> {
     name: &'a str,
     description: &'a str,
-    /// Not `parameters`, which takes a part of the schema language only.
+    /// Not `parameters`, which supports only a part of JSON Schema.
     parameters_json_schema: Cow<'a, Value>,
 }
 
@@ -99,7 +99,7 @@ struct Part<'a> {
 #[serde(rename_all = "camelCase")]
 enum Kind<'a> {
     Text(&'a str),
-    /// Words that are made here.
+    /// Text that is generated here.
     #[serde(rename = "text")]
     Note(String),
     #[serde(rename_all = "camelCase")]
@@ -169,7 +169,8 @@ impl<'a> RequestBody<'a> {
     }
 }
 
-/// The first call of a reply carries the signature for all of them. Where there is none, this says that there is none.
+/// The first call of a response carries the signature for all of its calls. If it has none, this sets the
+/// placeholder [`NO_SIGNATURE`].
 fn excuse(parts: &mut [Part<'_>]) {
     let mut calls = parts
         .iter_mut()
@@ -179,9 +180,10 @@ fn excuse(parts: &mut [Part<'_>]) {
     }
 }
 
-/// Blocks as parts. A thought is a signature on the part behind it, or a part of its own without words.
+/// Converts blocks to parts. A thought becomes a signature on the part after it, or an empty text part with
+/// a signature.
 ///
-/// Results are paired by name and order, so the names of earlier calls are kept by their ids.
+/// Results are matched to calls by name and order, so `names` maps the ids of earlier calls to their names.
 fn parts<'a>(side: Speaker, blocks: Vec<&'a Block>, names: &mut BTreeMap<&'a str, &'a str>) -> Vec<Part<'a>> {
     let (mut parts, mut signature) = (Vec::new(), None);
     for block in blocks {

@@ -1,4 +1,4 @@
-//! What comes back.
+//! Responses of Gemini.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::wire::{
     thought, too_many_blocks, tool_use, usage,
 };
 
-/// Reasons to finish with which the provider says that the rest is held back.
+/// Finish reasons with which the provider withholds the rest of the response.
 const WITHHELD: [&str; 7] = [
     "SAFETY",
     "RECITATION",
@@ -80,12 +80,13 @@ pub(in crate::wire) fn whole(text: &str, request: u32) -> Result<DecodedResponse
     }
 }
 
-/// An answer that comes in pieces. The format has no last event: the finish reason says that it is complete.
+/// Decodes a streamed response. The format has no last event: the finish reason marks the response as
+/// complete.
 #[derive(Debug)]
 pub(in crate::wire) struct StreamDecoder {
     request: u32,
     blocks: Vec<Block>,
-    /// Thoughts that no signature has followed yet.
+    /// Thoughts that are not followed by a signature yet.
     thoughts: String,
     usage: Value,
     finish_reason: Option<String>,
@@ -109,7 +110,7 @@ impl StreamDecoder {
         if !chunk.usage_metadata.is_null() {
             self.usage = chunk.usage_metadata;
         }
-        // One answer was asked for.
+        // Only one candidate was requested.
         for candidate in chunk
             .candidates
             .into_iter()
@@ -154,8 +155,8 @@ impl StreamDecoder {
         Ok(())
     }
 
-    /// Words that go on stay together, whatever was signed between them: a signature in their midst, or on no words at
-    /// all, becomes a part of its own behind them.
+    /// Keeps consecutive text together, even if a signature arrives in between: such a signature, or one
+    /// without text, becomes a separate part after the text.
     fn add_words(&mut self, more: String, signature: Option<String>) {
         let thinks =
             |block: &&mut Block| matches!(block, Block::Thinking { opaque, .. } if opaque.is_object());
@@ -200,10 +201,10 @@ impl Decoder for StreamDecoder {
             Some("MAX_TOKENS") => return Err(ResponseError::OutputLimit),
             Some("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL") => {
                 return Err(ResponseError::invalid(
-                    "the model wrote a tool call that its provider cannot read",
+                    "the model wrote a tool call that its provider cannot parse",
                 ));
             }
-            // New reasons come without notice: one that we do not know takes nothing away from what was said.
+            // New finish reasons appear without notice; an unknown one does not discard the received text.
             Some(reason) if WITHHELD.contains(&reason) || (reason != "STOP" && self.blocks.is_empty()) => {
                 return Err(ResponseError::Withheld(reason.to_owned()));
             }

@@ -1,4 +1,4 @@
-//! OpenAI Responses, and the variant of it that Codex speaks.
+//! The OpenAI Responses format, and the variant of it that Codex uses.
 
 mod request;
 mod response;

@@ -1,7 +1,7 @@
-//! What is sent.
+//! Request bodies of OpenAI Responses.
 //!
-//! Nothing is left with the provider unless a thread is to be continued there, so every other request carries its whole
-//! conversation, thoughts included.
+//! Nothing is stored at the provider unless a conversation is continued there, so every other request
+//! contains its whole conversation, including thoughts.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::wire::{
 };
 use wakeful_core::schema::SchemaMode;
 
-/// What makes thoughts come back in a form that can be sent again.
+/// Requests thoughts in a form that can be sent back.
 const SEALED_THOUGHTS: &[&str] = &["reasoning.encrypted_content"];
 
 #[derive(Debug, Serialize)]
@@ -29,7 +29,7 @@ pub(in crate::wire) struct RequestBody<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u32>,
-    /// Codex wants to see it even when it says nothing.
+    /// Codex requires the field even if it is empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<Option<Reasoning>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ enum Tool<'a> {
 #[serde(untagged)]
 enum Item<'a> {
     Plain(InputItem<'a>),
-    /// A thought, exactly as it came.
+    /// A thought, exactly as it was received.
     Thought(&'a Value),
 }
 
@@ -95,7 +95,7 @@ enum Content<'a> {
     InputText {
         text: &'a str,
     },
-    /// Words that are made here.
+    /// Text that is generated here.
     #[serde(rename = "input_text")]
     Note {
         text: String,
@@ -157,7 +157,8 @@ impl<'a> RequestBody<'a> {
     }
 }
 
-/// The items of a request, and of the answer to it as the next request will hold it, each as it is written on the wire.
+/// Returns the items of a request and of its response in the form of the next request, each as it is
+/// written on the wire.
 pub(in crate::wire) fn answered(
     lowering: &Lowering<'_>,
     entries: &[TranscriptEntry],
@@ -174,10 +175,10 @@ pub(in crate::wire) fn answered(
     all.map(|item| serde_json::to_vec(&item)).collect()
 }
 
-/// An entry as items.
+/// Converts an entry to items.
 ///
-/// The provider pairs a thought with the item that followed it, by that item's id, and refuses one without the other. So
-/// the id goes out with the item again.
+/// The provider pairs a thought with the item that followed it, by that item's id, and refuses one without
+/// the other. Therefore the item is sent back with its id.
 fn items<'a>(lowering: &Lowering<'_>, entry: &'a TranscriptEntry) -> Vec<Item<'a>> {
     let (mut items, mut next) = (Vec::new(), None);
     for block in sent(lowering, entry) {
@@ -199,7 +200,7 @@ fn items<'a>(lowering: &Lowering<'_>, entry: &'a TranscriptEntry) -> Vec<Item<'a
                 name: plain_name(&call.name),
                 arguments: as_object(&call.input).to_string(),
             },
-            // The format has no mark for a failed call; the receipt itself says that it failed.
+            // The format cannot mark a call as failed; the content of the result contains the failure.
             Block::ToolResult { call_id, content, .. } => InputItem::FunctionCallOutput {
                 call_id: plain_name(call_id),
                 output: content,

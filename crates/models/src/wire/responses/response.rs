@@ -1,4 +1,4 @@
-//! What comes back.
+//! Responses of OpenAI Responses.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ struct Incomplete {
     reason: Option<String>,
 }
 
-/// One thing that came. Thoughts are kept as they are, so nothing here is read before it is needed.
+/// One output item. Thoughts are stored unchanged, so an item is parsed only when it is needed.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(transparent)]
 struct Output(Value);
@@ -71,7 +71,7 @@ enum OutputContent {
 
 pub(in crate::wire) fn whole(text: &str, provider: Provider) -> Result<DecodedResponse, ResponseError> {
     let whole: ResponseBody = read(text)?;
-    // Without it, any JSON object would pass for an empty answer.
+    // Without the status, any JSON object would pass as an empty response.
     match whole.status {
         Some(_) => finish(whole, provider),
         None => Err(ResponseError::invalid("the response has no status")),
@@ -116,7 +116,7 @@ fn blocks(output: Vec<Output>, provider: Provider) -> Result<Vec<Block>, Respons
         let id = |Output(item): &Output| item.get("id").and_then(Value::as_str).map(str::to_owned);
         let next = rest.peek().and_then(id);
         let item = Item::deserialize(&raw)
-            .map_err(|_| ResponseError::invalid("an item of the answer is not what the format allows"))?;
+            .map_err(|_| ResponseError::invalid("an item of the response does not match the format"))?;
         match item {
             Item::Message { content } => blocks.extend(content.into_iter().filter_map(|said| match said {
                 OutputContent::OutputText { text } => words(text),
@@ -137,7 +137,7 @@ fn blocks(output: Vec<Output>, provider: Provider) -> Result<Vec<Block>, Respons
                 let text = texts.collect::<Vec<_>>().join("\n");
                 blocks.push(thought(provider, text, json!({"item": raw, "next": next})));
             }
-            // A thought that cannot be sent back, or what we do not know.
+            // A thought that cannot be sent back, or an unknown item.
             Item::Reasoning { .. } | Item::Other => {}
         }
     }
@@ -164,7 +164,8 @@ enum Event {
     Other,
 }
 
-/// An answer that comes in pieces. The last event repeats all of it; the items on the way count where it does not.
+/// Decodes a streamed response. The last event repeats all items; if it does not, the items received before
+/// are used.
 #[derive(Debug)]
 pub(in crate::wire) struct StreamDecoder {
     provider: Provider,
@@ -183,7 +184,7 @@ impl StreamDecoder {
         }
     }
 
-    /// Takes the last event. What it is called counts, whatever status it says beside that.
+    /// Processes the last event. Its type decides the outcome, even if the status field differs.
     fn close(&mut self, response: ResponseBody, status: Option<&str>) -> StreamState {
         self.last = Some(ResponseBody {
             status: status.map(str::to_owned).or(response.status),
@@ -200,7 +201,7 @@ impl Decoder for StreamDecoder {
                 delta,
                 sequence_number,
             } => {
-                // Words that come twice are told once. The answer itself is made of whole items.
+                // Repeated text is passed on once. The response itself is built from complete items.
                 if sequence_number.is_none() || sequence_number > self.told {
                     self.told = sequence_number;
                     tell(audience, &delta);

@@ -1,4 +1,4 @@
-//! The answers that come back, whole and in pieces.
+//! Tests of whole and streamed responses.
 
 use std::sync::Mutex;
 
@@ -6,7 +6,7 @@ use wakeful_core::conversation::Usage;
 
 use super::*;
 
-/// Writes down what is heard.
+/// Records the text that it receives.
 #[derive(Default)]
 pub(super) struct CollectingSink(Mutex<String>);
 
@@ -31,7 +31,7 @@ pub(super) fn streamed(
     )
 }
 
-/// The answer without thoughts; these have tests of their own.
+/// The response without thoughts, which have their own tests.
 fn expected() -> ModelResponse {
     ModelResponse {
         blocks: vec![text("Let me look."), call("c1", "Look", json!({"at": "é"}))],
@@ -52,7 +52,7 @@ fn thoughtless(answer: Result<ModelResponse, ResponseError>) -> Result<ModelResp
     })
 }
 
-/// A whole answer and the events of the same one; both hold things that we do not know.
+/// A whole response and the events of the same one; both contain unknown fields.
 fn both(provider: Provider) -> (&'static str, Vec<&'static str>) {
     match provider {
         Provider::Anthropic => (
@@ -125,7 +125,7 @@ fn both(provider: Provider) -> (&'static str, Vec<&'static str>) {
 }
 
 #[test]
-fn an_answer_in_pieces_is_the_whole_one() {
+fn a_streamed_response_equals_the_whole_one() {
     for provider in Provider::ALL {
         let (whole, events) = both(provider);
         assert_eq!(
@@ -140,10 +140,11 @@ fn an_answer_in_pieces_is_the_whole_one() {
 }
 
 #[test]
-fn a_stream_that_ends_anywhere_before_its_end_is_truncated() {
+fn a_stream_that_ends_early_is_truncated() {
     for provider in Provider::ALL {
         let (_, events) = both(provider);
-        // Where the answer is complete: a chat's count and last event may be missing.
+        // The event after which the response is complete: the token count and the last event of Chat
+        // Completions may be missing.
         let complete = match provider {
             Provider::OpenAiChat => events.len() - 2,
             Provider::Anthropic | Provider::OpenAi | Provider::OpenAiCodex | Provider::Gemini => events.len(),
@@ -161,7 +162,7 @@ fn a_stream_that_ends_anywhere_before_its_end_is_truncated() {
 }
 
 #[test]
-fn a_reply_that_was_cut_or_held_back_is_no_answer() {
+fn a_cut_or_withheld_response_is_an_error() {
     let stopped = |provider, reason: &str| {
         let body = match provider {
             Provider::Anthropic => json!({"content": [], "stop_reason": reason}),
@@ -207,7 +208,7 @@ fn a_reply_that_was_cut_or_held_back_is_no_answer() {
 }
 
 #[test]
-fn a_reason_to_stop_that_nobody_knows_takes_nothing_away() {
+fn an_unknown_finish_reason_does_not_discard_the_response() {
     let gemini = |reason: &str, parts: Value| {
         let body = json!({"candidates": [{"content": {"parts": parts}, "finishReason": reason}]});
         answer(Provider::Gemini, 0, body.to_string().as_bytes())
@@ -227,7 +228,7 @@ fn a_reason_to_stop_that_nobody_knows_takes_nothing_away() {
 }
 
 #[test]
-fn json_that_is_no_answer_is_invalid() {
+fn json_that_is_not_a_response_is_invalid() {
     for provider in Provider::ALL {
         for body in [
             "",
@@ -274,9 +275,9 @@ fn events_that_contradict_each_other_are_invalid() {
     }
 }
 
-/// The same numbers every time: a failure can be seen again.
+/// The random numbers are fixed, so that a failure is reproducible.
 #[test]
-fn events_in_any_order_and_number_give_an_answer_or_a_fault() {
+fn events_in_any_order_give_a_response_or_an_error() {
     let mut state = 1_u64;
     let mut next = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -297,7 +298,7 @@ fn events_in_any_order_and_number_give_an_answer_or_a_fault() {
 }
 
 #[test]
-fn blocks_without_end_are_refused_at_their_bound() {
+fn too_many_blocks_are_refused() {
     let count = |provider, event: &dyn Fn(usize) -> String| {
         let mut decoder = decoder(provider, 0);
         (0..=BLOCKS_MAX).find(|n| decoder.take(&event(*n), &CollectingSink::default()).is_err())
@@ -319,7 +320,7 @@ fn blocks_without_end_are_refused_at_their_bound() {
 }
 
 #[test]
-fn calls_without_ids_get_their_own_and_odd_arguments_stay_as_written() {
+fn calls_without_ids_get_one_and_odd_arguments_stay_unchanged() {
     let chat = r#"{"choices":[{"message":{"content":"","tool_calls":[{"function":{"name":"A","arguments":{"x":1}}},
         {"id":"","function":{"name":"B","arguments":"{oops"}}]},"finish_reason":"tool_calls"}]}"#;
     let chat = answer(Provider::OpenAiChat, 4, chat.as_bytes()).expect("an answer");
@@ -348,7 +349,7 @@ fn calls_without_ids_get_their_own_and_odd_arguments_stay_as_written() {
 }
 
 #[test]
-fn counts_that_are_missing_or_no_counts_are_zero() {
+fn missing_or_invalid_token_counts_are_zero() {
     for odd in [
         json!(null),
         json!({}),
@@ -372,7 +373,7 @@ fn counts_that_are_missing_or_no_counts_are_zero() {
 }
 
 #[test]
-fn a_part_is_never_counted_as_more_than_the_whole() {
+fn a_partial_token_count_never_exceeds_its_total() {
     assert_eq!(
         usage(Usage {
             input_tokens: 10,
@@ -405,7 +406,7 @@ fn a_part_is_never_counted_as_more_than_the_whole() {
 }
 
 #[test]
-fn a_codex_stream_is_judged_by_its_last_event() {
+fn the_last_event_decides_the_outcome_of_a_codex_stream() {
     let item = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":[{"type":"output_text","text":"Hi."}]}}"#;
     let ended = |event: Value| streamed(Provider::OpenAiCodex, &[item, &event.to_string()]).0;
     let response = |word: &str, rest: Value| json!({"type": format!("response.{word}"), "response": rest});
@@ -439,7 +440,7 @@ fn a_codex_stream_is_judged_by_its_last_event() {
         incomplete("content_filter"),
         Err(ResponseError::Withheld("content_filter".to_owned()))
     );
-    // The event says it, even where the status does not.
+    // The type of the event decides, even without a status.
     assert!(ended(response("failed", json!({}))).is_err());
     assert!(ended(response("incomplete", json!({}))).is_err());
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Pictures and documents on the wire.
+//! Tests of images and documents on the wire.
 
 use wakeful_core::conversation::Attachment;
 
@@ -12,7 +12,7 @@ fn file(name: &str, media_type: &str, data: &str) -> Block {
     })
 }
 
-/// The place in a body where a person's blocks stand.
+/// Returns the content of a person's message in the request body.
 fn blocks(provider: Provider, files: Vec<Block>) -> Value {
     let request = ModelRequest {
         entries: vec![entry(Role::User, files)],
@@ -29,7 +29,7 @@ fn blocks(provider: Provider, files: Vec<Block>) -> Value {
 }
 
 #[test]
-fn a_picture_is_sent_in_the_shape_of_each_format() {
+fn an_image_is_sent_in_the_notation_of_each_format() {
     let expected = |provider, media_type: &str| {
         let url = format!("data:{media_type};base64,Zm9v");
         match provider {
@@ -50,7 +50,7 @@ fn a_picture_is_sent_in_the_shape_of_each_format() {
 }
 
 #[test]
-fn a_document_is_sent_in_the_shape_of_each_format() {
+fn a_document_is_sent_in_the_notation_of_each_format() {
     for provider in Provider::ALL {
         let url = "data:application/pdf;base64,Zm9v";
         let expected = match provider {
@@ -84,11 +84,11 @@ fn a_document_is_sent_in_the_shape_of_each_format() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_said_in_its_place() {
+fn an_unsupported_attachment_is_replaced_by_a_note() {
     for provider in Provider::ALL {
         let sent = blocks(provider, vec![file("a.mp3", "audio/mpeg", "Zm9v")]).to_string();
         assert!(
-            sent.contains("[attachment a.mp3: models are not sent audio/mpeg]"),
+            sent.contains("[attachment a.mp3: omitted, unsupported type audio/mpeg]"),
             "{sent}"
         );
         let request = ModelRequest {
@@ -100,7 +100,7 @@ fn what_cannot_be_sent_is_said_in_its_place() {
         };
         let sent = sent_json(&lowering(provider), &request).to_string();
         assert!(
-            sent.contains("[attachment p.png: it cannot stand here]"),
+            sent.contains("[attachment p.png: omitted, attachments are only allowed in user messages]"),
             "{sent}"
         );
         assert!(!sent.contains("Zm9v"), "{sent}");
@@ -108,7 +108,7 @@ fn what_cannot_be_sent_is_said_in_its_place() {
 }
 
 #[test]
-fn words_and_pictures_stay_in_their_order() {
+fn text_and_images_stay_in_their_order() {
     let sent = blocks(
         Provider::OpenAiChat,
         vec![text("This?"), file("p", "image/png", "Zm9v"), text("Or that?")],

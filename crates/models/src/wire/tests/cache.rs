@@ -1,10 +1,11 @@
-//! Caches, lengths and other things that are not the words themselves.
+//! Tests of caches, output limits and other optimisations.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
-/// A run with all that a cache could use: blocks of every stability, a key, tools, thoughts and results.
+/// A run with everything that a cache could use: blocks of every stability, a key, tools, thoughts and
+/// results.
 fn cached(rounds: usize) -> ModelRequest {
     let block = |text: &str, stability, cache_breakpoint| PromptBlock {
         text: text.to_owned(),
@@ -32,7 +33,7 @@ fn cached(rounds: usize) -> ModelRequest {
     request
 }
 
-/// The optimisations that a body shows.
+/// Returns the optimisations that a body uses.
 fn used(body: &Value) -> BTreeSet<ProviderPromptCapability> {
     use ProviderPromptCapability::{
         ContextManagement, IncrementalResponses, PromptCacheBlocks, PromptCacheKey,
@@ -49,7 +50,7 @@ fn used(body: &Value) -> BTreeSet<ProviderPromptCapability> {
 }
 
 #[test]
-fn every_format_declares_what_it_knows() {
+fn every_format_declares_its_capabilities() {
     let declared = |provider: Provider| serde_json::to_value(provider.capabilities()).expect("JSON");
     assert_eq!(
         declared(Provider::Anthropic),
@@ -65,7 +66,7 @@ fn every_format_declares_what_it_knows() {
 }
 
 #[test]
-fn an_optimisation_that_is_not_declared_is_never_used() {
+fn an_undeclared_optimisation_is_never_used() {
     for provider in Provider::ALL {
         let all = Lowering {
             uses: &ProviderPromptCapability::ALL,
@@ -90,7 +91,7 @@ fn an_optimisation_that_is_not_declared_is_never_used() {
     }
 }
 
-/// The texts behind which a mark stands, in the order of the wire.
+/// Collects the texts that are marked, in the order of the wire.
 fn marked(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -100,7 +101,7 @@ fn marked(value: &Value, found: &mut Vec<String>) {
                     .find_map(|name| fields.get(*name)?.as_str());
                 found.push(words.unwrap_or_default().to_owned());
             }
-            // As the wire has them: what stands before what.
+            // The order of the wire.
             for name in ["system", "messages", "content"] {
                 fields
                     .get(name)
@@ -114,7 +115,7 @@ fn marked(value: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn anthropic_is_marked_behind_each_stability_and_at_the_newest_block() {
+fn anthropic_requests_mark_each_stability_and_the_newest_block() {
     let marks = |request: &ModelRequest| {
         let mut found = Vec::new();
         marked(&sent_json(&lowering(Provider::Anthropic), request), &mut found);
@@ -126,7 +127,7 @@ fn anthropic_is_marked_behind_each_stability_and_at_the_newest_block() {
     bare.system
         .iter_mut()
         .for_each(|block| block.cache_breakpoint = false);
-    assert_eq!(marks(&bare), [""; 0], "nobody asked for a cache");
+    assert_eq!(marks(&bare), [""; 0], "no cache was requested");
     let mut thinking = cached(0);
     let opaque = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
     thinking.entries.push(entry(
@@ -140,7 +141,7 @@ fn anthropic_is_marked_behind_each_stability_and_at_the_newest_block() {
     assert_eq!(marks(&thinking).last().map(String::as_str), Some("x"));
 }
 
-/// A body without the marks, which are no part of what is compared with a cache.
+/// Returns a body without cache marks, which are not part of the cached text.
 fn unmarked(provider: Provider, request: &ModelRequest) -> String {
     let bytes = body(&lowering(provider), request).expect("a body");
     let text = String::from_utf8(bytes).expect("text");
@@ -148,7 +149,7 @@ fn unmarked(provider: Provider, request: &ModelRequest) -> String {
 }
 
 #[test]
-fn the_cached_part_is_the_same_to_the_byte_in_every_round_of_a_run() {
+fn the_cached_prefix_is_byte_identical_in_all_rounds() {
     for provider in Provider::ALL {
         let mut before = unmarked(provider, &cached(0));
         for round in 1..6 {
@@ -158,7 +159,8 @@ fn the_cached_part_is_the_same_to_the_byte_in_every_round_of_a_run() {
                 .zip(after.bytes())
                 .take_while(|(a, b)| a == b)
                 .count();
-            // All of it but the brackets behind the last block, and in some formats the flags behind them.
+            // Everything except the brackets after the last block and, in some formats, the flags after
+            // them.
             let rest = before.get(same..).expect("text");
             assert!(
                 !rest.contains("text") && rest.len() < 70,
@@ -173,9 +175,9 @@ fn the_cached_part_is_the_same_to_the_byte_in_every_round_of_a_run() {
     }
 }
 
-/// The hashes are written down, so another process on another machine has the same bytes, or this fails.
+/// The hashes are fixed here, so that the test fails if another process or machine gives other bytes.
 #[test]
-fn the_cached_part_is_the_same_to_the_byte_in_every_process() {
+fn the_cached_prefix_is_byte_identical_in_all_processes() {
     let hashes = Provider::ALL.map(|provider| {
         let bytes = body(&lowering(provider), &cached(2)).expect("a body");
         format!(
@@ -195,7 +197,7 @@ fn the_cached_part_is_the_same_to_the_byte_in_every_process() {
 }
 
 #[test]
-fn a_key_is_sent_where_it_is_known_and_not_without_one() {
+fn a_cache_key_is_sent_only_where_it_is_supported() {
     for provider in [Provider::OpenAi, Provider::OpenAiChat, Provider::OpenAiCodex] {
         assert_eq!(
             sent_json(&lowering(provider), &cached(0))["prompt_cache_key"],
@@ -209,7 +211,7 @@ fn a_key_is_sent_where_it_is_known_and_not_without_one() {
 }
 
 #[test]
-fn a_longest_reply_is_said_in_the_word_of_each_format() {
+fn each_format_has_its_own_output_limit_field() {
     for provider in Provider::ALL {
         let limited = Lowering {
             output_tokens_max: Some(77),
@@ -239,7 +241,7 @@ fn a_longest_reply_is_said_in_the_word_of_each_format() {
 }
 
 #[test]
-fn old_results_are_counted_and_cleared_only_when_asked_for() {
+fn old_tool_results_are_counted_and_cleared_only_on_request() {
     let on = Lowering {
         uses: &ProviderPromptCapability::ALL,
         ..lowering(Provider::Anthropic)
@@ -247,7 +249,7 @@ fn old_results_are_counted_and_cleared_only_when_asked_for() {
     let edits = json!({"edits": [{"type": "clear_tool_uses_20250919"}]});
     let cleared = sent_json(&on, &cached(5));
     assert_eq!(cleared["context_management"], edits);
-    // The conversation itself is sent whole either way.
+    // The conversation itself is sent completely in both cases.
     assert_eq!(
         cleared["messages"],
         sent_json(&lowering(Provider::Anthropic), &cached(5))["messages"]

@@ -1,4 +1,4 @@
-//! The bytes that are sent.
+//! Tests of the bytes that are sent.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn sent(provider: Provider, request: &ModelRequest) -> String {
     by_fields(bytes)
 }
 
-/// Field by field, so that a long body can be read; the order is the one on the wire.
+/// Prints a body field by field in the order of the wire, so that long bodies are readable.
 fn by_fields(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .expect("text")
@@ -27,7 +27,7 @@ fn by_fields(bytes: Vec<u8>) -> String {
 }
 
 #[test]
-fn anthropic_is_sent_messages() {
+fn anthropic_receives_messages() {
     insta::assert_snapshot!(sent(Provider::Anthropic, &opening()), @r#"
     {"model":"m","max_tokens":8192,"system":[
     {"type":"text","text":"Be exact.","cache_control":{"type":"ephemeral"}},
@@ -53,7 +53,7 @@ fn anthropic_is_sent_messages() {
 }
 
 #[test]
-fn openai_is_sent_items() {
+fn openai_receives_items() {
     insta::assert_snapshot!(sent(Provider::OpenAi, &opening()), @r#"
     {"model":"m","instructions":"Be exact.\n\nYou are `main`.","tools":[
     {"type":"function","name":"Look","description":"Looks.","parameters":
@@ -78,9 +78,9 @@ fn openai_is_sent_items() {
     "#);
 }
 
-/// Without a longest length, and with two fields that say nothing and must be there.
+/// Codex requests have no output limit and two fields that must be present although they are empty.
 #[test]
-fn codex_is_sent_items_in_its_own_way() {
+fn codex_receives_its_own_variant_of_items() {
     let limited = Lowering {
         output_tokens_max: Some(77),
         ..lowering(Provider::OpenAiCodex)
@@ -98,7 +98,7 @@ fn codex_is_sent_items_in_its_own_way() {
 }
 
 #[test]
-fn openai_chat_is_sent_messages_with_calls_beside_words() {
+fn openai_chat_receives_messages_with_text_and_calls() {
     insta::assert_snapshot!(sent(Provider::OpenAiChat, &opening()), @r#"
     {"model":"m","tools":[
     {"type":"function","function":{"name":"Look","description":"Looks.","parameters":
@@ -119,7 +119,7 @@ fn openai_chat_is_sent_messages_with_calls_beside_words() {
 }
 
 #[test]
-fn gemini_is_sent_contents() {
+fn gemini_receives_contents() {
     insta::assert_snapshot!(sent(Provider::Gemini, &opening()), @r#"
     {"systemInstruction":{"parts":[
     {"text":"Be exact."},
@@ -146,7 +146,7 @@ fn gemini_is_sent_contents() {
 }
 
 #[test]
-fn one_frame_has_the_same_words_in_the_same_order_in_every_format() {
+fn every_format_contains_the_same_text_in_the_same_order() {
     let request = ModelRequest {
         entries: round_trip().entries,
         ..opening()
@@ -173,7 +173,7 @@ fn one_frame_has_the_same_words_in_the_same_order_in_every_format() {
 }
 
 #[test]
-fn a_conversation_that_goes_on_keeps_the_bytes_of_its_beginning() {
+fn a_continued_conversation_keeps_its_first_bytes() {
     for provider in Provider::ALL {
         let (first, mut second) = (opening(), opening());
         second.request = 1;

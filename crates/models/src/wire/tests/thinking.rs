@@ -1,9 +1,9 @@
-//! Thoughts: what is kept of them, and what is sent back.
+//! Tests of thoughts: which are stored, and which are sent back.
 
 use super::answer::streamed;
 use super::*;
 
-/// A reply with thoughts before a call, whole and in pieces.
+/// A response with thoughts before a call, whole and streamed.
 fn thoughtful(provider: Provider) -> (String, Vec<String>) {
     let (whole, events) = match provider {
         Provider::Anthropic => (
@@ -75,7 +75,7 @@ fn thoughtful(provider: Provider) -> (String, Vec<String>) {
     (whole.to_string(), events.iter().map(Value::to_string).collect())
 }
 
-/// The reply, the result of its call, and nothing else.
+/// A request that contains the response and the result of its call.
 fn after(blocks: Vec<Block>) -> ModelRequest {
     ModelRequest {
         system: Vec::new(),
@@ -95,7 +95,7 @@ fn heard_blocks(provider: Provider) -> Vec<Block> {
     let events: Vec<&str> = events.iter().map(String::as_str).collect();
     let (pieces, told) = streamed(provider, &events);
     assert_eq!(pieces.expect("an answer").blocks, whole, "{provider:?}");
-    assert_eq!(told, "Look.", "{provider:?}: thoughts are told to nobody");
+    assert_eq!(told, "Look.", "{provider:?}: thoughts are not streamed");
     let shown = whole.iter().find_map(|block| match block {
         Block::Thinking {
             text,
@@ -112,7 +112,7 @@ fn heard_blocks(provider: Provider) -> Vec<Block> {
 }
 
 #[test]
-fn thoughts_go_back_to_their_provider_exactly_as_they_came() {
+fn thoughts_are_sent_back_to_their_provider_unchanged() {
     for provider in Provider::ALL {
         let body = sent_json(&lowering(provider), &after(heard_blocks(provider)));
         let (pointer, expected) = match provider {
@@ -154,7 +154,7 @@ fn thoughts_go_back_to_their_provider_exactly_as_they_came() {
 }
 
 #[test]
-fn thoughts_go_to_nobody_else() {
+fn thoughts_are_sent_to_no_other_provider() {
     for thinker in Provider::ALL {
         let blocks = heard_blocks(thinker);
         let bare: Vec<Block> = blocks
@@ -171,7 +171,7 @@ fn thoughts_go_to_nobody_else() {
 }
 
 #[test]
-fn a_thought_that_was_cut_or_not_signed_is_not_kept() {
+fn a_truncated_or_unsigned_thought_is_not_stored() {
     let kept = |provider, body: Value| {
         answer(provider, 0, body.to_string().as_bytes())
             .expect("an answer")
@@ -198,7 +198,7 @@ fn a_thought_that_was_cut_or_not_signed_is_not_kept() {
 }
 
 #[test]
-fn a_thought_that_nothing_follows_stays_here() {
+fn a_trailing_thought_is_not_sent() {
     for provider in [Provider::Anthropic, Provider::OpenAi] {
         let thoughts: Vec<Block> = heard_blocks(provider).into_iter().take(1).collect();
         assert!(matches!(thoughts[..], [Block::Thinking { .. }]));
@@ -209,7 +209,7 @@ fn a_thought_that_nothing_follows_stays_here() {
 }
 
 #[test]
-fn a_signature_amid_words_does_not_tear_them_apart() {
+fn a_signature_between_texts_does_not_split_them() {
     let chunk = |part: Value| json!({"candidates": [{"content": {"parts": [part]}}]}).to_string();
     let events = [
         chunk(json!({"text": "Three fi"})),
@@ -233,7 +233,7 @@ fn a_signature_amid_words_does_not_tear_them_apart() {
 }
 
 #[test]
-fn a_call_of_another_model_is_excused_where_signatures_are_demanded() {
+fn a_call_of_another_model_gets_a_placeholder_signature() {
     let calls = vec![call("c1", "A", json!({})), call("c2", "B", json!({}))];
     let signature = |model| {
         let lowering = Lowering {
@@ -255,7 +255,7 @@ fn a_call_of_another_model_is_excused_where_signatures_are_demanded() {
     assert_eq!(signature("gemini-2.5-pro"), None);
 }
 
-/// Format, model, what is asked for, and the fields that say so.
+/// Format, model, thinking setting, and the resulting request fields.
 const ASKED: &str = r#"
 anthropic claude-opus-5 low {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}}
 anthropic claude-haiku-4-5 medium {"thinking": {"type": "enabled", "budget_tokens": 4096}}
@@ -272,7 +272,7 @@ gemini gemini-2.5-flash off {"generationConfig": {"thinkingConfig": {"thinkingBu
 "#;
 
 #[test]
-fn each_format_is_told_in_its_own_words_how_much_to_think() {
+fn each_format_has_its_own_thinking_fields() {
     for line in ASKED.trim().lines() {
         let parts: Vec<&str> = line.splitn(4, ' ').collect();
         let [format, model, amount, wanted] = parts[..] else {
@@ -296,7 +296,7 @@ fn each_format_is_told_in_its_own_words_how_much_to_think() {
 }
 
 #[test]
-fn thinking_that_a_format_does_not_take_is_refused_with_what_it_takes() {
+fn unsupported_thinking_is_refused_with_the_supported_values() {
     use crate::thinking::Thinking::{High, Tokens};
     let refused = |thinking: crate::Thinking, provider, model, told| {
         let error = thinking.asked_of(provider, model, told).expect_err("refused");
@@ -323,7 +323,7 @@ fn thinking_that_a_format_does_not_take_is_refused_with_what_it_takes() {
 }
 
 #[test]
-fn gemini_is_asked_for_no_more_and_no_less_than_each_model_can() {
+fn gemini_thinking_stays_within_the_range_of_each_model() {
     use crate::thinking::Thinking::{High, Low, Off, Tokens};
     use crate::thinking::ThinkingRequest;
     let asked =
@@ -360,9 +360,9 @@ fn gemini_is_asked_for_no_more_and_no_less_than_each_model_can() {
     }
 }
 
-/// With a number of tokens Anthropic refuses to go on from calls that were made without a thought.
+/// With a thinking budget, Anthropic refuses to continue after calls that were made without a thought.
 #[test]
-fn thinking_is_not_asked_for_amid_calls_that_another_model_made() {
+fn thinking_is_not_requested_after_calls_of_another_model() {
     let asked = |tokens: bool, request: &ModelRequest| {
         let thinking = match tokens {
             true => crate::thinking::ThinkingRequest::Tokens(2_048),
@@ -397,14 +397,14 @@ fn thinking_is_not_asked_for_amid_calls_that_another_model_made() {
     assert!(!asked(true, &amid(thought("openai"))));
     assert!(!asked(true, &amid(text("Hm."))));
     assert!(asked(false, &amid(text("Hm."))), "a word is taken anywhere");
-    // A second call of the same turn needs no thought of its own.
+    // A second call of the same turn does not need its own thought.
     let mut second = amid(thought("anthropic"));
     second
         .entries
         .push(entry(Role::Assistant, vec![call("c", "Look", json!({}))]));
     second.entries.push(entry(Role::Tool, vec![result()]));
     assert!(asked(true, &second));
-    // The next question begins anew.
+    // The next question ends the restriction.
     let mut next = amid(text("Hm."));
     next.entries.push(entry(Role::Assistant, vec![text("Done.")]));
     next.entries.push(entry(Role::User, vec![text("And now?")]));
