@@ -1,4 +1,5 @@
-//! Measures what the sandbox adds to the start of a command: `cargo run --release --example spawn_cost`.
+//! Measures how much time the sandbox adds to the start of a command: `cargo run --release --example
+//! spawn_cost`.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "its output is the measurement")]
 

@@ -1,4 +1,5 @@
-//! The arguments of `ExecCommand`: their types, what the model is told of them, and what is wrong with bad ones.
+//! The arguments of `ExecCommand`: their types, the schema sent to the model, and the errors for invalid
+//! ones.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,20 +9,19 @@ use wakeful_core::step::ToolError;
 
 use crate::schema;
 
-/// The name the tool is registered under.
 pub(crate) const TOOL: &str = "ExecCommand";
 
-/// Longest command. The kernel takes no argument above 128 KiB, its closing zero byte included.
+/// Longest command. The kernel accepts no argument above 128 KiB, including its terminating zero byte.
 pub(crate) const CMD_BYTES_MAX: usize = 128 * 1024 - 1;
 
-/// Longest working folder: what the kernel calls PATH_MAX.
+/// Longest working folder: `PATH_MAX` of the kernel.
 const WORKDIR_BYTES_MAX: usize = 4096;
 
-/// How long a command may run when it does not say, and at most.
+/// Default and maximum time that a command may run.
 pub(crate) const TIMEOUT_DEFAULT_MS: u64 = 120_000;
 pub(crate) const TIMEOUT_MAX_MS: u64 = 3_600_000;
 
-/// How much of the output the model reads when the call does not say, and at most.
+/// Default and maximum size of the output that the model reads.
 pub(crate) const OUTPUT_DEFAULT_TOKENS: u32 = 8_000;
 pub(crate) const OUTPUT_MAX_TOKENS: u32 = 64_000;
 
@@ -31,7 +31,6 @@ Only the workspace and $TMPDIR can be written, there is no network and no standa
 processes end with the command. A non-zero exit_status is an ordinary result. \
 Long output is cut in the middle; prefer commands that print little (rg, sed -n, head).";
 
-/// What a call may say.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -52,7 +51,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads and checks arguments of any shape.
+    /// Parses and validates arguments of any shape.
     pub(crate) fn parse(input: &Value) -> Result<Self, ToolError> {
         let arguments: Self = schema::read(input, HINT)?;
         arguments.check_bounds()?;
@@ -67,10 +66,10 @@ impl Arguments {
         if self.cmd.len() > CMD_BYTES_MAX {
             let fault = invalid(
                 Some("cmd"),
-                &format!("cmd has {} bytes, at most {CMD_BYTES_MAX}", self.cmd.len()),
+                &format!("cmd has {} bytes; the limit is {CMD_BYTES_MAX}", self.cmd.len()),
             );
             return Err(ToolError {
-                hint: Some("write a script into the workspace and run that".into()),
+                hint: Some("write a script to a file in the workspace and run that".into()),
                 ..fault
             });
         }
@@ -80,7 +79,7 @@ impl Arguments {
         if let Some(workdir) = &self.workdir
             && (workdir.len() > WORKDIR_BYTES_MAX || workdir.contains('\0'))
         {
-            return Err(invalid(Some("workdir"), "workdir is no path"));
+            return Err(invalid(Some("workdir"), "workdir is not a valid path"));
         }
         if !self
             .timeout_ms
@@ -88,24 +87,24 @@ impl Arguments {
         {
             return Err(invalid(
                 Some("timeout_ms"),
-                &format!("timeout_ms is not within 1 and {TIMEOUT_MAX_MS}"),
+                &format!("timeout_ms must be between 1 and {TIMEOUT_MAX_MS}"),
             ));
         }
         if self.max_output_tokens == Some(0) {
             return Err(invalid(
                 Some("max_output_tokens"),
-                "max_output_tokens is not within 1 and 64000",
+                "max_output_tokens must be between 1 and 64000",
             ));
         }
         Ok(())
     }
 
-    /// How long the command may run.
     pub(crate) fn timeout_ms(&self) -> u64 {
         self.timeout_ms.unwrap_or(TIMEOUT_DEFAULT_MS)
     }
 
-    /// How many tokens of output the model reads. More than the most is no mistake worth a refusal.
+    /// How many tokens of output the model reads. A value above the maximum is lowered to it, because it
+    /// does not justify a refusal.
     pub(crate) fn output_tokens(&self) -> u32 {
         self.max_output_tokens
             .unwrap_or(OUTPUT_DEFAULT_TOKENS)
@@ -113,7 +112,7 @@ impl Arguments {
     }
 }
 
-/// What the model is told of the tool.
+/// The tool's description and schema for the model.
 pub(crate) fn spec() -> ToolSpec {
     schema::spec::<Arguments>(TOOL, DESCRIPTION)
 }
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_names_the_field() {
+    fn an_error_names_the_field() {
         let cases = [
             (json!({"cmd": 3}), "cmd"),
             (json!({"cmd": ""}), "cmd"),
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_no_object_are_a_fault_without_a_field() {
+    fn arguments_that_are_not_an_object_are_an_error_without_a_field() {
         for input in [
             json!("ls"),
             json!(null),
@@ -185,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_command_is_taken() {
+    fn the_longest_command_is_accepted() {
         assert!(Arguments::parse(&json!({"cmd": "x".repeat(CMD_BYTES_MAX)})).is_ok());
     }
 

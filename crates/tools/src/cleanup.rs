@@ -1,8 +1,10 @@
-//! What is left of a command when its answer is known: a supervisor that may still end processes, and a folder.
+//! Cleans up after a command whose result is known: a supervisor that may still be killing processes, and a
+//! folder.
 //!
-//! Where no namespace holds the processes together, the supervisor hunts orphans for longer than a caller may wait. So
-//! the caller gets its answer, and a thread waits for the supervisor. Each command holds its place for at least two
-//! seconds before it comes to this, so at most six times as many threads wait as commands may run at once.
+//! Without a PID namespace, the supervisor may kill orphans for longer than a caller can wait. So the
+//! caller gets the result, and a thread waits for the supervisor. Each command holds its permit for at
+//! least two seconds before it reaches this point, so at most six times as many threads wait as commands
+//! may run at once.
 
 use std::process::Child;
 use std::thread;
@@ -15,16 +17,16 @@ use crate::process::{kill_tree, wait_gone};
 use crate::sandbox::HUNT_MAX;
 use crate::sandbox::cgroup::Group;
 
-/// For a supervisor that has been cut off to end. Most need far less, and the caller waits for it.
+/// How long a disconnected supervisor may take to exit while the caller waits. Most need far less.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// How long the supervisor may hunt before it is killed, and what it hunts with it.
+/// How long the supervisor may kill orphans before it is killed together with them.
 const PATIENCE: Duration = HUNT_MAX.saturating_add(Duration::from_secs(1));
 
-/// How long killing by force is waited for.
+/// How long a forced kill may take.
 const FORCE_MAX: Duration = Duration::from_millis(400);
 
-/// The supervisor of a command that is over, its cgroup, and the folder of its operation.
+/// The supervisor of a finished command, its cgroup, and the folder of its operation.
 #[derive(Debug)]
 pub(crate) struct Cleanup {
     pub(crate) supervisor: Child,
@@ -33,12 +35,12 @@ pub(crate) struct Cleanup {
 }
 
 impl Cleanup {
-    /// Waits a moment for the supervisor to end. Whether it has.
+    /// Waits briefly for the supervisor to exit. Returns whether it has.
     pub(crate) fn wait_moment(&self) -> bool {
         self.wait(MOMENT)
     }
 
-    /// Removes what is left; on another thread if the supervisor still ends processes.
+    /// Removes the folder and the cgroup; on another thread if the supervisor is still killing processes.
     pub(crate) fn finish(self) {
         self.finish_within(PATIENCE);
     }
@@ -64,7 +66,7 @@ impl Cleanup {
         }
     }
 
-    /// Kills the supervisor with everything below it at once. For one that has started no command.
+    /// Kills the supervisor and all its descendants at once. For a supervisor that has started no command.
     pub(crate) fn finish_by_force(self) {
         if !self.wait(Duration::ZERO) {
             kill_tree(Pid::from_child(&self.supervisor), Instant::now() + FORCE_MAX);
@@ -78,7 +80,7 @@ impl Cleanup {
     }
 
     fn remove(mut self) {
-        // Not `wait`: a process that the kernel cannot end must not hold this thread for ever.
+        // Not `wait`: a process that the kernel cannot kill must not block this thread forever.
         let _status = self.supervisor.try_wait();
         self.group.remove();
         self.folder.remove();
@@ -95,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// A supervisor that still works: it ends when it reads a line, and says so.
+    /// A supervisor that is still busy: it exits when it reads a line, and prints that it did.
     fn busy() -> Child {
         let mut command = Command::new("sh");
         command.args(["-c", "read line; echo by itself"]);
@@ -110,7 +112,7 @@ mod tests {
         (scratch, folder)
     }
 
-    /// What a process prints until its end, and how long the wait for it may take.
+    /// What a process prints until it exits, and how long to wait for it.
     fn output(supervisor: &mut Child) -> mpsc::Receiver<String> {
         let stdout = supervisor.stdout.take().expect("an output");
         let (tell, told) = mpsc::channel();
@@ -129,7 +131,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     #[test]
-    fn a_supervisor_that_still_hunts_is_not_killed() {
+    fn a_supervisor_that_is_still_killing_orphans_is_not_killed() {
         let (scratch, folder) = folder();
         let mut supervisor = busy();
         let (mut stdin, said) = (
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_supervisor_that_hunts_too_long_is_killed() {
+    fn a_supervisor_that_takes_too_long_is_killed() {
         let (_scratch, folder) = folder();
         let mut supervisor = busy();
         let (_stdin, said) = (supervisor.stdin.take(), output(&mut supervisor));

@@ -1,8 +1,8 @@
-//! One command from its start to its end, on a thread of its own.
+//! Runs one command from start to end, on its own thread.
 //!
-//! The thread starts the supervisor and lives as long as it: the kernel sends the parent-death signal when the
-//! *thread* that started a process ends. It waits for output, reports, the order to stop and the clock in one
-//! place, so nothing can hang on a stream that a stray process keeps open.
+//! The thread starts the supervisor and lives as long as the supervisor does, because the kernel sends the
+//! parent-death signal when the *thread* that started a process exits. It waits for output, reports, the
+//! stop signal and the deadline in one poll, so a stream that a stray process keeps open cannot block it.
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -30,26 +30,28 @@ use crate::sandbox::protocol::{LinkRead, Report, ShellEnd, Spec, StageLink, TERM
 use crate::sandbox::{SHOWN_NAME, SUPERVISE};
 use crate::set_id::{self, Moment};
 
-/// Between the request to end and the end. Enough for a program to save what it has.
+/// Time between the request to terminate and the kill. Enough for a program to save its data.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// For the supervisor to kill everything before the answer is given. With the grace it stays within the 5 s that a stop
-/// may take; a supervisor that needs longer goes on without being waited for.
+/// How long the supervisor may take to kill everything before the result is returned. Together with the
+/// grace period it stays within the 5 s that a stop may take; a supervisor that needs longer continues in
+/// the background.
 const KILLING_MAX: Duration = Duration::from_millis(2_300);
 
-/// For the supervisor to take its specification. It does nothing else then, unless it is not our program.
+/// How long the supervisor may take to read its specification. It does nothing else at that point, unless
+/// it is a different program.
 const HANDOVER_MAX: Duration = Duration::from_secs(5);
 
-/// Read at once: what a pipe holds.
+/// Bytes per read: the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Read after the end, of what was printed before it: the most a pipe can be made to hold.
+/// Bytes read after the end from what was printed before it: the maximum capacity of a pipe.
 const REST_BYTES_MAX: usize = 1024 * 1024;
 
-/// The SIGKILL a shell must have died of when nobody saw its end.
+/// The assumed end of a shell whose exit was not observed: SIGKILL.
 const KILLED: ShellEnd = ShellEnd::Signal(9);
 
-/// Tells a running command to stop, from any thread.
+/// Stops a running command, from any thread.
 #[derive(Debug)]
 pub(crate) struct CommandStop(OwnedFd);
 
@@ -58,14 +60,13 @@ impl CommandStop {
         Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
-    /// Once pulled it stays so.
+    /// Requests the stop. It cannot be withdrawn.
     pub(crate) fn pull(&self) {
-        // It fails only when the counter is full, and then it has been pulled often enough.
+        // The write fails only when the counter is full, and then the stop was already requested.
         let _full = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 }
 
-/// A command ready to run.
 #[derive(Debug)]
 pub(crate) struct Command {
     pub(crate) program: PathBuf,
@@ -73,16 +74,16 @@ pub(crate) struct Command {
     pub(crate) folder: OperationDir,
     pub(crate) timeout: Duration,
     pub(crate) output_tokens: u32,
-    /// What it wrote to disks, known after it ran.
+    /// Bytes that the command wrote to disks, known after it ran.
     pub(crate) written_bytes: u64,
 }
 
-/// Nothing has run, because a user namespace was made that could not be used.
+/// Nothing has run, because a user namespace was created and could not be used.
 #[derive(Debug)]
 pub(crate) struct NoNamespaces;
 
 impl Command {
-    /// Runs the command and leaves neither process nor folder behind.
+    /// Runs the command and leaves neither a process nor a folder behind.
     pub(crate) fn run(&mut self, brake: &CommandStop) -> Result<ToolOutcome, NoNamespaces> {
         let (begun, since) = (Instant::now(), Moment::now());
         let guard = PermissionsGuard::new(&self.spec.home);
@@ -120,24 +121,24 @@ impl Command {
         let failed = |doing: &str, e: &dyn std::fmt::Display| {
             spawn_failed(
                 &format!("{doing}: {e}"),
-                "this is a fault of the machine or of Wakeful's own set-up",
+                "the machine or Wakeful's installation is at fault; run `wakeful doctor`",
             )
         };
         self.folder
             .make()
-            .map_err(|e| failed("making the private folder", &e))?;
+            .map_err(|e| failed("creating the private folder", &e))?;
         let json = serde_json::to_vec(&self.spec).map_err(|e| failed("writing the specification", &e))?;
-        let (ours, theirs) = UnixStream::pair().map_err(|e| failed("making a socket pair", &e))?;
+        let (ours, theirs) = UnixStream::pair().map_err(|e| failed("creating a socket pair", &e))?;
         ours.set_write_timeout(Some(HANDOVER_MAX))
-            .map_err(|e| failed("making a socket pair", &e))?;
+            .map_err(|e| failed("creating a socket pair", &e))?;
         let mut child = self
             .spawn(theirs)
             .map_err(|e| failed("starting the sandbox", &e))?;
         let mut running = Running::new(StageLink::new(ours), &mut child);
-        // The record comes first: nothing of the command runs before it can be found again. If one of these
-        // fails, `running` is dropped, and with the socket the supervisor goes too.
+        // The record is written first, so that the command can be found again after a crash. If one of
+        // these steps fails, `running` is dropped, and closing the socket ends the supervisor.
         let begun = ProcessIdentity::of(Pid::from_child(&child))
-            .ok_or_else(|| io::Error::other("it ended at once"))
+            .ok_or_else(|| io::Error::other("it exited immediately"))
             .and_then(|identity| self.folder.record(&identity))
             .and_then(|()| running.link.send_spec(&json));
         let cleanup = Cleanup {
@@ -154,7 +155,7 @@ impl Command {
                 drop(running);
                 cleanup.wait_moment();
                 cleanup.finish_by_force();
-                Err(failed("handing the command to the sandbox", &e))
+                Err(failed("sending the command to the sandbox", &e))
             }
         }
     }
@@ -174,7 +175,7 @@ impl Command {
     }
 }
 
-/// Where a command stands. Each phase lasts only until its time is over.
+/// The phase of a command. Each phase has its own deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Running,
@@ -182,9 +183,9 @@ enum Phase {
     Killing,
 }
 
-/// One stream of a command.
+/// One output stream of a command.
 struct Stream {
-    /// Nothing once it has ended.
+    /// None after the stream has ended.
     pipe: Option<OwnedFd>,
     kept: BoundedOutput,
 }
@@ -192,17 +193,16 @@ struct Stream {
 struct Running {
     link: StageLink,
     streams: [Stream; 2],
-    /// What is enforced, once the shell has been started.
+    /// The enforced isolation, known after the shell has started.
     isolation: Option<Isolation>,
     end: Option<(EndReason, ShellEnd)>,
     ending: EndReason,
-    /// The supervisor has said that the command is over, and ends what it left.
+    /// The supervisor has reported the end of the command and is killing leftover processes.
     is_over: bool,
-    /// What the command wrote to disks.
+    /// Bytes that the command wrote to disks.
     written_bytes: u64,
-    /// What was set back about permissions, of the home's files and of set-id files.
+    /// Permissions that were restored, of the home's files and of set-id files.
     repaired: Vec<String>,
-    /// Why the shell was not started.
     unstarted: Option<StartError>,
 }
 
@@ -234,7 +234,7 @@ impl Running {
         }
     }
 
-    /// Reads and waits until the supervisor has gone, or can be waited for no longer.
+    /// Reads and waits until the supervisor has exited or its deadline has passed.
     fn watch(&mut self, brake: &CommandStop, until: Instant) {
         let (mut phase, mut until) = (Phase::Running, until);
         loop {
@@ -291,7 +291,7 @@ impl Running {
 
     fn terminate(&mut self, why: EndReason) -> (Phase, Instant) {
         self.ending = why;
-        // A supervisor that is gone is found at the next look.
+        // If the supervisor is gone, the next poll finds out.
         let _gone = self.link.order(TERMINATE);
         (Phase::Terminating, Instant::now() + GRACE)
     }
@@ -311,7 +311,7 @@ impl Running {
                 Ok(Report::Exceeded(exceeded)) => {
                     self.ending = EndReason::Exceeded(exceeded);
                     self.is_over = true;
-                    // The kernel had refused it something before the shell ended.
+                    // The kernel had already refused a resource before the shell ended.
                     if let Some((ending, _)) = &mut self.end {
                         *ending = self.ending;
                     }
@@ -327,7 +327,7 @@ impl Running {
                     self.unstarted = Some(StartError::Fault(sandbox_unavailable(&lacking)));
                 }
                 Ok(Report::Failed { doing, cause }) => {
-                    let hint = "look whether the workspace and /bin/sh are as they should be";
+                    let hint = "check that the workspace and /bin/sh exist and are accessible";
                     let fault = spawn_failed(&format!("{doing}: {cause}"), hint);
                     self.unstarted = Some(StartError::Fault(fault));
                 }
@@ -337,7 +337,8 @@ impl Running {
         Next::Wait
     }
 
-    /// Takes what was printed before the end. Every writer is dead; one that is not must not keep us here.
+    /// Reads what was printed before the end. The read is bounded, because a surviving writer must not
+    /// block this thread.
     fn read_rest(&mut self) {
         for stream in &mut self.streams {
             let before = stream.kept.total_bytes();
@@ -379,17 +380,21 @@ impl Running {
 fn never_begun(ending: EndReason) -> ToolError {
     match ending {
         EndReason::Completed | EndReason::Killed => spawn_failed(
-            "the sandbox ended without a word",
-            "the program may have been stopped from outside, or does not know its sandbox verb",
+            "the sandbox exited without a report",
+            "it may have been killed from outside, or the program does not support its sandbox verb",
         ),
-        EndReason::TimedOut => ToolError::new("timed_out", "the time was over before the command began", ""),
+        EndReason::TimedOut => ToolError::new(
+            "timed_out",
+            "the time limit passed before the command started",
+            "",
+        ),
         EndReason::Stopped => cancelled(),
         EndReason::Exceeded(exceeded) => exceeded.fault(),
     }
 }
 
 impl Stream {
-    /// Reads once; blocks when nothing is there, so it is polled first.
+    /// Reads once. It blocks when no data is available, so callers poll first.
     fn read(&mut self) {
         let Some(pipe) = self.pipe.take() else { return };
         let mut chunk = vec![0; CHUNK_BYTES];
@@ -406,7 +411,6 @@ impl Stream {
     }
 }
 
-/// What poll found.
 #[derive(Debug, Default)]
 struct PollResult {
     link: bool,

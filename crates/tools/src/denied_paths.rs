@@ -1,8 +1,8 @@
-//! Places outside the home that commands cannot read: files with keys, other Wakeful homes and their copies, and the
-//! places where programs keep credentials.
+//! Paths outside the home that commands cannot read: key files, other Wakeful homes and their copies, and
+//! the places where programs store credentials.
 //!
-//! They are looked up for every command, because a person may make one while the daemon runs. Only what exists is
-//! closed: closing a missing path would make its folder unlistable for nothing.
+//! They are looked up for every command, because they may be created while the daemon runs. Only existing
+//! paths are denied: denying a missing path would make its folder unlistable without a benefit.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
-/// Places below a user's folder that hold credentials or what was typed at a prompt. A `*` ends a name of which only
-/// the beginning counts.
+/// Paths below a user's folder that hold credentials or command history. A trailing `*` matches every name
+/// with that prefix.
 pub const CREDENTIAL_PATHS: &[&str] = &[
     // Keys and passwords.
     ".ssh",
@@ -63,13 +63,13 @@ pub const CREDENTIAL_PATHS: &[&str] = &[
     ".config/BraveSoftware",
     ".config/microsoft-edge",
     ".config/vivaldi",
-    // Other agents and providers of models.
+    // Other agents and model providers.
     ".claude*",
     ".codex",
     ".gemini",
     ".config/github-copilot",
     ".cache/huggingface/token",
-    // What was typed at a prompt.
+    // Command history.
     ".bash_history",
     ".zsh_history",
     ".zhistory",
@@ -81,11 +81,11 @@ pub const CREDENTIAL_PATHS: &[&str] = &[
     ".sqlite_history",
     ".rediscli_history",
     ".local/share/fish/fish_history",
-    // The list of homes: a command that may write here could otherwise shorten it.
+    // The list of homes: a command that can write here could otherwise remove entries from it.
     ".local/state/wakeful",
 ];
 
-/// What only the superuser can read, and its commands with it.
+/// Files that only the superuser, and so only the superuser's commands, can read.
 pub const SYSTEM_PATHS: &[&str] = &[
     "/etc/shadow*",
     "/etc/gshadow*",
@@ -94,47 +94,49 @@ pub const SYSTEM_PATHS: &[&str] = &[
     "/var/backups",
 ];
 
-/// Private host keys: names in this folder that begin and end so.
+/// Private host keys: the folder, and the prefix and suffix of their names.
 const HOST_KEYS: (&str, &str, &str) = ("/etc/ssh", "ssh_host_", "_key");
 
-/// Users whose folders are looked at. Only the superuser has more than one.
+/// Most users whose folders are checked. Only the superuser has more than one.
 const USERS_MAX: usize = 64;
 
-/// Homes, copies and key files that the per-user list holds.
+/// Most homes, copies and key files in the per-user list.
 pub const LISTED_MAX: usize = 256;
 
-/// Largest list that is read: paths of the greatest length, and some.
+/// Largest list that is read: 256 paths of the greatest length, with a margin.
 const LIST_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
-/// Entries of one folder that are compared with a pattern.
+/// Most entries of one folder that are compared with a pattern.
 const ENTRIES_MAX: usize = 4_096;
 
-/// Places that one command can be kept from; more than the lists above can name of three users.
+/// Most denied paths of one command; more than the lists above can name for three users.
 const DENIED_PATHS_MAX: usize = 2_048;
 
 /// The file that marks a folder as a Wakeful home.
 const HOME_MARKER: &str = "wakeful-home";
 
-/// How a copy of a home that a restore replaced is named.
+/// The infix in the name of a home's copy that a restore replaced.
 const COPY_INFIX: &str = ".before-restore-";
 
-/// Where to look for what commands must not read.
+/// Where to look for paths that commands must not read.
 #[derive(Debug, Clone, Default)]
 pub struct DeniedPaths {
-    /// The folders of the users whose credentials are closed: the own one, and for the superuser everybody's.
+    /// The folders of the users whose credentials are denied: the current user's, and for the superuser
+    /// those of all users.
     pub user_folders: Vec<PathBuf>,
     /// The per-user list of Wakeful homes, their copies and key files; see [`remember`].
     pub list: Option<PathBuf>,
-    /// Files that hold keys this home uses. A workspace that contains one is refused.
+    /// Key files that this home uses. A workspace that contains one is refused.
     pub key_files: Vec<PathBuf>,
 }
 
-/// More places are to be closed than one command can be kept from.
+/// More paths must be denied than one command supports.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooManyDeniedPaths;
 
 impl DeniedPaths {
-    /// All places that exist, without symlinks, without what lies in another of them or in the own home.
+    /// All existing denied paths, with symlinks resolved, without those inside another one or inside this
+    /// home.
     pub(crate) fn existing(&self, own_home: &Path) -> Result<Vec<PathBuf>, TooManyDeniedPaths> {
         let mut found = BTreeSet::new();
         for user in self.user_folders.iter().take(USERS_MAX) {
@@ -168,7 +170,7 @@ impl DeniedPaths {
         resolve(&found, own_home)
     }
 
-    /// The key file that a workspace contains, by its name or by what it leads to.
+    /// The key file that a workspace contains, by its path or by the target of a link.
     pub(crate) fn key_file_in(&self, workspace: &Path) -> Option<&Path> {
         let is_inside = |file: &&PathBuf| {
             file.starts_with(workspace)
@@ -180,14 +182,15 @@ impl DeniedPaths {
     }
 }
 
-/// Follows symlinks and drops what is missing, doubled, or inside of another place or of the own home. Sorted paths
-/// have a folder right before what is in it.
+/// Resolves symlinks and drops paths that are missing, duplicate, or inside another path or this home. In
+/// sorted order, a folder directly precedes its contents.
 fn resolve(found: &BTreeSet<PathBuf>, own_home: &Path) -> Result<Vec<PathBuf>, TooManyDeniedPaths> {
     let resolved: BTreeSet<PathBuf> = found.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let mut places: Vec<PathBuf> = Vec::new();
     for path in resolved {
         let is_covered = places.iter().any(|place| path.starts_with(place));
-        // The sandbox is told paths as text. One that is none cannot be closed and is not a reason to run nothing.
+        // The sandbox receives paths as UTF-8. A path that is not UTF-8 cannot be denied, and it does not
+        // stop the command.
         if path.starts_with(own_home) || is_covered || path.to_str().is_none() {
             continue;
         }
@@ -199,7 +202,7 @@ fn resolve(found: &BTreeSet<PathBuf>, own_home: &Path) -> Result<Vec<PathBuf>, T
     Ok(places)
 }
 
-/// A path if it exists, or everything whose name begins as it does before a final `*`.
+/// The path if it exists, or, for a path that ends with `*`, every entry with that prefix.
 fn expand(path: &Path) -> Vec<PathBuf> {
     let name = path
         .file_name()
@@ -207,7 +210,8 @@ fn expand(path: &Path) -> Vec<PathBuf> {
         .unwrap_or_default();
     match (name.strip_suffix('*'), path.parent()) {
         (Some(begin), Some(folder)) => entries(folder, |name| name.starts_with(begin)),
-        // Nearly all are missing. One look tells that, where resolving a path takes one for each of its parts.
+        // Nearly all paths are missing. One `exists` call detects that; resolving takes one call per
+        // component.
         _ => path.exists().then(|| path.to_owned()).into_iter().collect(),
     }
 }
@@ -221,7 +225,7 @@ fn entries(folder: &Path, is_meant: impl Fn(&str) -> bool) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Copies of homes that lie beside them.
+/// Copies of homes in the same parent folder.
 fn copies(homes: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let parents: BTreeSet<&Path> = homes.iter().filter_map(|home| home.parent()).collect();
     parents
@@ -231,18 +235,18 @@ fn copies(homes: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A folder that was a home once may be something else today, and is then nobody's secret.
+/// A folder that once was a home may have another purpose today and then needs no protection.
 fn is_home_or_file(path: &Path) -> bool {
     path.is_file() || path.join(HOME_MARKER).exists()
 }
 
-/// What a per-user list names. A list that is missing or damaged names less, and never stops a command.
+/// The paths in a per-user list. A missing or damaged list yields fewer paths and never stops a command.
 fn listed(list: &Path) -> Vec<PathBuf> {
     let mut text = Vec::new();
     let Ok(file) = fs::File::open(list) else {
         return Vec::new();
     };
-    // A list that breaks off is read as far as it goes.
+    // A truncated list is read as far as possible.
     let _cut = file.take(LIST_BYTES_MAX).read_to_end(&mut text);
     let mut paths: Vec<PathBuf> = text
         .split(|byte| *byte == b'\n')
@@ -256,10 +260,10 @@ fn listed(list: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Adds a home, a copy of one or a key file to the per-user list, unless it is there already.
+/// Adds a home, a copy of one or a key file to the per-user list, unless it is already listed.
 ///
-/// One line is appended, so two processes cannot overwrite each other's. A list that has grown too long is written
-/// anew without what no longer exists.
+/// It appends one line, so two processes cannot overwrite each other's entries. A list that has grown too
+/// long is rewritten without paths that no longer exist.
 pub fn remember(list: &Path, path: &Path) -> io::Result<()> {
     let Some(text) = path
         .to_str()
@@ -280,7 +284,7 @@ pub fn remember(list: &Path, path: &Path) -> io::Result<()> {
             .iter()
             .filter(|path| path.exists())
             .filter_map(|path| path.to_str());
-        // Room for the new one even if all still exist: the oldest goes.
+        // Makes room for the new path even if all still exist: the oldest is dropped.
         let kept: Vec<&str> = kept.collect();
         let surplus = (kept.len() + 1).saturating_sub(LISTED_MAX);
         let lines: Vec<&str> = kept.into_iter().skip(surplus).chain([text]).collect();
@@ -295,7 +299,7 @@ pub fn remember(list: &Path, path: &Path) -> io::Result<()> {
         return fs::rename(draft, list);
     }
     let mut file = options.append(true).create(true).mode(0o600).open(list)?;
-    // The first newline ends a line that a crash may have cut.
+    // The leading newline ends a line that a crash may have truncated.
     file.write_all(format!("\n{text}\n").as_bytes())
 }
 
@@ -309,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn homes_copies_keys_and_credentials_are_closed_where_they_lead() {
+    fn homes_copies_keys_and_credentials_are_denied_at_their_link_targets() {
         let root = tempfile::tempdir().expect("a folder");
         let root = root.path().canonicalize().expect("a path");
         let at = |name: &str| root.join(name);

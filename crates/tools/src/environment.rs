@@ -1,21 +1,21 @@
-//! The few variables a command sees. Wakeful's own environment holds keys of providers, so nothing passes that
-//! is not named here.
+//! The environment variables that a command receives. Wakeful's own environment holds provider keys, so
+//! only variables named here are passed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Taken over when they are there.
+/// Passed if they are set.
 const PASSED: [&str; 8] = [
     "PATH", "HOME", "LANG", "USER", "LOGNAME", "SHELL", "TZ", "LANGUAGE",
 ];
 
-/// All of the locale's.
+/// Prefix of the locale variables, which are all passed.
 const PASSED_PREFIX: &str = "LC_";
 
-/// Where programs are found when nobody says.
+/// The `PATH` of a command when Wakeful has none.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Nobody sits at a terminal: no colours, no pager that waits for a key, no question for a password.
+/// No terminal is attached: no colors, no pager that waits for a key, no password prompt.
 const FIXED: [(&str, &str); 4] = [
     ("TERM", "dumb"),
     ("PAGER", "cat"),
@@ -23,7 +23,6 @@ const FIXED: [(&str, &str); 4] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// The environment of one command.
 pub(crate) fn of_command(ours: &BTreeMap<String, String>, temporary: &Path) -> BTreeMap<String, String> {
     let passes = |name: &str| PASSED.contains(&name) || name.starts_with(PASSED_PREFIX);
     let mut theirs: BTreeMap<String, String> = ours
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_finds_programs_even_if_we_were_started_without_a_path() {
+    fn a_command_has_a_path_even_if_wakeful_has_none() {
         let theirs = of_command(&BTreeMap::new(), Path::new("/t"));
         assert_eq!(theirs.get("PATH").map(String::as_str), Some(DEFAULT_PATH));
     }

@@ -1,5 +1,5 @@
-//! The tools that write to the journal. What may be written is the core's rule; that it is written once, whatever
-//! happens, is the journal's own, by the operation id.
+//! The tools that write to the journal. The core decides what may be written; the journal deduplicates by
+//! operation id, so each write happens once.
 
 use std::sync::Arc;
 
@@ -19,10 +19,8 @@ use wakeful_ports::tool::{ToolOutcome, ToolRequest};
 
 use crate::schema;
 
-/// Makes a task.
 pub(crate) const CREATE_TASK: &str = "journal_create_task";
 
-/// Changes a task.
 pub(crate) const UPDATE_TASK: &str = "journal_update_task";
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -59,12 +57,11 @@ struct UpdateTask {
     category_id: Option<String>,
 }
 
-/// Whether a tool writes to the journal.
 pub(crate) fn is_ours(tool: &str) -> bool {
     tool == CREATE_TASK || tool == UPDATE_TASK
 }
 
-/// What the model is told of both.
+/// The descriptions and schemas of both tools for the model.
 pub(crate) fn specs() -> [ToolSpec; 2] {
     [
         schema::spec::<CreateTask>(
@@ -73,12 +70,12 @@ pub(crate) fn specs() -> [ToolSpec; 2] {
         ),
         schema::spec::<UpdateTask>(
             UPDATE_TASK,
-            "Change a task of the person's journal. What is left out stays.",
+            "Change a task of the person's journal. Omitted fields stay unchanged.",
         ),
     ]
 }
 
-/// Reads arguments, as far as one can tell without the journal.
+/// Parses the arguments, as far as they can be checked without the journal.
 pub(crate) fn mutation(tool: &str, input: &Value) -> Result<Mutation, ToolError> {
     let mutation = if tool == CREATE_TASK {
         let hint = "the arguments are title, details and category_id; only title is required";
@@ -120,7 +117,8 @@ fn id(field: &'static str, given: Option<String>) -> Result<Option<RecordId>, To
     id.map_err(|refusal| refusal.fault())
 }
 
-/// Writes. Where nobody can know whether it was written, it may be asked again: the operation id is used once.
+/// Performs the write. If its outcome is unknown, the same request can be repeated: an operation id takes
+/// effect once.
 pub(crate) async fn perform(journal: Arc<dyn Journal>, act: ToolRequest) -> ToolOutcome {
     let order = match mutation(&act.tool, &act.input) {
         Ok(mutation) => WriteRequest {
@@ -146,7 +144,7 @@ pub(crate) async fn perform(journal: Arc<dyn Journal>, act: ToolRequest) -> Tool
     }
 }
 
-/// The name of a write: that of its action, unless a test asks for an error.
+/// The operation id of a write: that of its action, unless a test requests an error.
 fn named(act: &ToolRequest) -> OperationId {
     if planted_bugs::is_planted("operation_renamed") {
         let name = format!("{} {}", act.operation_id, act.at.0);
@@ -174,10 +172,10 @@ fn written(receipt: &WriteReceipt) -> ToolOutcome {
     }
 }
 
-/// Nobody knows whether it was written, so whatever was will be taken back.
+/// The outcome is unknown, so saga recovery undoes the write if it happened.
 fn unavailable(error: &JournalError) -> ToolError {
     let message = format!("the journal could not be written: {error}");
-    let hint = "if it was written after all, that will be undone; a person can look with `wakeful doctor`";
+    let hint = "if the write did happen, it will be undone; a person can check with `wakeful doctor`";
     ToolError {
         retryable: true,
         ..ToolError::new(JOURNAL_UNAVAILABLE, &message, hint)
@@ -199,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_model_is_told_is_short_and_strict() {
+    fn the_schema_is_short_and_strict() {
         let specs = specs();
         let told: usize = specs
             .iter()
@@ -213,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_names_the_field() {
+    fn an_error_names_the_field() {
         let task = "0".repeat(32);
         let cases = [
             (CREATE_TASK, json!({}), "invalid_arguments", Some("title")),

@@ -1,37 +1,37 @@
-//! The tools an agent may use, and the sandbox their processes run in.
+//! The tools that an agent may use, and the sandbox that their processes run in.
 //!
 //! | module | about |
 //! |---|---|
-//! | [`tools`] | the tool host: what the model is told, checks, performance, clearing |
-//! | [`options`] | what the binary says once, at the start |
-//! | `written` | what each agent's commands wrote to disks within a day |
-//! | [`workspace`] | the folder commands may write to, apart from Wakeful's home |
-//! | `arguments` | the typed arguments of `ExecCommand` and what is wrong with bad ones |
-//! | `form` | how arguments are read and described |
+//! | [`tools`] | the tool host: schemas for the model, checks, execution, cleanup |
+//! | [`options`] | the options that the binary sets once, at startup |
+//! | `write_quota` | bytes that each agent's commands wrote to disks within a day |
+//! | [`workspace`] | the folder that commands may write to, separate from Wakeful's home |
+//! | `arguments` | the typed arguments of `ExecCommand` and the errors for invalid ones |
+//! | `schema` | parsing arguments and describing them as JSON schemas |
 //! | [`guidance`] | the guidance files of workspaces, which commands cannot change |
 //! | `journal` | the tools that write to the person's journal |
-//! | `environment` | the few variables a command sees |
-//! | [`closed`] | places outside the home that commands cannot read |
-//! | `command` | one command from its start to its end, on a thread of its own |
-//! | [`descent`] | whether a process descends from a tool |
-//! | `cleanup` | the end of a supervisor and its folder after the answer |
-//! | `output` | bounded keeping of both streams, and the part the model reads |
-//! | `outcome` | what a command leaves: the result as JSON, or the fault |
-//! | `leftover` | the private folder of an operation and what an interrupted one left in it |
-//! | [`tree`] | removing folder trees that commands made, within bounds |
+//! | `environment` | the environment variables that a command receives |
+//! | [`denied_paths`] | paths outside the home that commands cannot read |
+//! | `command` | one command from start to end, on its own thread |
+//! | [`process_ancestry`] | whether a process descends from a tool |
+//! | `cleanup` | ends the supervisor and removes its folder after the result |
+//! | `output` | bounded capture of both streams, and the preview that the model reads |
+//! | `outcome` | the result of a command as JSON, or the error |
+//! | `operation_dir` | the private folder of an operation and what an interrupted one left in it |
+//! | [`remove_tree`] | bounded removal of folder trees that commands made |
 //! | [`quarantine`] | folders of commands that could not be removed |
-//! | [`outside`] | folders and Git repositories that are watched for changes |
-//! | `mounts` | what is mounted where, and every name of the home |
+//! | [`watch`] | folders and Git repositories that are watched for changes |
+//! | `mounts` | the mount table, and every path of the home |
 //! | `permissions` | mode and owner of the home's files, compared around each command |
-//! | `set_id` | setuid and setgid bits that a command left where nothing kept it from that |
-//! | `process` | what `/proc` says: start times, descendants |
-//! | [`sandbox`] | the other side: what the re-executed program does before and around the command |
+//! | `set_id` | setuid and setgid bits that an unfiltered command left |
+//! | `process` | process information from `/proc`: start times, descendants |
+//! | [`sandbox`] | the re-executed program: what it does before and around the command |
 //!
-//! A command is three processes deep. Wakeful starts its own program again as the *supervisor*, which makes a
-//! PID namespace where the kernel allows it and starts itself once more as the *keeper*. The keeper is process
-//! 1 of that namespace: it gives up rights, starts the shell and reaps. When the keeper ends, the kernel ends
-//! everything in the namespace. Each holds one end of a socket to the one above it; whoever finds it closed
-//! kills what is below.
+//! A command is three processes deep. Wakeful starts its own program again as the *supervisor*, which
+//! creates a PID namespace where the kernel allows it and starts itself once more as the *reaper*. The
+//! reaper is process 1 of that namespace: it drops privileges, starts the shell and reaps. When the reaper
+//! exits, the kernel kills everything in the namespace. Each process holds one end of a socket to its
+//! parent; when it finds the socket closed, it kills its descendants.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -64,8 +64,8 @@ pub use options::{CommandLimits, DisabledFeatures, ToolsOptions, UnsandboxedPoli
 pub use tools::Tools;
 pub use workspace::{Workspace, WorkspaceError};
 
-/// The names of all tools, the engine's own among them, for whoever has to know them before there is a workspace to use
-/// them in.
+/// The names of all tools, including the engine's own, for callers that need them before a workspace
+/// exists.
 pub const TOOL_NAMES: [&str; 4] = [
     arguments::TOOL,
     journal::CREATE_TASK,
@@ -73,7 +73,7 @@ pub const TOOL_NAMES: [&str; 4] = [
     wakeful_core::sub_run::START_RUN,
 ];
 
-/// All tools as a model is told of them, for whoever has to know before there is a workspace to use them in.
+/// The descriptions and schemas of all tools, for callers that need them before a workspace exists.
 #[must_use]
 pub fn specs() -> Vec<wakeful_core::conversation::ToolSpec> {
     let [create, update] = journal::specs();

@@ -1,7 +1,8 @@
-//! What is mounted where, and under which other names the home can be found.
+//! Reads the mount table and finds the other paths of the home.
 //!
-//! One folder may appear at several places: in a bind mount, below the physical root of an image-based system,
-//! or where a virtual machine shows its disk a second time. Whoever hides the home must hide all of them.
+//! One folder may appear at several paths: in a bind mount, below the physical root of an image-based
+//! system, or where a virtual machine exposes its disk a second time. Hiding the home means hiding all of
+//! them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,25 +10,24 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// One line of `/proc/self/mountinfo`, as proc(5) describes it.
+/// One line of `/proc/self/mountinfo`, as described in proc(5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mount {
     /// Device numbers; equal for all mounts of one file system.
     device: String,
     /// The folder of the file system that is mounted.
     pub(crate) root: PathBuf,
-    /// Where it is mounted.
+    /// The mount point.
     pub(crate) point: PathBuf,
     /// Options of this mount, not of the file system.
     options: Vec<String>,
-    /// The type of the file system.
     pub(crate) kind: String,
     /// Options of the file system, the same for all its mounts.
     super_options: Vec<String>,
 }
 
 impl Mount {
-    /// Everything that is mounted, in the order in which it was.
+    /// All mounts, in mount order.
     pub(crate) fn all() -> io::Result<Vec<Self>> {
         let lines = fs::read("/proc/self/mountinfo")?;
         Ok(lines
@@ -43,10 +43,10 @@ impl Mount {
         let [root, point] = [unescape(fields.next()?), unescape(fields.next()?)];
         let list = |field: &[u8]| text(field).split(',').map(str::to_owned).collect();
         let options = list(fields.next()?);
-        // Optional fields follow, and a hyphen ends them.
+        // Optional fields come first; a hyphen ends them.
         let mut fields = fields.skip_while(|field| *field != b"-").skip(1);
         let kind = text(fields.next()?);
-        // The source of the file system stands between.
+        // Skips the source of the file system, which comes before the options.
         let super_options = fields.nth(1).map(list).unwrap_or_default();
         Some(Self {
             device,
@@ -69,10 +69,10 @@ impl Mount {
     }
 }
 
-/// Every path under which a folder, or a part of it, can be found; its own path first.
+/// Every path at which a folder, or a part of it, is visible; its own path first.
 pub(crate) fn names_of(folder: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
     let mut names = vec![folder.to_owned()];
-    // The last of the innermost, because a later mount covers an earlier one.
+    // The last of the innermost mounts, because a later mount covers an earlier one.
     let holders = mounts.iter().filter(|mount| folder.starts_with(&mount.point));
     let Some(holder) = holders.max_by_key(|mount| mount.point.components().count()) else {
         return names;
@@ -84,11 +84,11 @@ pub(crate) fn names_of(folder: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
     for mount in mounts.iter().filter(|mount| mount.device == holder.device) {
         let name = match place.strip_prefix(&mount.root) {
             Ok(inner) => mount.point.join(inner),
-            // Not the folder, but a part of it.
+            // Only a part of the folder is mounted here.
             Err(_) if mount.root.starts_with(&place) => mount.point.clone(),
             Err(_) => continue,
         };
-        // What is mounted inside one that is known goes with it.
+        // A mount inside a known path is covered by that path.
         if !names.iter().any(|known| name.starts_with(known)) {
             names.push(name);
         }
@@ -96,7 +96,7 @@ pub(crate) fn names_of(folder: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
     names
 }
 
-/// Undoes the octal spelling of blanks and backslashes.
+/// Decodes the octal escapes of blanks and backslashes.
 fn unescape(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_read_with_its_blanks_and_optional_fields() {
+    fn a_line_is_parsed_with_its_blanks_and_optional_fields() {
         let line = r"36 35 98:0 /a\040b /mnt/c\134d ro,noexec shared:1 master:2 - ext4 /dev/x rw";
         let [mount] = mounts(&[line]).try_into().expect("one");
         assert_eq!(
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_that_is_mounted_once_has_one_name() {
+    fn a_home_that_is_mounted_once_has_one_path() {
         let lines = [
             "1 0 8:1 / / rw - ext4 a rw",
             "2 1 8:2 / /home rw - ext4 b rw",
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_view_of_the_disk_is_a_second_name() {
+    fn a_second_mount_of_the_disk_gives_a_second_path() {
         let lines = [
             "1 0 8:1 / / rw - ext4 a rw",
             "2 1 8:1 / /mnt/wslg/distro ro - ext4 a rw",
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bind_mount_of_the_home_or_of_a_part_of_it_is_found() {
+    fn a_bind_mount_of_the_home_or_a_part_is_found() {
         let lines = [
             "1 0 8:1 / / rw - ext4 a rw",
             "2 1 8:1 /home/ann/.wakeful /srv/copy rw - ext4 a rw",
@@ -185,7 +185,7 @@ mod tests {
             names("/home/ann/.wakeful", &lines),
             ["/home/ann/.wakeful", "/srv/copy", "/srv/part"]
         );
-        // Seen from the other side: the home is given by the path of a bind mount.
+        // The reverse case: the home is given by the path of a bind mount.
         assert_eq!(
             names("/srv/copy", &lines)[..2],
             ["/srv/copy", "/home/ann/.wakeful"]

@@ -1,4 +1,4 @@
-//! What the binary says about tools once, at the start.
+//! The options that the binary sets for tools once, at startup.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,36 +7,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::denied_paths::DeniedPaths;
 
-/// Everything [`crate::Tools`] needs to know. The library itself reads no environment and no configuration.
+/// The options of [`crate::Tools`]. The library itself reads no environment and no configuration.
 #[derive(Debug, Clone)]
 pub struct ToolsOptions {
-    /// Our own program, which must call [`crate::sandbox::enter`] when it is started with the prefix below.
-    /// `/proc/self/exe` stays true when the file is replaced by an upgrade while we run.
+    /// Wakeful's own program, which must call [`crate::sandbox::enter`] when it is started with the prefix
+    /// below. `/proc/self/exe` stays valid when an upgrade replaces the file while the process runs.
     pub program: PathBuf,
-    /// The arguments that lead the program to [`crate::sandbox::enter`], such as `["sandbox"]`.
+    /// The arguments that make the program call [`crate::sandbox::enter`], such as `["sandbox"]`.
     pub program_args_prefix: Vec<String>,
     /// Wakeful's home, which no command can reach.
     pub home: PathBuf,
-    /// The folder commands work in and may write to.
+    /// The folder that commands work in and may write to.
     pub workspace: PathBuf,
-    /// Where each operation gets its private folder. Lies in the home, is made when it is missing.
+    /// Where each operation gets its private folder. It must be inside the home and is created if it is
+    /// missing.
     pub scratch: PathBuf,
-    /// The environment as the binary found it. Commands see only a few of its variables.
+    /// The environment of the binary. Commands receive only a few of its variables.
     pub environment: BTreeMap<String, String>,
-    /// What commands cannot read outside the home.
+    /// The paths outside the home that commands cannot read.
     pub closed: DeniedPaths,
-    /// What a command may use.
     pub limits: CommandLimits,
     /// What to do where the kernel cannot enforce the sandbox.
     pub unsandboxed: UnsandboxedPolicy,
-    /// For tests: abilities of the kernel to do without.
+    /// For tests: kernel features to treat as missing.
     pub pretend: DisabledFeatures,
 }
 
-/// What one command may use, together with everything it starts.
+/// The resource limits of one command, including everything that it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandLimits {
-    /// Bytes of memory; without it half of what the machine has.
+    /// Bytes of memory. Default: half of the machine's memory.
     pub memory_bytes: Option<u64>,
     /// Processes and threads, as the kernel counts them.
     pub processes: u64,
@@ -66,30 +66,30 @@ impl Default for CommandLimits {
     }
 }
 
-/// What to do with a command when the kernel offers no Landlock or no seccomp.
+/// What to do with a command when the kernel lacks Landlock or seccomp.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnsandboxedPolicy {
-    /// It does not begin.
+    /// The command does not start.
     #[default]
     Refuse,
-    /// It runs, and its result says `not_enforced`.
+    /// The command runs, and its result contains `not_enforced`.
     Allow,
 }
 
-/// Abilities of the kernel that are taken to be missing, so that tests see what happens on a lesser one.
+/// Kernel features that are treated as missing, so that tests cover less capable kernels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DisabledFeatures {
     /// User and PID namespaces are refused.
     pub no_namespaces: bool,
-    /// A user namespace can be made and then not be used, as under Ubuntu's restriction.
+    /// A user namespace can be created but not used, as under Ubuntu's restriction.
     pub no_user_mapping: bool,
-    /// Landlock is not there.
+    /// Landlock is missing.
     pub no_landlock: bool,
-    /// Landlock is that of Linux 5.19: it knows neither truncation, nor networks, nor signals.
+    /// Landlock is that of Linux 5.19: it restricts neither truncation, nor networks, nor signals.
     pub old_landlock: bool,
-    /// Seccomp is not there.
+    /// Seccomp is missing.
     pub no_seccomp: bool,
-    /// No cgroup is delegated to us.
+    /// No cgroup is delegated to Wakeful.
     pub no_cgroups: bool,
 }

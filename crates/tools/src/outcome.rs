@@ -1,4 +1,4 @@
-//! What a command leaves: its result as the model reads it, or the fault that kept it from running.
+//! The outcome of a command: its result as the model reads it, or the error that kept it from running.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,32 +14,32 @@ use crate::sandbox::isolation::Isolation;
 use crate::sandbox::limits::{Limit, LimitExceeded, NoRoom};
 use crate::sandbox::protocol::ShellEnd;
 
-/// A command that ran.
+/// The outcome of a command that ran.
 #[derive(Debug)]
 pub(crate) struct CommandOutcome {
     pub(crate) ending: EndReason,
     pub(crate) end: ShellEnd,
-    /// The isolation that was really enforced.
+    /// The isolation that was actually enforced.
     pub(crate) isolation: Isolation,
-    /// Files of the home whose permissions had been changed, and set-id files in the workspace: what was set back.
+    /// Permissions that were restored: of the home's files, and of set-id files in the workspace.
     pub(crate) repaired: Vec<String>,
     pub(crate) stdout: BoundedOutput,
     pub(crate) stderr: BoundedOutput,
     pub(crate) duration: Duration,
 }
 
-/// Why a command was over.
+/// Why a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndReason {
-    /// It ended by itself.
+    /// It exited by itself.
     Completed,
-    /// Its time was over.
+    /// Its time limit passed.
     TimedOut,
-    /// Somebody said stop.
+    /// A stop was requested.
     Stopped,
-    /// It used more than it may.
+    /// It exceeded a resource limit.
     Exceeded(LimitExceeded),
-    /// Somebody outside killed the processes that watched over it, and it with them.
+    /// A process outside killed the supervisor, and the command with it.
     Killed,
 }
 
@@ -65,7 +65,7 @@ struct Content<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_artifact: Option<usize>,
     sandbox: &'a str,
-    /// Left out where all of it is enforced, which the level says.
+    /// Omitted when everything is enforced, because the level already shows that.
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<BTreeMap<&'static str, bool>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -82,7 +82,8 @@ struct Artifact {
 }
 
 impl CommandOutcome {
-    /// The result, with previews that share `tokens`, and the whole of what the previews do not show exactly.
+    /// The result, with previews that share `tokens`, and the full output where a preview does not show it
+    /// exactly.
     pub(crate) fn done(self, tokens: u32) -> ToolOutcome {
         let total = [self.stdout.total_bytes(), self.stderr.total_bytes()];
         let kept = [self.stdout.into_bytes(), self.stderr.into_bytes()];
@@ -141,7 +142,7 @@ impl CommandOutcome {
             },
             Err(e) => refused(&ToolError::new(
                 "internal",
-                &format!("the result has no JSON: {e}"),
+                &format!("the result cannot be written as JSON: {e}"),
                 "",
             )),
         }
@@ -159,7 +160,8 @@ impl EndReason {
         }
     }
 
-    /// A command that ended by itself did what was asked, whatever its status: the model reads that.
+    /// A command that exited by itself has no error code, even with a non-zero status: the model reads the
+    /// status.
     fn code(self) -> Option<String> {
         match self {
             Self::Completed => None,
@@ -170,7 +172,7 @@ impl EndReason {
         }
     }
 
-    /// Which limit ended it, in words.
+    /// The limit that ended the command, as a message.
     fn limit(self) -> Option<String> {
         match self {
             Self::Exceeded(exceeded) => Some(exceeded.message()),
@@ -178,7 +180,7 @@ impl EndReason {
         }
     }
 
-    /// What it was if nobody saw how the shell ended.
+    /// The reason when the shell's exit was not observed.
     pub(crate) const fn or_killed(self) -> Self {
         match self {
             Self::Completed | Self::Killed => Self::Killed,
@@ -188,7 +190,7 @@ impl EndReason {
 }
 
 impl LimitExceeded {
-    /// The stable word for it.
+    /// The stable error code.
     pub(crate) const fn code(self) -> &'static str {
         match self.limit {
             Limit::Memory | Limit::MachineMemory => "memory_exceeded",
@@ -197,7 +199,7 @@ impl LimitExceeded {
         }
     }
 
-    /// What happened, for the model and for people.
+    /// The message for the model and for people.
     pub(crate) fn message(self) -> String {
         let mib = |bytes: u64| bytes >> 20;
         let (found, allowed) = (self.found, self.allowed);
@@ -208,7 +210,7 @@ impl LimitExceeded {
                 mib(allowed)
             ),
             Limit::MachineMemory => format!(
-                "the machine had {} MiB of memory left while the command ran; {} MiB must stay free",
+                "the machine had only {} MiB of memory left while the command ran; {} MiB must stay free",
                 mib(found),
                 mib(allowed)
             ),
@@ -221,11 +223,11 @@ impl LimitExceeded {
                 mib(allowed)
             ),
             Limit::FreeFiles => format!(
-                "only {found} more files could be made on the disk of Wakeful's home while the command ran; \
-                 {allowed} must stay possible"
+                "only {found} more files could be created on the disk of Wakeful's home while the command ran; {allowed} must stay \
+                    available"
             ),
             Limit::FreeSpace => format!(
-                "the disk of Wakeful's home had {} MiB left while the command ran; {} MiB must stay free",
+                "the disk of Wakeful's home had only {} MiB left while the command ran; {} MiB must stay free",
                 mib(found),
                 mib(allowed)
             ),
@@ -233,17 +235,16 @@ impl LimitExceeded {
         format!("command stopped: {what}")
     }
 
-    /// The same for a command that had not begun.
+    /// The error for a command that had not started.
     pub(crate) fn fault(self) -> ToolError {
         ToolError::new(
             self.code(),
             &self.message(),
-            "use less, or ask a person to raise the limit",
+            "use less of this resource, or ask a person to raise the limit",
         )
     }
 }
 
-/// The result of a command that did not run.
 pub(crate) fn refused(fault: &ToolError) -> ToolOutcome {
     ToolOutcome {
         content: fault.receipt(TOOL),
@@ -254,32 +255,31 @@ pub(crate) fn refused(fault: &ToolError) -> ToolOutcome {
     }
 }
 
-/// The disk of the home is too full for a command.
+/// The error when the disk of the home is too full to start a command.
 pub(crate) fn no_room(lack: NoRoom) -> ToolError {
     let message = format!(
-        "command refused: the disk of Wakeful's home has {} MiB left; a command begins only with {} MiB",
+        "command refused: the disk of Wakeful's home has {} MiB left; a command starts only with {} MiB free",
         lack.left >> 20,
         lack.needed >> 20
     );
-    let hint = "a person has to make room on that disk, or move the home to a larger one";
+    let hint = "a person must free space on that disk, or move the home to a larger one";
     ToolError::new("disk_write_exceeded", &message, hint)
 }
 
-/// The command could not be started.
 pub(crate) fn spawn_failed(message: &str, hint: &str) -> ToolError {
     ToolError::new("spawn_failed", message, hint)
 }
 
-/// The guidance files of the workspace cannot be kept from the command.
+/// The error when the guidance files of the workspace cannot be protected from the command.
 pub(crate) fn unprotected(error: &std::io::Error) -> ToolError {
     ToolError::new(
         "guidance_unprotected",
         &format!("the guidance files of the workspace cannot be protected: {error}"),
-        "a person has to make room in the home or make its folder `guidance` writable",
+        "a person must free space in the home or make its folder `guidance` writable",
     )
 }
 
-/// The same result with what was found out about it afterwards.
+/// Adds findings that were made after the command to its result.
 pub(crate) fn with_findings(done: ToolOutcome, findings: Vec<String>) -> ToolOutcome {
     if findings.is_empty() {
         return done;
@@ -302,25 +302,24 @@ pub(crate) fn with_findings(done: ToolOutcome, findings: Vec<String>) -> ToolOut
     }
 }
 
-/// The kernel cannot enforce the sandbox.
 pub(crate) fn sandbox_unavailable(lacking: &str) -> ToolError {
     ToolError::new(
         "sandbox_unavailable",
-        &format!("this kernel offers no {lacking}, and a command does not run without its sandbox"),
+        &format!("this kernel does not support {lacking}, and commands do not run without the sandbox"),
         "a person can start Wakeful with --allow-unsandboxed to run commands without isolation",
     )
 }
 
-/// Somebody said stop before the command began.
+/// The error when a stop was requested before the command started.
 pub(crate) fn cancelled() -> ToolError {
-    ToolError::new("cancelled", "the command was stopped before it began", "")
+    ToolError::new("cancelled", "the command was stopped before it started", "")
 }
 
-/// The command got no place.
+/// The error when the command got no permit to start.
 pub(crate) fn not_begun() -> ToolError {
     ToolError::new(
         NOT_BEGUN,
-        "the command had no place when nothing might begin any more",
+        "the command was still waiting to start when new commands were no longer allowed",
         "",
     )
 }

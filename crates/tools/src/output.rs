@@ -1,20 +1,20 @@
-//! Bounded keeping of what a command prints, and the part of it that the model reads.
+//! Bounded capture of a command's output, and the preview that the model reads.
 
 use std::collections::VecDeque;
 
-/// Kept of one stream: the first half of this from its beginning, the second from its end, because errors stand
-/// last and what was asked for stands first.
+/// Bytes kept of one stream: half from its beginning and half from its end, because the requested output
+/// usually comes first and errors come last.
 pub(crate) const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
 const HALF_BYTES: usize = KEPT_BYTES_MAX / 2;
 
-/// A token of ordinary text, in characters. A rule of thumb for both prose and code.
+/// Characters per token of ordinary text. A rule of thumb for both prose and code.
 const TOKEN_CHARS: usize = 4;
 
-/// What a mark in the middle may take of the budget.
+/// Characters of the budget that the mark for omitted output may use.
 const MARK_CHARS: usize = 80;
 
-/// One stream of a command, however much it prints.
+/// One output stream of a command, stored within a bound.
 #[derive(Debug, Default)]
 pub(crate) struct BoundedOutput {
     head: Vec<u8>,
@@ -23,7 +23,7 @@ pub(crate) struct BoundedOutput {
 }
 
 impl BoundedOutput {
-    /// Takes over the next bytes.
+    /// Appends the next bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total_bytes = self.total_bytes.saturating_add(bytes.len() as u64);
         let room = HALF_BYTES.saturating_sub(self.head.len()).min(bytes.len());
@@ -37,12 +37,12 @@ impl BoundedOutput {
         self.tail.extend(rest);
     }
 
-    /// How much was printed, kept or not.
+    /// How many bytes were printed, including those that were dropped.
     pub(crate) const fn total_bytes(&self) -> u64 {
         self.total_bytes
     }
 
-    /// What was kept, with a mark where something is missing.
+    /// The stored bytes, with a mark where bytes were dropped.
     pub(crate) fn into_bytes(mut self) -> Vec<u8> {
         let kept_bytes = (self.head.len() + self.tail.len()) as u64;
         let missing_bytes = self.total_bytes.saturating_sub(kept_bytes);
@@ -55,18 +55,17 @@ impl BoundedOutput {
     }
 }
 
-/// What the model reads of one stream.
+/// The part of one stream that the model reads.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Preview {
-    /// The words.
     pub(crate) text: String,
-    /// Whether something is left out.
+    /// Whether something was omitted.
     pub(crate) cut: bool,
-    /// Whether some bytes were no text and stand as replacement characters.
+    /// Whether some bytes were not UTF-8 and were replaced.
     pub(crate) lossy: bool,
 }
 
-/// Shares a budget between two streams: what one does not need, the other may have.
+/// Shares a budget between two streams: each may use what the other leaves.
 pub(crate) fn previews(streams: [(&[u8], u64); 2], tokens: u32) -> [Preview; 2] {
     let budget = (tokens as usize).saturating_mul(TOKEN_CHARS);
     let texts = streams.map(|(bytes, _)| String::from_utf8_lossy(bytes));
@@ -95,7 +94,8 @@ pub(crate) fn previews(streams: [(&[u8], u64); 2], tokens: u32) -> [Preview; 2] 
     [next(), next()]
 }
 
-/// What a character costs in the JSON the model is sent, so that binary output cannot burst the bound.
+/// The size of a character in the JSON that is sent to the model, so that binary output cannot exceed the
+/// limit.
 const fn cost(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
@@ -121,7 +121,7 @@ fn cut_middle(text: &str, budget: usize, total_bytes: u64) -> (String, bool) {
     )
 }
 
-/// How many bytes the characters take that fit into the budget.
+/// How many bytes of the characters fit into the budget.
 fn bytes_within(chars: impl Iterator<Item = char>, budget: usize) -> usize {
     let mut spent = 0;
     let fitting = chars.take_while(|c| {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn binary_output_is_marked_and_counted_as_json_spells_it() {
+    fn binary_output_is_marked_and_counted_as_json_escapes() {
         let [out, _] = previews([(&[0xff, b'a', 0], 3), (b"", 0)], 100);
         assert_eq!(
             out,

@@ -1,10 +1,10 @@
-//! Mode and owner of the home's own files, compared before and after each command.
+//! Compares mode and owner of the home's own files before and after each command.
 //!
-//! Without a mount namespace nothing keeps a command from changing them: Landlock does not ask, and a filter of system
-//! calls does not see which file is meant. So a change is found, set back and told.
+//! Without a mount namespace a command can change them: Landlock does not restrict chmod and chown, and a
+//! system call filter does not see which file is meant. So a change is detected, reverted and reported.
 //!
-//! Commands that run at the same time share one baseline per home, taken when the first of them began: a baseline of each
-//! would hold what another command had changed by then.
+//! Concurrent commands share one baseline per home, taken when the first of them starts: a separate
+//! baseline would contain what another command had already changed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata, Permissions};
@@ -12,7 +12,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is compared, besides the home itself and the files in [`FOLDERS`].
+/// The files that are compared, besides the home itself and the files in [`FOLDERS`].
 const GUARDED: [&str; 21] = [
     "token",
     "device.key",
@@ -37,20 +37,20 @@ const GUARDED: [&str; 21] = [
     "guidance",
 ];
 
-/// Folders whose files are compared too: records that decide what the next command may do.
+/// Folders whose files are compared too: they hold records that decide what the next command may do.
 const FOLDERS: [&str; 2] = ["written", "guidance"];
 
 /// Most files of such a folder that are compared.
 const FILES_MAX: usize = 4_096;
 
-/// Of these nobody else may have any rights, whoever gave them.
+/// Other users may have no rights on these, regardless of who granted them.
 const PRIVATE: [&str; 3] = ["", "token", "device.key"];
 
-/// The bits of a mode that chmod(2) sets, and those for others than the owner.
+/// The mode bits that chmod(2) sets, and those for users other than the owner.
 const MODE_BITS: u32 = 0o7777;
 const FOR_OTHERS: u32 = 0o077;
 
-/// Bits that Wakeful gives to none of its files: set-id, and writing by others.
+/// Bits that Wakeful never sets on its files: set-id, and write access for others.
 const NEVER: u32 = 0o7022;
 
 /// The baselines of homes in which commands run.
@@ -60,16 +60,16 @@ fn baselines() -> MutexGuard<'static, BTreeMap<PathBuf, Baseline>> {
     BASELINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How the files of a home should be.
+/// The expected state of a home's files.
 #[derive(Debug, Default)]
 struct Baseline {
-    /// Commands that share it.
+    /// How many running commands share it.
     commands: usize,
-    /// By their paths in the home, the home itself first: without it the others cannot be reached.
+    /// By path in the home. The home itself comes first, because the others cannot be reached without it.
     files: BTreeMap<PathBuf, Known>,
 }
 
-/// How one file should be.
+/// The expected state of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Known {
     device: u64,
@@ -92,8 +92,8 @@ impl Known {
         }
     }
 
-    /// The same for a file that appeared while a command ran, which may have changed it already: the rights that Wakeful
-    /// gives at least, and none that it never gives.
+    /// The expected state of a file that appeared while a command ran, which may have changed it already:
+    /// at least the rights that Wakeful grants, and none that it never grants.
     fn corrected(self, found: &Metadata) -> Self {
         let least = if found.is_dir() { 0o700 } else { 0o600 };
         Self {
@@ -107,7 +107,7 @@ impl Known {
     }
 }
 
-/// Keeps the permissions of a home while a command runs.
+/// Protects the permissions of a home while a command runs.
 #[derive(Debug)]
 pub(crate) struct PermissionsGuard {
     home: PathBuf,
@@ -135,7 +135,7 @@ impl PermissionsGuard {
         }
     }
 
-    /// Sets back what was changed, and says what that was.
+    /// Reverts changes, and returns a description of each.
     pub(crate) fn repair(&self) -> Vec<String> {
         let all = baselines();
         let files = all.get(&self.home).map(|baseline| &baseline.files);
@@ -152,7 +152,7 @@ impl PermissionsGuard {
             mode: found.mode() & MODE_BITS,
             ..Known::of(path, &found)
         };
-        // Another file in its place is Wakeful's own doing: a command cannot make one there.
+        // A different file at this path was created by Wakeful: a command cannot create one there.
         if !now.is_same_file(&known) || now == known {
             return None;
         }
@@ -162,9 +162,9 @@ impl PermissionsGuard {
         };
         let set = owner.and_then(|()| fs::set_permissions(&place, Permissions::from_mode(known.mode)));
         let became = if set.is_ok() {
-            "set back to"
+            "restored to"
         } else {
-            "could not be set back to"
+            "could not be restored to"
         };
         let shown = if path.as_os_str().is_empty() {
             "the home".to_owned()
@@ -187,7 +187,7 @@ impl Drop for PermissionsGuard {
     }
 }
 
-/// What is compared, as paths in the home.
+/// The compared paths, relative to the home.
 fn paths(home: &Path) -> impl Iterator<Item = PathBuf> {
     let named = GUARDED.iter().map(PathBuf::from);
     let in_folders = FOLDERS.into_iter().flat_map(move |folder| {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_begins_later_does_not_take_over_what_another_changed() {
+    fn a_later_command_does_not_adopt_another_commands_changes() {
         let home = home();
         let config = home.path().join("config.toml");
         let first = PermissionsGuard::new(home.path());
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn files_in_the_folders_of_records_are_set_back_too() {
+    fn files_in_the_record_folders_are_restored_too() {
         let home = home();
         let guard = PermissionsGuard::new(home.path());
         let record = home.path().join("written/main.json");
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_appears_while_commands_run_gets_no_rights_it_never_has() {
+    fn a_file_created_during_commands_gets_no_forbidden_rights() {
         let home = home();
         let _first = PermissionsGuard::new(home.path());
         let token = home.path().join("lock");
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_changed_between_commands_stays() {
+    fn a_persons_changes_between_commands_stay() {
         let home = home();
         let config = home.path().join("config.toml");
         drop(PermissionsGuard::new(home.path()));

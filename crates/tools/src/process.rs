@@ -1,4 +1,4 @@
-//! What `/proc` says about processes, and the hunt for those that no namespace holds together.
+//! Reads process information from `/proc`, and kills process trees that no namespace contains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,14 +9,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, pidfd_open, wait};
 
-/// Between two looks for processes that were told to die. The kernel needs far less for an ordinary one.
+/// Time between two checks for killed processes. The kernel needs far less for an ordinary one.
 const KILL_POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// A process as no other can be: numbers are used again, but not with the same start time and boot.
+/// Identifies a process uniquely: a pid may be reused, but not with the same start time and boot.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ProcessIdentity {
     pub(crate) pid: i32,
-    /// In clock ticks since the boot.
+    /// In clock ticks since boot.
     pub(crate) start_time: u64,
     pub(crate) boot_id: String,
 }
@@ -40,16 +40,18 @@ impl ProcessIdentity {
     }
 }
 
-/// Kills every descendant of this process, again and again until none is left or the time is over. This process
-/// must be a subreaper, so that orphans become its children and the kernel can say when there are none.
+/// Kills every descendant of this process, repeatedly until none is left or the deadline passes. This
+/// process must be a subreaper, so that orphans become its children and the kernel can report when there
+/// are none.
 ///
-/// Processes that make others faster than they are killed must be stopped first, and each at the moment it is found:
-/// the kernel lists processes by number, and new ones have higher numbers, so that the list is read up to its end.
+/// Processes that fork faster than they are killed must be stopped first, each as soon as it is found: the
+/// kernel lists processes by pid, and new ones have higher pids, so one pass over the list sees them.
 pub(crate) fn kill_own_descendants(deadline: Instant) {
     loop {
         let own = getpid().as_raw_nonzero().get();
         let mut found = BTreeSet::from([own]);
-        // Twice without a new one: what was made before its parent was stopped may have a lower number.
+        // Requires two passes without a new process: a child made before its parent was stopped may have a
+        // lower pid.
         let mut quiet = 0;
         while quiet < 2 && Instant::now() < deadline {
             quiet = if stop_new_descendants(&mut found) {
@@ -60,7 +62,7 @@ pub(crate) fn kill_own_descendants(deadline: Instant) {
         }
         found.remove(&own);
         for pid in found.iter().filter_map(|pid| Pid::from_raw(*pid)) {
-            // It fails only when it is gone already.
+            // It fails only when the process is already gone.
             let _gone = kill_process(pid, Signal::KILL);
         }
         thread::sleep(KILL_POLL_INTERVAL);
@@ -70,7 +72,7 @@ pub(crate) fn kill_own_descendants(deadline: Instant) {
     }
 }
 
-/// Takes in children that have ended. False when there is none left of any kind, and so no descendant.
+/// Reaps children that have exited. Returns false when no child is left, and so no descendant.
 fn reap(deadline: Instant) -> bool {
     while Instant::now() < deadline {
         match wait(WaitOptions::NOHANG) {
@@ -82,7 +84,7 @@ fn reap(deadline: Instant) -> bool {
     true
 }
 
-/// Stops every process whose parent is among those found, and adds it to them. True when there was one.
+/// Stops every process whose parent is in `found`, and adds it. Returns true if there was one.
 fn stop_new_descendants(found: &mut BTreeSet<i32>) -> bool {
     let before = found.len();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -100,18 +102,19 @@ fn stop_new_descendants(found: &mut BTreeSet<i32>) -> bool {
     found.len() > before
 }
 
-/// Kills a process and everything that descends from it, and waits until it is gone.
+/// Kills a process and all its descendants, and waits until they are gone.
 ///
-/// Orphans would go to a stranger, where nobody finds them. So all are stopped first, until a look finds no one
-/// new: a stopped process makes no more children. Only then are they killed.
+/// Orphans would be reparented to an unrelated process, where they cannot be found. So all are stopped
+/// first, until a pass finds no new one: a stopped process forks no more children. Only then are they
+/// killed.
 pub(crate) fn kill_tree(root: Pid, deadline: Instant) {
-    // Opened first, so that what we wait for cannot become another process.
+    // Opened first, so that the pid cannot be reused by another process while this one is awaited.
     let root_fd = pidfd_open(root, PidfdFlags::empty());
     let mut stopped = Vec::new();
     let mut found = vec![root];
     while !found.is_empty() && Instant::now() < deadline {
         for pid in found {
-            // It fails only when it is gone already; so do the signals below.
+            // It fails only when the process is already gone; so do the signals below.
             let _gone = kill_process(pid, Signal::STOP);
             stopped.push(pid);
         }
@@ -128,7 +131,7 @@ pub(crate) fn kill_tree(root: Pid, deadline: Instant) {
     }
 }
 
-/// Waits until a process has ended. False when the time was over first.
+/// Waits until a process has exited. Returns false when the deadline passes first.
 pub(crate) fn wait_gone(pidfd: &impl std::os::fd::AsFd, deadline: Instant) -> bool {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -171,21 +174,21 @@ fn boot_id() -> Option<String> {
     )
 }
 
-/// What the kernel tells of a process. Its name may hold any bytes, so it must not be able to hide by them.
+/// The `stat` line of a process. Its name may contain any bytes, which must not hide the process.
 fn stat_line(pid: i32) -> Option<String> {
     let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The parent of a process. Whether it runs does not matter: one whose first thread has ended counts as gone, and is still
-/// the parent of its children.
+/// The parent of a process. A process whose first thread has exited counts too: it is still the parent of
+/// its children.
 pub(crate) fn parent_of(pid: i32) -> Option<i32> {
     let line = stat_line(pid)?;
     let mut fields = line.rsplit_once(')')?.1.split_ascii_whitespace();
     fields.nth(1)?.parse().ok()
 }
 
-/// When a process began, in clock ticks since the boot. None for one that has ended.
+/// The start time of a process, in clock ticks since boot. None if it has exited.
 pub(crate) fn started_at(pid: i32) -> Option<u64> {
     Stat::read(pid).map(|stat| stat.start_time)
 }
@@ -200,8 +203,7 @@ impl Stat {
         Self::parse(&stat_line(pid)?)
     }
 
-    /// Reads the line that proc(5) describes. A process that has ended and only waits to be asked for counts
-    /// as gone.
+    /// Parses the line described in proc(5). A zombie process counts as gone.
     fn parse(line: &str) -> Option<Self> {
         // The second field is the name, in parentheses, and may itself contain any of these characters.
         let mut fields = line.rsplit_once(')')?.1.split_ascii_whitespace();
@@ -217,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_with_parentheses_in_its_name_is_read() {
+    fn a_process_with_parentheses_in_its_name_is_parsed() {
         let line = "42 (a) (b) S) R 7 1 1 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 987654 1000 5 rest";
         let stat = Stat::parse(line).expect("stat");
         assert_eq!((stat.parent, stat.start_time), (7, 987_654));
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_found_again_only_under_its_own_identity() {
+    fn a_process_is_found_only_by_its_own_identity() {
         let own = rustix::process::getpid();
         let identity = ProcessIdentity::of(own).expect("identity");
         assert_eq!(identity.find(), Some(own));

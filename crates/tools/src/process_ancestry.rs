@@ -1,9 +1,11 @@
-//! Whether a process descends from a tool: then it is an agent's, and may not decide in a person's place.
+//! Determines whether a process descends from a tool: then it belongs to an agent and may not decide in a
+//! person's place.
 //!
-//! Every process of a command has its keeper above it, for good: the keeper is the first process of its namespace, or a
-//! subreaper, so that whoever loses a parent becomes its child. What the kernel says of parents in `/proc` is therefore
-//! enough, and a command cannot change it. It can be got around where there is no sandbox: by asking something that runs
-//! already, such as a service manager, to start a process. Where there is no `/proc`, nothing is enforced.
+//! Every process of a command permanently has the reaper among its ancestors: the reaper is the first
+//! process of its namespace, or a subreaper, so orphans become its children. The parent pids in `/proc` are
+//! therefore sufficient, and a command cannot change them. Without a sandbox the check can be bypassed: a
+//! command can ask a running service, such as a service manager, to start a process. Without `/proc`,
+//! nothing is enforced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,35 +15,36 @@ use crate::process::{parent_of, started_at};
 use crate::sandbox::protocol::Containment;
 use crate::sandbox::{KEEP, SHOWN_NAME, SUPERVISE};
 
-/// Most ancestors that are looked at. Whoever has more does not get past this by it.
+/// Most ancestors that are checked. `has_stage_above` treats a process with more ancestors as a tool's.
 const ANCESTORS_MAX: usize = 1_000;
 
-/// The tables of connections.
+/// The kernel's connection tables.
 const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
 
-/// Looks at the tables until an end that is in none of them counts as nobody's here: a table is no picture of one moment, so
-/// whoever breaks off meanwhile is missing in it while our own row still stands. Next time that is gone, too.
+/// How often the tables are read before a peer socket that is in none of them counts as not local. A table
+/// is not an atomic snapshot: the row of a peer that disconnects meanwhile can be missing while our own row
+/// still exists. On the next read our row is gone, too.
 const LOOKS: usize = 2;
 
-/// Whether this very process descends from a tool.
+/// Whether the current process descends from a tool.
 #[must_use]
 pub fn is_own() -> bool {
-    // Not our number: in a namespace it differs from the one in a `/proc` from outside.
+    // Not our own pid: in a namespace it differs from the one in a `/proc` that was mounted outside.
     let own = fs::read_link("/proc/self").ok();
     let own = own.and_then(|link| link.to_str()?.parse::<i32>().ok());
     own.is_some_and(has_stage_above)
 }
 
-/// Whether a process that connected to a Unix socket of ours descends from a tool, of whichever Wakeful: the process of
-/// this number that began at this moment, in clock ticks after boot. So does one that has ended, or whose number another
-/// process has by now, because nothing can be known of it any more.
+/// Whether a process that connected to one of our Unix sockets descends from a tool of any Wakeful
+/// instance. The process is identified by its pid and its start time in clock ticks since boot. A process
+/// that has exited, or whose pid was reused, counts as a tool's, because its ancestry is unknown.
 #[must_use]
 pub fn is_process(pid: i32, started: Option<u64>) -> bool {
     if !fs::exists("/proc/self/stat").unwrap_or(true) {
         return false;
     }
     let is_same = || started.is_some() && started_at(pid) == started;
-    // Looked at again afterwards: what was found above it means nothing if it ended meanwhile.
+    // Checked again afterwards: the ancestors are meaningless if the process exited meanwhile.
     !is_same() || has_stage_above(pid) || !is_same()
 }
 
@@ -57,15 +60,16 @@ fn has_stage_above(pid: i32) -> bool {
     true
 }
 
-/// Whether the other end of a connection to this process descends from a tool, of whichever Wakeful. So does whoever is on
-/// this machine and hung up before anybody could look, and whoever cannot be told from one.
+/// Whether the peer of a connection to this process descends from a tool of any Wakeful instance. A local
+/// peer that disconnected before the check counts as a tool's, and so does one that cannot be distinguished
+/// from it.
 #[must_use]
 pub fn is_peer(peer: SocketAddr) -> bool {
     let answer = is_tools(|| PeerEnd::of(peer));
     answer.unwrap_or_else(|| is_here(peer))
 }
 
-/// None where nobody has the other end any more.
+/// None if no process holds the peer socket any more.
 fn is_tools(look: impl Fn() -> std::io::Result<PeerEnd>) -> Option<bool> {
     let sockets = match look() {
         Ok(PeerEnd::Held(sockets)) => sockets,
@@ -76,12 +80,12 @@ fn is_tools(look: impl Fn() -> std::io::Result<PeerEnd>) -> Option<bool> {
     if is_held_by_tool(&sockets) {
         return Some(true);
     }
-    // Whoever let go of it meanwhile was perhaps not found for that.
+    // A process that closed the socket meanwhile may have been missed.
     let is_same = look().is_ok_and(|now| now == PeerEnd::Held(sockets));
     is_same.then_some(false)
 }
 
-/// Whether a process below a tool has one of these sockets, as far as can be told.
+/// Whether a descendant of a tool holds one of these sockets, as far as can be determined.
 fn is_held_by_tool(sockets: &Sockets) -> bool {
     let (of_tools, others) = by_descent();
     let own = rustix::process::geteuid().as_raw();
@@ -93,21 +97,21 @@ fn is_held_by_tool(sockets: &Sockets) -> bool {
             None => unsure |= may_be_of(sockets, own, uids(pid).as_deref()),
         }
     }
-    // One of them lets nobody look: then it is not theirs only if somebody else has it.
+    // A tool's process is unreadable: the socket counts as the tool's unless another process holds it.
     unsure && !others.into_iter().any(|pid| holds(pid, sockets) == Some(true))
 }
 
-/// Sockets by their number, each with the user who made it.
+/// Sockets by inode, each with the user who created it.
 type Sockets = BTreeMap<u64, u32>;
 
-/// What the kernel's tables say of the other end of a connection.
+/// The state of the peer socket in the kernel's tables.
 #[derive(Debug, PartialEq, Eq)]
 enum PeerEnd {
-    /// Somebody on this machine has it, by one of these sockets.
+    /// A local process holds it, by one of these sockets.
     Held(Sockets),
-    /// Nobody has it any more.
+    /// No process holds it any more.
     HungUp,
-    /// It is no socket of this network namespace.
+    /// It does not belong to this network namespace.
     Elsewhere,
 }
 
@@ -126,8 +130,8 @@ impl PeerEnd {
         Ok(Self::Elsewhere)
     }
 
-    /// Looks for the end that answers ours. Our own row is there unless the other side broke the connection off, and what
-    /// it sent before can still be read then.
+    /// Finds the peer of our socket. Our own row exists unless the peer reset the connection; data that it
+    /// sent before can still be read then.
     fn parse(tables: &str, peer: SocketAddr, own: &BTreeSet<u64>) -> Self {
         let peer = (peer.ip().to_canonical(), peer.port());
         let rows: Vec<Row> = tables.lines().filter_map(Row::parse).collect();
@@ -141,13 +145,13 @@ impl PeerEnd {
             .iter()
             .filter(|row| row.local == peer)
             .partition(|row| row.remote == ours.local);
-        // A port can serve for connections to several others. Only where the address was translated on the way does none
-        // of them name us.
+        // One port can serve several connections. Only if the address was translated on the way does none
+        // of the rows name our address.
         let theirs = if exact.is_empty() { others } else { exact };
         if theirs.is_empty() {
             return Self::Elsewhere;
         }
-        // Who has closed a socket has none any more; the kernel keeps its row for a while, with a zero.
+        // A closed socket has no inode; the kernel keeps its row for a while, with a zero.
         let open = theirs.iter().filter(|row| row.inode > 0);
         let sockets: Sockets = open.map(|row| (row.inode, row.uid)).collect();
         match sockets.is_empty() {
@@ -157,7 +161,6 @@ impl PeerEnd {
     }
 }
 
-/// One connection in the tables.
 struct Row {
     local: (IpAddr, u16),
     remote: (IpAddr, u16),
@@ -180,7 +183,7 @@ impl Row {
     }
 }
 
-/// What the tables hold; nothing where there are none.
+/// The content of the tables; empty if they do not exist.
 fn tables() -> std::io::Result<String> {
     let mut all = String::new();
     for table in TABLES {
@@ -199,7 +202,7 @@ fn own_sockets() -> std::io::Result<BTreeSet<u64>> {
     Ok(files.filter_map(|file| socket(&file)).collect())
 }
 
-/// Whether an address is one of this machine: others cannot be bound to.
+/// Whether an address belongs to this machine: others cannot be bound.
 fn is_here(peer: SocketAddr) -> bool {
     let at = match peer.ip().to_canonical() {
         IpAddr::V4(ip) => SocketAddr::from((ip, 0)),
@@ -212,14 +215,14 @@ fn is_here(peer: SocketAddr) -> bool {
     at.ip().is_loopback() || UdpSocket::bind(at).is_ok()
 }
 
-/// Whether a process below a tool that lets nobody look may have made one of these sockets. A tool has our user unless it
-/// took another; so what a third user made is none of its.
+/// Whether an unreadable descendant of a tool may have created one of these sockets. A tool runs as our
+/// user unless it changed its user, so a socket of a third user is not a tool's.
 fn may_be_of(sockets: &Sockets, own: u32, process: Option<&[u32]>) -> bool {
     let is_its = |uid: &u32| *uid == own || process.is_none_or(|uids| uids.contains(uid));
     sockets.values().any(is_its)
 }
 
-/// The users a process acts for.
+/// The user ids of a process.
 fn uids(pid: i32) -> Option<Vec<u32>> {
     uids_in(&String::from_utf8_lossy(
         &fs::read(format!("/proc/{pid}/status")).ok()?,
@@ -232,7 +235,7 @@ fn uids_in(status: &str) -> Option<Vec<u32>> {
     uids.collect::<Option<Vec<u32>>>().filter(|uids| !uids.is_empty())
 }
 
-/// Reads an address and a port as the tables have them: words of 32 bits as this machine keeps them.
+/// Parses an address and a port as the tables print them: 32-bit words in native byte order.
 fn end_point(text: &str) -> Option<(IpAddr, u16)> {
     let (address, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -249,7 +252,7 @@ fn end_point(text: &str) -> Option<(IpAddr, u16)> {
     Some((address.to_canonical(), port))
 }
 
-/// Every process that can be seen: those below a tool, and the others.
+/// All visible processes: descendants of tools, and the others.
 fn by_descent() -> (Vec<i32>, Vec<i32>) {
     let names = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = names.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -261,7 +264,7 @@ fn by_descent() -> (Vec<i32>, Vec<i32>) {
     })
 }
 
-/// Whether a process has one of these sockets; none where it lets nobody look.
+/// Whether a process holds one of these sockets; none if the process is unreadable.
 fn holds(pid: i32, sockets: &Sockets) -> Option<bool> {
     let files = match fs::read_dir(format!("/proc/{pid}/fd")) {
         Ok(files) => files,
@@ -272,7 +275,7 @@ fn holds(pid: i32, sockets: &Sockets) -> Option<bool> {
     Some(held.any(|inode| sockets.contains_key(&inode)))
 }
 
-/// The number of the socket that an open file is.
+/// The inode of the socket behind an open file.
 fn socket(file: &fs::DirEntry) -> Option<u64> {
     let target = fs::read_link(file.path()).ok()?;
     let inode = target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
@@ -302,7 +305,7 @@ mod tests {
     use super::*;
 
     const TABLE: &str = "\
-  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:1E25 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 11 1 x 100
    1: 0100007F:C001 0100007F:1E25 01 00000000:00000000 00:00000000 00000000  1001        0 4711 1 x 20
    2: 0100007F:1E25 0100007F:C001 01 00000000:00000000 00:00000000 00000000  1000        0 12 1 x 20
@@ -321,7 +324,7 @@ mod tests {
 
     #[test]
     #[cfg(target_endian = "little")]
-    fn the_other_end_of_a_connection_is_found_in_the_tables() {
+    fn the_peer_of_a_connection_is_found_in_the_tables() {
         let own = BTreeSet::from([11, 12, 13, 14, 15, 16, 17]);
         let end = |peer: &str| PeerEnd::parse(TABLE, peer.parse().expect("an address"), &own);
         let held = |inode, uid| PeerEnd::Held(Sockets::from([(inode, uid)]));
@@ -347,12 +350,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_third_user_made_is_no_tools() {
+    fn a_socket_of_a_third_user_is_not_a_tools() {
         let of = |uid| Sockets::from([(4711, uid)]);
         let same = uids_in("Name:\tssh-agent\nUid:\t1000\t1000\t1000\t1000\nGid:\t7\n").expect("users");
         let other = uids_in("Name:\tsudo\nUid:\t1000\t0\t0\t0\n").expect("users");
         assert!(may_be_of(&of(1000), 1000, Some(&same)));
-        assert!(!may_be_of(&of(33), 1000, Some(&same)), "a proxy of somebody else");
+        assert!(!may_be_of(&of(33), 1000, Some(&same)), "a proxy of another user");
         assert!(
             may_be_of(&of(0), 1000, Some(&other)),
             "a tool that took another user"
@@ -361,12 +364,12 @@ mod tests {
             may_be_of(&of(1000), 1000, Some(&[0])),
             "made before it took another"
         );
-        assert!(may_be_of(&of(33), 1000, None), "nobody knows");
+        assert!(may_be_of(&of(33), 1000, None), "unknown user");
         assert_eq!((uids_in("Name:\tx\n"), uids_in("Uid:\n")), (None, None));
     }
 
     #[test]
-    fn a_connection_of_our_own_is_not_a_tools() {
+    fn our_own_connection_is_not_a_tools() {
         let (listener, client, server, peer) = connected();
         let PeerEnd::Held(sockets) = PeerEnd::of(peer).expect("tables") else {
             panic!("it is known");
@@ -376,12 +379,12 @@ mod tests {
         assert_eq!(holds(own, &sockets), Some(true));
         assert!(!is_peer(peer) && !is_own());
         drop(client);
-        assert!(is_peer(peer), "nobody knows who has hung up");
+        assert!(is_peer(peer), "the peer has disconnected and is unknown");
         drop((listener, server));
     }
 
     #[test]
-    fn a_process_is_judged_by_its_number_and_its_start() {
+    fn a_process_is_identified_by_pid_and_start_time() {
         let own = i32::try_from(std::process::id()).expect("a number");
         let started = started_at(own);
         assert!(started.is_some() && !is_process(own, started));
@@ -398,21 +401,21 @@ mod tests {
     }
 
     #[test]
-    fn whoever_breaks_a_connection_off_is_not_taken_for_a_person() {
+    fn a_peer_that_resets_is_not_treated_as_a_person() {
         let (_listener, mut client, mut server, peer) = connected();
         client.write_all(b"yes").expect("written");
-        // What it has not read makes its end a reset, which leaves no row at either end.
+        // The unread data turns the close into a reset, which leaves no row for either socket.
         server.write_all(b"well").expect("written");
         drop(client);
         assert_eq!(PeerEnd::of(peer).expect("tables"), PeerEnd::HungUp);
-        assert!(is_peer(peer), "nobody knows who has broken off");
+        assert!(is_peer(peer), "the peer has reset the connection and is unknown");
         let mut said = [0; 3];
         server.read_exact(&mut said).expect("what it said is there");
         assert_eq!(&said, b"yes");
     }
 
     #[test]
-    fn whoever_hangs_up_while_they_are_looked_for_is_not_taken_for_a_person() {
+    fn a_peer_that_disconnects_during_the_check_is_not_a_person() {
         let held = || PeerEnd::Held(Sockets::from([(u64::MAX, 1000)]));
         assert_eq!(is_tools(|| Ok(held())), Some(false));
         let looks = std::cell::Cell::new(0);
@@ -425,10 +428,10 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_this_machine_is_told_from_others() {
+    fn a_local_address_is_distinguished_from_others() {
         let is_here = |peer: &str| is_here(peer.parse().expect("an address"));
         assert!(is_here("127.0.0.1:9") && is_here("[::1]:9") && is_here("[::ffff:127.0.0.1]:9"));
-        // Both are kept for documentation: no machine has them.
+        // Both are reserved for documentation: no machine has them.
         assert!(!is_here("192.0.2.1:9") && !is_here("[2001:db8::1]:9"));
     }
 

@@ -1,7 +1,7 @@
-//! Private folders of commands that could not be removed within the bounds of one removal.
+//! Private folders of commands that could not be removed within the limits of one removal.
 //!
-//! They are moved to `<scratch>/quarantine`, so that no operation meets them again, and a thread goes on removing them
-//! in the background. What it cannot remove either stays there until `wakeful doctor --fix`.
+//! They are moved to `<scratch>/quarantine`, so that no operation uses them again, and a background thread
+//! continues to remove them. What it cannot remove stays there until `wakeful doctor --fix`.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
@@ -12,26 +12,26 @@ use std::time::{Duration, Instant};
 
 use crate::remove_tree::{self, RemovalLimits, RemovalRemainder, fresh_name};
 
-/// The folder in the scratch folder.
+/// The name of the quarantine folder in the scratch folder.
 pub const FOLDER: &str = "quarantine";
 
 /// Most folders in quarantine. Further ones stay where they are.
 pub const FOLDERS_MAX: usize = 1_000;
 
-/// How long one background removal goes on at most.
+/// Maximum duration of one background removal.
 pub const BACKGROUND_TIME_MAX: Duration = Duration::from_secs(600);
 
-/// Whether a thread of this process removes what is in quarantine.
+/// Whether a thread of this process is removing quarantined folders.
 static IS_REMOVING: AtomicBool = AtomicBool::new(false);
 
-/// The folders in quarantine of a scratch folder, at most [`FOLDERS_MAX`].
+/// The quarantined folders of a scratch folder, at most [`FOLDERS_MAX`].
 #[must_use]
 pub fn list(scratch: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(scratch.join(FOLDER)).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).take(FOLDERS_MAX).collect()
 }
 
-/// Goes on with removing what is in quarantine, on a thread of its own. A daemon calls it when it starts.
+/// Continues to remove quarantined folders, on its own thread. The daemon calls it at startup.
 pub fn remove_in_background(scratch: &Path) {
     if list(scratch).is_empty() || IS_REMOVING.swap(true, Ordering::AcqRel) {
         return;
@@ -45,7 +45,7 @@ pub fn remove_in_background(scratch: &Path) {
         );
         IS_REMOVING.store(false, Ordering::Release);
     };
-    // Nobody waits for the thread: a process that ends in the middle leaves the rest to the next one.
+    // The thread is not joined: if the process exits meanwhile, the next one removes the rest.
     if thread::Builder::new()
         .name("quarantine".to_owned())
         .spawn(work)
@@ -55,7 +55,7 @@ pub fn remove_in_background(scratch: &Path) {
     }
 }
 
-/// Moves a folder of the scratch folder to quarantine and goes on removing it from there.
+/// Moves a folder of the scratch folder to quarantine and continues to remove it from there.
 pub(crate) fn put(path: &Path, left: &RemovalRemainder) {
     move_in(path, left);
     path.parent().into_iter().for_each(remove_in_background);
@@ -91,11 +91,11 @@ fn move_in(path: &Path, left: &RemovalRemainder) {
 }
 
 fn full() -> std::io::Error {
-    std::io::Error::other(format!("{FOLDERS_MAX} folders are in quarantine already"))
+    std::io::Error::other(format!("{FOLDERS_MAX} folders are already quarantined"))
 }
 
-/// Removes one bounded part of each folder after the other, until nothing is left, nothing can be removed, or the time
-/// is over.
+/// Removes one bounded part of each folder in turn, until nothing is left, nothing can be removed, or the
+/// deadline passes.
 fn remove_all(scratch: &Path, bounds: RemovalLimits, deadline: Instant) {
     let mut stuck = Vec::new();
     loop {
@@ -115,9 +115,9 @@ fn remove_all(scratch: &Path, bounds: RemovalLimits, deadline: Instant) {
         }
     }
     for line in &stuck {
-        tracing::warn!("{line}; remove it by hand, or have `wakeful doctor --fix` try again");
+        tracing::warn!("{line}; remove it by hand, or retry with `wakeful doctor --fix`");
     }
-    // It stays while it is not empty.
+    // It stays if it is not empty.
     let _left = fs::remove_dir(scratch.join(FOLDER));
 }
 

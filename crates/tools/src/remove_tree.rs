@@ -1,8 +1,9 @@
 //! Removes folder trees that commands made.
 //!
-//! A command may make a tree of any depth and width and may take away permissions, so nothing here recurses, joins
-//! paths or follows links. Every folder below the second level is moved up into the root of the removal before it is
-//! emptied: at most four handles are open at a time, no path is longer than one name, and depth costs no stack.
+//! A command may make a tree of any depth and width and may remove permissions, so nothing here recurses,
+//! joins paths or follows links. Every folder below the second level is moved up into the root of the
+//! removal before it is emptied: at most four handles are open at a time, no path is longer than one name,
+//! and depth uses no stack.
 
 use std::ffi::{CStr, CString};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -20,26 +21,24 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Most entries that one removal handles. A large build leaves a tenth of it.
+/// Most entries that one removal handles. A large build leaves a tenth of that.
 pub const REMOVED_ENTRIES_MAX: u64 = 1_000_000;
 
-/// How long one removal takes at most: whoever waits for the result of a command waits for it.
+/// Maximum duration of one removal. The caller that waits for a command's result waits for it.
 pub const REMOVAL_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Bytes of a listing that are read at once; a name has at most 255.
+/// Bytes of a directory listing per read; a name has at most 255.
 const LISTING_BYTES: usize = 8 * 1_024;
 
-/// How far one removal goes.
+/// The limits of one removal.
 #[derive(Debug, Clone, Copy)]
 pub struct RemovalLimits {
-    /// Most entries that are handled.
     pub entries_max: u64,
-    /// How long it takes at most.
     pub time_max: Duration,
 }
 
 impl RemovalLimits {
-    /// For a person who waits for nothing else, such as the caller of `doctor --fix`.
+    /// For callers that can wait, such as `doctor --fix`.
     pub const PATIENT: Self = Self {
         entries_max: 100 * REMOVED_ENTRIES_MAX,
         time_max: Duration::from_secs(600),
@@ -55,22 +54,22 @@ impl Default for RemovalLimits {
     }
 }
 
-/// What a removal did.
+/// The result of a removal.
 #[derive(Debug)]
 pub struct Removal {
-    /// Entries that were removed or moved up to be removed.
+    /// Entries that were removed, or moved up for removal.
     pub progress: u64,
-    /// Why something of the tree is still there; none when it is gone.
+    /// Why part of the tree still exists; none when it is gone.
     pub left: Option<RemovalRemainder>,
 }
 
-/// Why something of a tree is still there.
+/// Why part of a tree still exists.
 #[derive(Debug, thiserror::Error)]
 pub enum RemovalRemainder {
     /// It has more entries than one removal handles.
     #[error("it has more than {0} entries")]
     TooMany(u64),
-    /// The time was over.
+    /// The time limit passed.
     #[error("removing it takes longer than {} s", .0.as_secs_f32())]
     TooSlow(Duration),
     /// The kernel refused to remove an entry.
@@ -78,7 +77,6 @@ pub enum RemovalRemainder {
     Refused {
         /// The first such entry, without its folder.
         name: String,
-        /// Why.
         source: io::Error,
     },
 }
@@ -98,8 +96,8 @@ impl From<RemovalRemainder> for io::Error {
     }
 }
 
-/// Removes a file, or a folder with everything in it. What is not there counts as removed; a link is removed and not
-/// followed. Only the folder that contains it is found by its path.
+/// Removes a file, or a folder with all its contents. A missing path counts as removed; a link is removed
+/// and not followed. Only the parent folder is opened by path.
 #[must_use]
 pub fn remove(path: &Path, bounds: RemovalLimits) -> Removal {
     let gone = Removal {
@@ -160,17 +158,17 @@ fn remove_at(parent: &OwnedFd, name: &CStr, bounds: RemovalLimits) -> Removal {
     }
 }
 
-/// One removal under way.
+/// A removal in progress.
 struct RemovalState {
     root: OwnedFd,
     bounds: RemovalLimits,
     begun: Instant,
-    /// Entries that were looked at.
+    /// How many entries were visited.
     seen: u64,
     progress: u64,
-    /// Names of folders that were moved into the root begin with this.
+    /// Prefix of the names of folders that were moved into the root.
     prefix: String,
-    /// How many were moved, and how many of them were emptied.
+    /// How many folders were moved, and how many of them were emptied.
     moved: u64,
     emptied: u64,
     /// The first entry that the kernel refused to remove.
@@ -192,7 +190,7 @@ impl RemovalState {
         }
     }
 
-    /// Empties the root, again and again while that removes anything: entries may appear meanwhile.
+    /// Empties the root, repeatedly while that removes anything: entries may appear meanwhile.
     fn run(&mut self) -> Result<(), RemovalRemainder> {
         let root = self.root.try_clone();
         let root = root.map_err(|error| RemovalRemainder::Refused {
@@ -213,7 +211,7 @@ impl RemovalState {
         }
     }
 
-    /// Handles each entry of a folder once. Whether there was none.
+    /// Visits each entry of a folder once. Returns whether the folder was empty.
     fn each(
         &mut self,
         folder: BorrowedFd<'_>,
@@ -242,7 +240,7 @@ impl RemovalState {
         Ok(is_empty)
     }
 
-    /// Removes an entry of the root. A folder is emptied first; the folders in it are moved up for that.
+    /// Removes an entry of the root. A folder is emptied first, and its subfolders are moved up for that.
     fn remove_from_root(
         &mut self,
         root: BorrowedFd<'_>,
@@ -267,7 +265,7 @@ impl RemovalState {
         Ok(())
     }
 
-    /// Goes over a folder once. Whether going over it again would not help.
+    /// Makes one pass over a folder. Returns whether another pass would not help.
     fn empty_folder(&mut self, folder: BorrowedFd<'_>) -> Result<bool, RemovalRemainder> {
         let before = self.progress;
         let is_empty = self.each(folder, Self::remove_or_move_up)?;
@@ -292,7 +290,7 @@ impl RemovalState {
     fn move_up(&mut self, folder: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
         let to = self.name(self.moved);
         match renameat(folder, name, &self.root, &to) {
-            // The kernel writes the new parent into the folder, which needs permission to write to it.
+            // The kernel writes the new parent into the folder, which requires write permission on it.
             Err(Errno::ACCESS) => {
                 open_up(folder, name)?;
                 renameat(folder, name, &self.root, &to)?;
@@ -304,7 +302,7 @@ impl RemovalState {
     }
 
     fn name(&self, number: u64) -> CString {
-        // There is no zero byte in it.
+        // The name contains no zero byte.
         CString::new(format!("{}-{number}", self.prefix)).unwrap_or_default()
     }
 
@@ -322,7 +320,7 @@ impl RemovalState {
     fn note(&mut self, name: &CStr, result: Result<(), Errno>) {
         match result {
             Ok(()) => self.progress += 1,
-            // It went by itself.
+            // The entry disappeared by itself.
             Err(Errno::NOENT) => {}
             Err(error) => self.refuse(name, error),
         }
@@ -334,7 +332,7 @@ impl RemovalState {
     }
 }
 
-/// Removes one entry, if it is not a folder with something in it.
+/// Removes one entry, unless it is a folder that is not empty.
 fn take(folder: BorrowedFd<'_>, name: &CStr, kind: Option<FileType>) -> Result<(), Errno> {
     let kind = match kind {
         Some(kind) if kind != FileType::Unknown => kind,
@@ -348,7 +346,7 @@ fn take(folder: BorrowedFd<'_>, name: &CStr, kind: Option<FileType>) -> Result<(
     unlinkat(folder, name, flags)
 }
 
-/// Opens a folder for listing and changing. Takes back the permissions that a command took away.
+/// Opens a folder for listing and changing, and restores permissions that a command removed.
 fn enter(folder: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     let found = open_up(folder, name)?;
     openat(
@@ -359,19 +357,19 @@ fn enter(folder: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     )
 }
 
-/// Gives us every permission over a folder, and a handle of it.
+/// Grants full permissions on a folder, and opens a handle to it.
 fn open_up(folder: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    // Not into what is mounted there, be it the same file system.
+    // Does not cross mount points, even within one file system.
     let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
     let found = match openat2(folder, name, flags, Mode::empty(), resolve) {
-        // Some containers do not know the call.
+        // Some containers do not support this call.
         Err(Errno::NOSYS | Errno::PERM) => openat(folder, name, flags, Mode::empty())?,
         found => found?,
     };
     let is_open = Mode::from_raw_mode(fstat(&found)?.st_mode).contains(Mode::RWXU);
     if !is_open {
-        // No other call changes the mode of exactly this folder, which may not be readable.
+        // No other call changes the mode of exactly this folder, which may be unreadable.
         chmod(format!("/proc/self/fd/{}", found.as_raw_fd()), Mode::RWXU)?;
     }
     Ok(found)

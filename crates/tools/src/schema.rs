@@ -1,4 +1,4 @@
-//! How arguments of any shape are read, and how a model is told which shape they have.
+//! Parses the arguments of tools, and describes them to a model as JSON schemas.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -6,9 +6,9 @@ use serde_json::Value;
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::step::ToolError;
 
-/// Reads arguments of any shape. A fault names the field; the hint says which fields there are.
+/// Parses arguments of any shape. An error names the field; the hint lists the fields.
 pub(crate) fn read<T: DeserializeOwned>(input: &Value, hint: &str) -> Result<T, ToolError> {
-    // Serde would also read the fields off a list, in the order in which they happen to stand in the type.
+    // Serde would also read the fields from a list, in the order of their declaration.
     if !input.is_object() {
         return Err(invalid(None, "the arguments are not a JSON object", hint));
     }
@@ -24,7 +24,7 @@ pub(crate) fn read<T: DeserializeOwned>(input: &Value, hint: &str) -> Result<T, 
     })
 }
 
-/// What the model is told of a tool that takes a `T`.
+/// The description and schema of a tool whose arguments are a `T`.
 pub(crate) fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
     let mut schema = schemars::SchemaGenerator::default().into_root_schema_for::<T>();
     for noise in ["$schema", "title", "description"] {
@@ -43,8 +43,8 @@ pub(crate) fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
     }
 }
 
-/// Leaves out what costs tokens and says nothing: a field that may be left out need not be spelled `null`, and
-/// models know no machine integers.
+/// Removes parts that cost tokens without adding information: an optional field need not allow `null`, and
+/// models do not need integer formats.
 fn simplify(field: &mut serde_json::Map<String, Value>) {
     field.remove("format");
     field.remove("default");
@@ -58,7 +58,7 @@ fn simplify(field: &mut serde_json::Map<String, Value>) {
     }
 }
 
-/// Arguments that cannot be taken.
+/// The error for invalid arguments.
 pub(crate) fn invalid(field: Option<&str>, message: &str, hint: &str) -> ToolError {
     ToolError {
         field: field.map(str::to_owned),

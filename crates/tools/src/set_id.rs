@@ -1,7 +1,8 @@
-//! Takes setuid and setgid bits away from files that a command left, where no filter kept it from setting them.
+//! Removes setuid and setgid bits from files that a command left, where no filter prevented it from setting
+//! them.
 //!
-//! Only files whose status changed after the start of the command are touched. A command at this level could as well leave
-//! such a file elsewhere; this keeps what it leaves in its workspace from running as the user.
+//! Only files whose status changed after the start of the command are touched. A command at this level
+//! could also leave such a file elsewhere; this only keeps files in its workspace from running as the user.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
@@ -13,18 +14,18 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, chmod, fstat, 
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
-/// How far one walk goes. It holds a handle for each level.
+/// Most entries of one walk. The walk holds one handle per level.
 const ENTRIES_MAX: u64 = 1_000_000;
 const DEPTH_MAX: usize = 128;
 const TIME_MAX: Duration = Duration::from_secs(5);
 
-/// Most files that are named.
+/// Most files that are reported by name.
 const NAMED_MAX: usize = 20;
 
-/// Characters of a name that are shown; of a longer path its end.
+/// Most characters of a path that are shown; a longer path is shortened at its beginning.
 const SHOWN_MAX: usize = 200;
 
-/// The moment after which changes count, by the clock that file systems use.
+/// The time after which changes count, by the clock of the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
     seconds: i64,
@@ -48,7 +49,8 @@ impl Moment {
     }
 }
 
-/// Strips the files of a folder that changed since a moment, and says what was done and what was not looked at.
+/// Removes the bits from files of a folder that changed since a time. Returns what was done and what was
+/// not checked.
 pub(crate) fn strip(folder: &Path, since: Moment) -> Vec<String> {
     let mut walk = Walk {
         since,
@@ -66,7 +68,7 @@ pub(crate) fn strip(folder: &Path, since: Moment) -> Vec<String> {
     }
     let unseen = walk
         .unseen
-        .map(|why| format!("set-id bits: not all of the workspace was looked at: {why}"));
+        .map(|why| format!("set-id bits: the workspace was not checked completely: {why}"));
     walk.said.extend(unseen);
     walk.said
 }
@@ -80,11 +82,11 @@ struct Walk {
     since: Moment,
     begun: Instant,
     entries: u64,
-    /// How many names were found of a file that has several.
+    /// How many names were found of a file with several links.
     names: BTreeMap<(u64, u64), u128>,
     stripped: usize,
     said: Vec<String>,
-    /// Why something was not looked at: the first reason.
+    /// The first reason why something was not checked.
     unseen: Option<String>,
 }
 
@@ -132,7 +134,7 @@ impl Walk {
         self.unseen.get_or_insert(why);
     }
 
-    /// Handles one entry of the last level. A folder is opened, to be gone through next.
+    /// Handles one entry of the last level. A folder is opened and visited next.
     fn look(&mut self, levels: &[Level], name: &CStr, device: u64) -> Option<Level> {
         let folder = levels.last()?.entries.fd().ok()?;
         let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
@@ -165,8 +167,8 @@ impl Walk {
         }
     }
 
-    /// Strips a file of which every name lies in the workspace. One that also has a name elsewhere may be another's: making
-    /// a link is a change, too.
+    /// Removes the bits from a file whose names are all in the workspace. A file that also has a name
+    /// elsewhere may belong to others: creating a link also changes the status.
     fn handle(&mut self, levels: &[Level], name: &CStr, stat: &Stat) {
         // Its width differs between architectures.
         let links = u128::from(stat.st_nlink);
@@ -175,7 +177,7 @@ impl Walk {
         if *found < links {
             if *found == 1 {
                 self.say(format!(
-                    "{}: has set-id bits, and {links} names",
+                    "{}: has set-id bits and {links} hard links; the bits are removed only if every link is in the workspace",
                     shown(levels, name)
                 ));
             }
@@ -211,7 +213,7 @@ fn strip_one(levels: &[Level], name: &CStr, seen: &Stat) -> Result<u32, Errno> {
         return Err(Errno::AGAIN);
     }
     let mode = Mode::from_raw_mode(stat.st_mode) & !(Mode::SUID | Mode::SGID);
-    // No other call changes the mode of exactly this file, which may not be readable.
+    // No other call changes the mode of exactly this file, which may be unreadable.
     chmod(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()), mode)?;
     Ok(mode.as_raw_mode())
 }
@@ -257,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changed_since_loses_its_bits() {
+    fn a_file_changed_by_the_command_loses_its_bits() {
         let (_root, workspace, file) = set_id_file("workspace/a/b/program");
         assert_eq!(
             strip(&workspace, BEFORE_ALL),
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_there_before_keeps_its_bits() {
+    fn an_unchanged_file_keeps_its_bits() {
         let (_root, workspace, file) = set_id_file("workspace/program");
         let later = Moment {
             seconds: i64::MAX,
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_nowhere_and_files_with_names_elsewhere_are_named() {
+    fn links_are_not_followed_and_files_linked_elsewhere_are_reported() {
         let (_root, workspace, file) = set_id_file("program");
         symlink(&file, workspace.join("symlink")).expect("a link");
         assert!(strip(&workspace, BEFORE_ALL).is_empty());
@@ -294,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_to_look_at_is_reported() {
+    fn folders_too_deep_to_check_are_reported() {
         let (_root, workspace, _file) = set_id_file("workspace/program");
         let deep: PathBuf = std::iter::repeat_n("d", DEPTH_MAX + 1).collect();
         fs::create_dir_all(workspace.join(deep)).expect("folders");

@@ -1,4 +1,4 @@
-//! The tool host: what the model is told, checks, performance, clearing.
+//! The tool host: schemas for the model, checks, execution, cleanup.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,14 +30,15 @@ use crate::sandbox::protocol::Spec;
 use crate::workspace::{Workdir, Workspace, WorkspaceError};
 use crate::write_quota::WriteQuota;
 
-/// Commands of this process that run at the same time, over all runs; each has a thread and three processes. Others wait for
-/// their turn.
+/// Most commands of this process that run at the same time, over all runs; each has a thread and three
+/// processes. Others wait for a permit.
 pub const COMMANDS_MAX: usize = 32;
 
-/// The folder beside an operation's temporary one for what is mounted over closed places.
+/// The folder beside an operation's temporary one for what is mounted over denied paths.
 const COVERS: &str = "covers";
 
-/// Their places. One for the whole process, because every run has tools of its own.
+/// The permits of running commands. One semaphore for the whole process, because every run has its own
+/// tools.
 static PLACES: Semaphore = Semaphore::const_new(COMMANDS_MAX);
 
 /// The built-in tools. Cheap to clone.
@@ -60,15 +61,15 @@ struct Inner {
     options: ToolsOptions,
     workspace: Workspace,
     scratch: PathBuf,
-    /// Set once a namespace was made that could not be used, so that it is not tried for every command.
+    /// Set after a namespace was created that could not be used, so that it is not tried for every command.
     no_namespaces: AtomicBool,
 }
 
 impl Tools {
-    /// Checks the folders and makes the scratch folder. Starts nothing.
+    /// Validates the folders and creates the scratch folder. Starts no process.
     pub fn new(options: ToolsOptions) -> Result<Self, WorkspaceError> {
         let workspace = Workspace::new(&options.home, &options.workspace)?;
-        // Looked up again for every command; here so that nothing begins in a workspace that cannot be used.
+        // Repeated for every command; checked here so that no run starts in an unusable workspace.
         workspace.closed_places(&options.closed)?;
         let unusable = |source| WorkspaceError::Unusable {
             path: options.scratch.clone(),
@@ -76,7 +77,7 @@ impl Tools {
         };
         fs::create_dir_all(&options.scratch).map_err(unusable)?;
         let scratch = options.scratch.canonicalize().map_err(unusable)?;
-        // Elsewhere a command could write the record by which we choose what to kill.
+        // In another folder, a command could write the record that decides which process is killed.
         if !scratch.starts_with(workspace.home()) {
             return Err(WorkspaceError::ScratchOutside {
                 scratch,
@@ -94,7 +95,7 @@ impl Tools {
         })
     }
 
-    /// The same tools with those that write to a journal.
+    /// Adds the tools that write to a journal.
     #[must_use]
     pub fn with_journal(self, journal: Arc<dyn Journal>) -> Self {
         Self {
@@ -103,12 +104,12 @@ impl Tools {
         }
     }
 
-    /// The journal, for a tool that writes to it.
+    /// The journal, if the tool writes to it.
     fn journal_of(&self, tool: &str) -> Option<Arc<dyn Journal>> {
         self.journal.clone().filter(|_| journal::is_ours(tool))
     }
 
-    /// The folder commands work in.
+    /// The folder that commands work in.
     #[must_use]
     pub fn workspace(&self) -> &Workspace {
         &self.inner.workspace
@@ -116,13 +117,13 @@ impl Tools {
 }
 
 impl Inner {
-    /// Prepares a command. Looks at folders, so not on a thread that must not wait.
+    /// Prepares a command. It accesses the file system, so it must not run on an async thread.
     fn job(&self, operation_id: OperationId, arguments: Arguments, left: u64) -> Result<Command, ToolError> {
         let workdir = match self.workspace.workdir(arguments.workdir.as_deref()) {
             Workdir::Inside(path) => path,
             Workdir::Outside => return Err(outside()),
             Workdir::Missing(path) => {
-                let hint = "make the folder first, or leave workdir out";
+                let hint = "create the folder first, or omit workdir";
                 let fault = spawn_failed(&format!("{} is not a folder", path.display()), hint);
                 return Err(ToolError {
                     field: Some("workdir".to_owned()),
@@ -171,7 +172,7 @@ impl Inner {
         })
     }
 
-    /// Runs a command within what its agent may still write today, and keeps what it wrote.
+    /// Runs a command within the remaining write quota of its agent, and records what it wrote.
     fn begin(&self, act: &ToolRequest, arguments: Arguments, brake: &CommandStop) -> ToolOutcome {
         let written = WriteQuota::of(self.workspace.home(), &act.agent_id);
         let most = self.options.limits.written_bytes_per_day;
@@ -189,14 +190,14 @@ impl Inner {
             Err(fault) => refused(&fault),
             Ok(mut job) => {
                 let done = self.run(&mut job, brake);
-                // A record that cannot be written counts this command for nothing; its own limit held.
+                // If the record cannot be written, this command is not counted; its own limit was enforced.
                 let _unwritable = written.add(act.at, job.written_bytes);
                 done
             }
         }
     }
 
-    /// Runs a command, and undoes what it did to guidance files.
+    /// Runs a command, and reverts its changes to guidance files.
     fn run(&self, job: &mut Command, brake: &CommandStop) -> ToolOutcome {
         let guard = match GuidanceGuard::take(self.workspace.home(), self.workspace.path()) {
             Ok(guard) => guard,
@@ -215,7 +216,7 @@ impl Inner {
         });
         done.unwrap_or_else(|NoNamespaces| {
             refused(&spawn_failed(
-                "the sandbox used a namespace that it was to do without",
+                "the sandbox created a namespace although it was disabled",
                 "",
             ))
         })
@@ -223,16 +224,16 @@ impl Inner {
 
     fn check(&self, tool: &str, input: &Value) -> Result<Arguments, ToolError> {
         if tool != TOOL {
-            let hint = "the tools are those that you were told of";
+            let hint = "use one of the available tools";
             return Err(ToolError::new(
                 "unknown_tool",
-                &format!("there is no tool {tool}"),
+                &format!("unknown tool: {tool}"),
                 hint,
             ));
         }
         let arguments = Arguments::parse(input)?;
         match self.workspace.workdir(arguments.workdir.as_deref()) {
-            // One that is missing now may be there when the command begins.
+            // A folder that is missing now may exist when the command starts.
             Workdir::Inside(_) | Workdir::Missing(_) => Ok(arguments),
             Workdir::Outside => Err(outside()),
         }
@@ -246,7 +247,7 @@ impl Inner {
         let Some(turn) = place(&stop).await else {
             return refused(&not_begun());
         };
-        // A stop that came before would otherwise race with the shell's first lines.
+        // An earlier stop would otherwise race with the shell's first lines.
         let is_stopped = tokio::select! {
             biased;
             () = stop.stopped() => true,
@@ -257,23 +258,24 @@ impl Inner {
         }
         let Ok(brake) = CommandStop::new().map(Arc::new) else {
             return refused(&spawn_failed(
-                "no descriptor is left",
-                "close some files, or raise the limit",
+                "no file descriptor is available",
+                "close some files, or raise the limit on open files",
             ));
         };
-        // Also when this future is dropped: nobody waits for the command then, so it must not go on.
+        // Also applies when this future is dropped: the result is not needed then, so the command must
+        // stop.
         let guard = StopOnDrop(Arc::clone(&brake));
         let (answer, mut answered) = oneshot::channel();
         let work = move || {
             let done = self.begin(&act, arguments, &brake);
             drop(turn);
-            // Nobody may be listening any more.
+            // The receiver may be gone.
             let _unheard = answer.send(done);
         };
         if let Err(e) = thread::Builder::new().name("command".to_owned()).spawn(work) {
             return refused(&spawn_failed(
-                &format!("no thread is left: {e}"),
-                "wait until other commands are over",
+                &format!("the thread of the command could not be started: {e}"),
+                "wait until other commands have ended",
             ));
         }
         let done = tokio::select! {
@@ -336,14 +338,14 @@ impl ToolHost for Tools {
     }
 }
 
-/// A place for a command; none when nothing may begin any more before it has one. Whoever had to wait is let in only after another look:
-/// a brake may have been set meanwhile.
+/// Waits for a permit to start a command; none if starting is forbidden first. After a wait, the stop
+/// signal is checked again, because a brake may have been set meanwhile.
 async fn place(stop: &impl StopSignal) -> Option<SemaphorePermit<'static>> {
     if let Ok(place) = PLACES.try_acquire() {
         return Some(place);
     }
     let waited = async {
-        // It is never closed.
+        // The semaphore is never closed.
         let place = PLACES.acquire().await.ok();
         stop.start_allowed().await;
         place
@@ -373,9 +375,8 @@ fn day_s_writing_used(most: u64) -> ToolError {
 }
 
 fn unknown_writing(file: &Path, error: &std::io::Error) -> ToolError {
-    let message =
-        format!("command refused: the record of what this agent's commands wrote cannot be read: {error}");
-    let hint = format!("a person has to make {} readable, or remove it", file.display());
+    let message = format!("command refused: the write quota record of this agent cannot be read: {error}");
+    let hint = format!("a person must make {} readable, or remove it", file.display());
     ToolError::new("disk_write_exceeded", &message, &hint)
 }
 
@@ -383,7 +384,7 @@ fn outside() -> ToolError {
     let fault = ToolError::new(
         "outside_workspace",
         "workdir leads out of the workspace",
-        "give a folder inside the workspace, relative to it",
+        "use a folder inside the workspace, relative to it",
     );
     ToolError {
         field: Some("workdir".to_owned()),

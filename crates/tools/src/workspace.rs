@@ -1,4 +1,4 @@
-//! The folder commands may write to, and its distance from Wakeful's home.
+//! The folder that commands may write to, and its separation from Wakeful's home.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::denied_paths::{DeniedPaths, TooManyDeniedPaths};
 use crate::mounts::{Mount, names_of};
 
-/// A workspace and a home that have nothing to do with each other. Both are absolute and free of symlinks.
+/// A workspace and a home that do not overlap. Both paths are absolute, with symlinks resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
     path: PathBuf,
@@ -18,60 +18,44 @@ pub struct Workspace {
 /// Why a workspace cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
-    /// The folder is not there, or is no folder.
+    /// The folder does not exist, or is not a folder.
     #[error("{} cannot be used as a folder", path.display())]
     Unusable {
-        /// The path as it was given.
+        /// The path as given.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// One lies in the other, so that commands could reach the home.
+    /// One contains the other, so commands could access the home.
     #[error("the workspace {} and the home {} overlap", workspace.display(), home.display())]
-    Overlap {
-        /// The resolved workspace.
-        workspace: PathBuf,
-        /// The resolved home.
-        home: PathBuf,
-    },
-    /// It lies in a place that commands cannot read, such as another home.
-    #[error("the workspace {} lies in {}, which is closed to commands", workspace.display(), place.display())]
+    Overlap { workspace: PathBuf, home: PathBuf },
+    /// The workspace is inside a path that commands cannot read, such as another home.
+    #[error("the workspace {} is inside {}, which commands cannot read", workspace.display(), place.display())]
     InClosedPlace {
-        /// The resolved workspace.
         workspace: PathBuf,
-        /// The closed place.
+        /// The denied path.
         place: PathBuf,
     },
-    /// A file with a key lies in it, where commands could read it.
+    /// The workspace contains a key file, which commands could read.
     #[error("the workspace {} contains {}, which holds a key", workspace.display(), file.display())]
     KeyFileInside {
-        /// The resolved workspace.
         workspace: PathBuf,
-        /// The file as the settings name it.
+        /// The file as named in the configuration.
         file: PathBuf,
     },
-    /// More places are closed to commands than the sandbox can be told of.
-    #[error("more places are closed to commands than the sandbox can be told of")]
+    /// More paths must be denied than the sandbox supports.
+    #[error("more paths must be denied to commands than the sandbox supports")]
     TooManyClosedPlaces,
-    /// The scratch folder is not in the home, so that commands could reach it.
+    /// The scratch folder is not in the home, so commands could access it.
     #[error("the scratch folder {} is not in the home {}", scratch.display(), home.display())]
-    ScratchOutside {
-        /// The resolved scratch folder.
-        scratch: PathBuf,
-        /// The resolved home.
-        home: PathBuf,
-    },
-    /// The path cannot be told to the sandbox, which is told everything as text.
+    ScratchOutside { scratch: PathBuf, home: PathBuf },
+    /// The path is not UTF-8, which the sandbox protocol requires.
     #[error("{} is not UTF-8", path.display())]
-    NotText {
-        /// The resolved path.
-        path: PathBuf,
-    },
+    NotText { path: PathBuf },
 }
 
 impl WorkspaceError {
-    /// The stable word for it.
+    /// The stable error code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -85,41 +69,41 @@ impl WorkspaceError {
         }
     }
 
-    /// The way out.
+    /// What to do about it.
     #[must_use]
     pub const fn hint(&self) -> &'static str {
         match self {
-            Self::Unusable { .. } => "create the folder, or name another one",
+            Self::Unusable { .. } => "create the folder, or choose another one",
             Self::Overlap { .. } => "choose a workspace outside the home, or another home",
             Self::InClosedPlace { .. } => {
-                "choose a workspace outside the places that hold credentials or other homes"
+                "choose a workspace outside the paths that hold credentials or other homes"
             }
             Self::KeyFileInside { .. } => {
                 "move the file out of the workspace and set its new path, or choose another workspace"
             }
-            Self::TooManyClosedPlaces => "remove homes and copies that are not needed any more",
+            Self::TooManyClosedPlaces => "remove homes and copies that are no longer needed",
             Self::ScratchOutside { .. } => "choose a scratch folder inside the home",
             Self::NotText { .. } => "choose a folder whose path is UTF-8",
         }
     }
 }
 
-/// Where a command wants to work, before anything is started.
+/// The requested working folder, checked before anything is started.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Workdir {
     /// In the workspace, and it exists.
     Inside(PathBuf),
-    /// In the workspace, as far as one can tell, but it is not there now.
+    /// In the workspace, as far as can be determined, but it does not exist yet.
     Missing(PathBuf),
-    /// Somewhere else.
+    /// Outside the workspace.
     Outside,
 }
 
 impl Workspace {
-    /// Resolves both folders and refuses them when one contains the other.
+    /// Resolves both folders and refuses them if one contains the other.
     ///
-    /// Folders are compared by device and inode and not by name, and the home by all its names, so that a bind
-    /// mount of it is found too.
+    /// Folders are compared by device and inode and not by name, and the home by all its paths, so that a
+    /// bind mount of it is found too.
     pub fn new(home: &Path, workspace: &Path) -> Result<Self, WorkspaceError> {
         let (home, workspace) = (resolve(home)?, resolve(workspace)?);
         let mounts = Mount::all().map_err(|source| WorkspaceError::Unusable {
@@ -138,7 +122,7 @@ impl Workspace {
         })
     }
 
-    /// Looks up what is closed to commands. Refuses a workspace that lies in such a place, or that contains a key.
+    /// Looks up the denied paths. Refuses a workspace that is inside one, or that contains a key file.
     pub(crate) fn closed_places(&self, closed: &DeniedPaths) -> Result<Vec<PathBuf>, WorkspaceError> {
         let workspace = || self.path.clone();
         if let Some(file) = closed.key_file_in(&self.path) {
@@ -170,8 +154,8 @@ impl Workspace {
         &self.home
     }
 
-    /// Finds the folder a command asked for. A folder that is missing is told apart from one outside, because
-    /// an earlier action of the same plan may be about to make it.
+    /// Finds the requested working folder. A missing folder is distinguished from one outside, because an
+    /// earlier action of the same plan may be about to create it.
     pub(crate) fn workdir(&self, wanted: Option<&str>) -> Workdir {
         let path = self.path.join(wanted.unwrap_or("."));
         match path.canonicalize() {
@@ -183,9 +167,9 @@ impl Workspace {
         }
     }
 
-    /// Whether what exists of a path lies in the workspace and what does not exist cannot lead out of it.
+    /// Whether the existing part of a path is in the workspace and the missing part cannot lead out of it.
     fn may_become_inside(&self, path: &Path) -> bool {
-        // A symlink that leads nowhere yet resolves to no folder but exists, so it ends the search as well.
+        // A symlink without a target does not resolve but exists, so it ends the search as well.
         let exists = |candidate: &&Path| candidate.symlink_metadata().is_ok();
         let Some(there) = path.ancestors().find(exists) else {
             return false;
@@ -197,7 +181,7 @@ impl Workspace {
         let inside = there
             .canonicalize()
             .is_ok_and(|found| found.starts_with(&self.path));
-        // When the workspace itself is gone, nothing of it can be resolved; its name must do.
+        // If the workspace itself is gone, nothing can be resolved, so the paths are compared by name.
         let gone = self.path.starts_with(there) && path.starts_with(&self.path);
         straight && (inside || gone)
     }

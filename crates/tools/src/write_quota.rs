@@ -1,7 +1,7 @@
-//! How many bytes the commands of each agent wrote to disks within 24 hours.
+//! Counts the bytes that each agent's commands wrote to disks within 24 hours.
 //!
-//! One small file per agent in the home, with a sum for each hour. It is read before a command and written after it; a
-//! crash between the two loses what that one command wrote, which its own limit bounds.
+//! There is one small file per agent in the home, with a sum for each hour. It is read before a command and
+//! written after it; a crash in between loses what that one command wrote, which its own limit bounds.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,16 +15,15 @@ use wakeful_core::time::Millis;
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// Hours that count.
 const HOURS: i64 = 24;
 
-/// Largest file that is read: 24 short lines of JSON take far less.
+/// Largest file that is read: 24 short JSON entries take far less.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
 
-/// One for the whole process, because commands of one agent may run at the same time.
+/// One lock for the whole process, because commands of one agent may run at the same time.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// The record of one agent.
+/// The write record of one agent.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteQuota {
     file: PathBuf,
@@ -36,7 +35,7 @@ impl WriteQuota {
         Self { file }
     }
 
-    /// Bytes of the last 24 hours.
+    /// Bytes written within the last 24 hours.
     pub(crate) fn bytes(&self, now: Millis) -> io::Result<u64> {
         let hours = self.read()?;
         let since = oldest(&hours, now);
@@ -48,7 +47,7 @@ impl WriteQuota {
         &self.file
     }
 
-    /// Adds what one command wrote.
+    /// Adds the bytes of one command.
     pub(crate) fn add(&self, now: Millis, bytes: u64) -> io::Result<()> {
         if bytes == 0 {
             return Ok(());
@@ -56,7 +55,7 @@ impl WriteQuota {
         let _alone = WRITING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut hours = self.read()?;
         let newest = hours.last_key_value().map_or(i64::MIN, |(hour, _)| *hour);
-        // Under the newest hour where the clock was set back, or it would be dropped as too old.
+        // If the clock was set back, the newest hour is used; an earlier one would be dropped as too old.
         let sum = hours.entry(newest.max(now.0.div_euclid(HOUR_MS))).or_default();
         *sum = sum.saturating_add(bytes);
         let since = oldest(&hours, now);
@@ -69,13 +68,13 @@ impl WriteQuota {
         let options = options.write(true).create(true).truncate(true).mode(0o600);
         let mut file = options.open(&draft)?;
         file.write_all(&serde_json::to_vec(&kept)?)?;
-        // A record that is empty after a loss of power could not be read, and no command would begin.
+        // An empty record after a power loss could not be parsed, and no command would start.
         file.sync_data()?;
         fs::rename(draft, &self.file)
     }
 
-    /// Sums by hour. A file that is there and cannot be read is an error: as nothing, it would give a new day's share to
-    /// each agent whose command damages it.
+    /// Reads the sums by hour. An unreadable file is an error: treated as empty, it would grant a new quota
+    /// to each agent whose command damages it.
     fn read(&self) -> io::Result<BTreeMap<i64, u64>> {
         let mut json = Vec::new();
         match fs::File::open(&self.file) {
@@ -87,7 +86,7 @@ impl WriteQuota {
     }
 }
 
-/// The first hour that counts. A clock that is set back makes no hour older.
+/// The first hour that counts. Setting the clock back does not change it.
 fn oldest(hours: &BTreeMap<i64, u64>, now: Millis) -> i64 {
     let newest = hours.last_key_value().map_or(i64::MIN, |(hour, _)| *hour);
     newest.max(now.0.div_euclid(HOUR_MS)) - HOURS + 1
@@ -98,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_counts_for_a_day_also_when_the_clock_goes_back() {
+    fn writes_count_for_a_day_even_if_the_clock_goes_back() {
         let home = tempfile::tempdir().expect("a folder");
         let agent = AgentId::parse("main").expect("a name");
         let written = WriteQuota::of(home.path(), &agent);
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_cannot_be_read_is_no_free_day() {
+    fn an_unreadable_record_does_not_reset_the_quota() {
         let home = tempfile::tempdir().expect("a folder");
         let written = WriteQuota::of(home.path(), &AgentId::parse("main").expect("a name"));
         written.add(Millis(0), 5).expect("kept");

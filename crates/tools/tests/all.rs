@@ -1,4 +1,4 @@
-//! The tools as the runtime meets them: every command here really runs, in the sandbox of this machine.
+//! Tests the tools as the runtime uses them: every command really runs, in the sandbox of this machine.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::expect_used,

@@ -1,11 +1,13 @@
-//! The program around the tools that the tests of this crate start; nothing ships it. A program and not an
-//! example, because Cargo builds programs anew for every run of integration tests.
+//! The host program that this crate's tests start; it is not shipped. It is a binary and not an example,
+//! because Cargo rebuilds binaries for every run of the integration tests.
 //!
-//! - `sandbox …` is what the `wakeful` binary does for its hidden verb.
-//! - `host HOME WORKSPACE LEVEL CMD` runs one command as Wakeful would, to be killed while it does.
-//! - `try WHAT [TARGET]` tries, from inside the sandbox, what must be refused there, and prints a word on it.
+//! - `sandbox …` does what the `wakeful` binary does for its hidden verb.
+//! - `host HOME WORKSPACE LEVEL CMD` runs one command as Wakeful would, so that a test can kill it
+//!   meanwhile.
+//! - `try WHAT [TARGET]` tries, inside the sandbox, an operation that must be refused, and prints the
+//!   result.
 #![forbid(unsafe_code)]
-#![expect(clippy::print_stdout, reason = "its output is what the tests read")]
+#![expect(clippy::print_stdout, reason = "the tests read its output")]
 
 use std::io;
 use std::net::{TcpListener, TcpStream, UdpSocket};

@@ -1,13 +1,15 @@
-//! Guidance files (`AGENTS.md` and `CLAUDE.md` of a workspace) are read-only to commands.
+//! Makes guidance files (`AGENTS.md` and `CLAUDE.md` of a workspace) read-only for commands.
 //!
-//! What they hold goes to the model as guidance of the next run, so a command that writes one would write its own
-//! instructions. A mount namespace makes those that exist read-only, but it cannot cover a file that is not there, and not
-//! every machine has one. So each call also compares: what stands before a call is recorded in the home, where no command
-//! reaches it, and whatever differs afterwards is moved aside and put back.
+//! Their contents are sent to the model as guidance of the next run, so a command that writes one would
+//! write its own instructions. A mount namespace makes existing files read-only, but it cannot cover a
+//! missing file, and not every machine supports one. So each call also compares: it records the files in
+//! the home, which commands cannot reach, and afterwards renames every changed file and restores the
+//! recorded one.
 //!
-//! The record outlives a crash. While it holds a copy, guidance is read from the copy and not from the workspace. A file
-//! lock says whether a call is under way in any process: the kernel drops it with the process, so a copy that nobody holds
-//! is that of a call that was cut off, and is put back before anything else happens there.
+//! The record survives a crash. While it holds a copy, guidance is read from the copy and not from the
+//! workspace. A file lock shows whether any process has a call in progress: the kernel releases the lock
+//! when the process exits, so a copy without a lock belongs to an interrupted call and is restored before
+//! anything else happens in that workspace.
 
 mod snapshot;
 
@@ -25,34 +27,35 @@ use wakeful_core::prompt::GuidanceKind;
 
 use self::snapshot::{Baseline, RestoreResult};
 
-/// The files of a workspace that are read as guidance, first the one that counts first.
+/// The files of a workspace that are read as guidance, in order of precedence.
 pub const KINDS: [GuidanceKind; 2] = [GuidanceKind::AgentsMd, GuidanceKind::ClaudeMd];
 
-/// The folder of the records, in the home.
+/// The folder of the records, inside the home.
 const FOLDER: &str = "guidance";
 
 /// Largest record: two copies as lists of numbers, and their paths.
 const RECORD_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Most workspaces of a home whose records are looked at to find those inside another one.
+/// Most records of a home that are searched for workspaces inside another one.
 const RECORDS_MAX: usize = 4_096;
 
-/// How often a lock is tried that a reader holds for a moment, and how long each try waits.
+/// How often to try a lock that a reader holds briefly, and the wait between attempts.
 const TRIES_MAX: u32 = 2_000;
 const TRY_WAIT: Duration = Duration::from_millis(1);
 
-/// The same at the end of a call, where others under way are as likely as a reader.
+/// The same at the end of a call, where another call in progress is as likely as a reader.
 const LEAVE_TRIES_MAX: u32 = 5;
 
-/// What the home keeps of one workspace.
+/// The stored record of one workspace.
 #[derive(Debug, Serialize, Deserialize)]
 struct GuidanceRecord {
     workspace: PathBuf,
-    /// What stood there before the calls that are under way, or that were cut off; none where there are none.
+    /// The files before the calls that are in progress or were interrupted; none if there are no such
+    /// calls.
     baseline: Option<Baseline>,
 }
 
-/// The file of a record. Whoever changes it holds its exclusive lock; each call under way holds a shared one.
+/// The file of a record. A writer holds its exclusive lock; each call in progress holds a shared lock.
 #[derive(Debug)]
 struct GuidanceRecordFile {
     workspace: PathBuf,
@@ -65,7 +68,7 @@ impl GuidanceRecordFile {
         home.join(FOLDER).join(format!("{name}.json"))
     }
 
-    /// Opens the record of a workspace, and makes it where there is none.
+    /// Opens the record of a workspace, and creates it if it does not exist.
     fn open(home: &Path, workspace: &Path) -> io::Result<Self> {
         fs::DirBuilder::new()
             .recursive(true)
@@ -84,7 +87,8 @@ impl GuidanceRecordFile {
         })
     }
 
-    /// What is recorded. A record that cannot be read was cut off before its call began, or after its end.
+    /// Reads the baseline. A record that cannot be parsed was interrupted before its call started or after
+    /// its call ended.
     fn read(&mut self) -> io::Result<Option<Baseline>> {
         self.file.rewind()?;
         let mut bytes = Vec::new();
@@ -100,11 +104,12 @@ impl GuidanceRecordFile {
         self.file.write_all(&bytes)?;
         self.file
             .set_len(u64::try_from(bytes.len()).unwrap_or(u64::MAX))?;
-        // Before the command begins: what it writes may survive a loss of power, and this must then, too.
+        // Synced before the command starts: the command's writes may survive a power loss, so the record
+        // must survive it too.
         self.file.sync_data()
     }
 
-    /// Whether nobody else holds the lock, and we do now.
+    /// Tries to take the exclusive lock. Returns false if another process holds it.
     fn try_exclusive(&self) -> io::Result<bool> {
         match self.file.try_lock() {
             Ok(()) => Ok(true),
@@ -113,7 +118,7 @@ impl GuidanceRecordFile {
         }
     }
 
-    /// Puts back what a call left that was cut off. With the exclusive lock.
+    /// Restores what an interrupted call changed. The caller holds the exclusive lock.
     fn recover(&mut self) -> io::Result<RestoreResult> {
         let Some(baseline) = self.read()? else {
             return Ok(RestoreResult::default());
@@ -125,7 +130,7 @@ impl GuidanceRecordFile {
         Ok(restored)
     }
 
-    /// Joins the calls that are under way; the first records what stands there.
+    /// Joins the calls in progress; the first one records the current files.
     fn join(&mut self) -> io::Result<Vec<String>> {
         for _ in 0..TRIES_MAX {
             if self.try_exclusive()? {
@@ -134,8 +139,8 @@ impl GuidanceRecordFile {
                     self.write(Some(Baseline::of(&self.workspace)))?;
                 }
                 self.file.lock_shared()?;
-                // The kernel lets go of one lock before it takes the other: another command's end may have cleared the
-                // record in between.
+                // The kernel releases one lock before it takes the other, so the end of another command may
+                // have cleared the record in between.
                 if restored.is_incomplete || self.read()?.is_some() {
                     return Ok(restored.findings);
                 }
@@ -146,14 +151,14 @@ impl GuidanceRecordFile {
             if self.read()?.is_some() {
                 return Ok(Vec::new());
             }
-            // A reader holds it for a moment.
+            // A reader holds the lock briefly.
             self.file.unlock()?;
             thread::sleep(TRY_WAIT);
         }
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    /// Leaves the calls that are under way; the last clears the record.
+    /// Leaves the calls in progress; the last one clears the record.
     fn leave(&mut self) -> io::Result<Vec<String>> {
         self.file.unlock()?;
         for _ in 0..LEAVE_TRIES_MAX {
@@ -162,17 +167,18 @@ impl GuidanceRecordFile {
                 self.file.unlock()?;
                 return Ok(restored?.findings);
             }
-            // A reader holds it for a moment, or others are under way.
+            // A reader holds the lock briefly, or other calls are in progress.
             thread::sleep(TRY_WAIT);
         }
-        // The last of the others clears the record. If that has happened by now, it also put everything back.
+        // The last of the other calls clears the record. If that has already happened, it also restored
+        // everything.
         let baseline = self.read()?;
         let restored = baseline.map(|baseline| baseline.restore(&self.workspace));
         Ok(restored.unwrap_or_default().findings)
     }
 }
 
-/// Keeps the guidance files of a workspace as they are while a command runs.
+/// Keeps the guidance files of a workspace unchanged while a command runs.
 #[derive(Debug)]
 pub(crate) struct GuidanceGuard {
     records: Vec<GuidanceRecordFile>,
@@ -180,7 +186,7 @@ pub(crate) struct GuidanceGuard {
 }
 
 impl GuidanceGuard {
-    /// Records what stands in a workspace, and in those of others that lie inside it.
+    /// Records the guidance files of a workspace and of other workspaces inside it.
     pub(crate) fn take(home: &Path, workspace: &Path) -> io::Result<Self> {
         let mut guard = Self {
             records: Vec::new(),
@@ -206,7 +212,7 @@ impl GuidanceGuard {
         Ok(guard)
     }
 
-    /// The files that a mount namespace can make read-only: those that exist, and those that links lead to.
+    /// The files that a mount namespace can make read-only: existing files, and the targets of links.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let roots = self.records.iter().map(|record| &record.workspace);
         let paths = roots.flat_map(|root| KINDS.map(|kind| root.join(kind.file_name())));
@@ -214,7 +220,7 @@ impl GuidanceGuard {
         real.filter(|path| path.is_file()).collect()
     }
 
-    /// Puts back what the command changed, and says what that was.
+    /// Restores what the command changed, and returns a description of each change.
     pub(crate) fn release(mut self) -> Vec<String> {
         for record in &mut self.records {
             let left = record.leave();
@@ -229,7 +235,7 @@ impl GuidanceGuard {
     }
 }
 
-/// The known workspaces that lie inside another one: whoever may write to the one may write to them.
+/// The known workspaces inside another one: a command that can write to the outer one can write to them.
 fn workspaces_inside(home: &Path, workspace: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(home.join(FOLDER)) {
         Ok(entries) => entries,
@@ -252,26 +258,27 @@ fn workspaces_inside(home: &Path, workspace: &Path) -> io::Result<Vec<PathBuf>> 
     Ok(inside)
 }
 
-/// Where the guidance of a workspace is to be read.
+/// Where to read the guidance of a workspace.
 #[derive(Debug)]
 pub enum GuidanceLocation {
-    /// From its files. No command changes them while this is held.
+    /// From the files. No command changes them while this lock is held.
     Files(GuidanceLock),
-    /// From here, in the order of [`KINDS`]: commands are under way, or one was cut off. None where nothing was read.
+    /// From these copies, in the order of [`KINDS`], because commands are in progress or one was
+    /// interrupted. None where no file was read.
     Kept(Vec<Option<Vec<u8>>>),
 }
 
-/// Keeps commands from beginning while guidance is read.
+/// Prevents commands from starting while guidance is read.
 #[derive(Debug)]
 pub struct GuidanceLock {
     _file: Option<File>,
 }
 
-/// Where the guidance of a workspace is to be read. Makes and changes nothing.
+/// Determines where to read the guidance of a workspace. Creates and changes nothing.
 #[must_use]
 pub fn reading(home: &Path, workspace: &Path) -> GuidanceLocation {
     let opened = File::open(GuidanceRecordFile::path(home, workspace)).ok();
-    // Where there is no record, no command ever ran there.
+    // Without a record, no command has run in the workspace.
     let held = opened.filter(|file| file.lock_shared().is_ok());
     let mut record = held.map(|file| GuidanceRecordFile {
         workspace: workspace.to_owned(),
@@ -286,7 +293,8 @@ pub fn reading(home: &Path, workspace: &Path) -> GuidanceLocation {
     }
 }
 
-/// Makes a workspace known, and puts back what a command changed there that was cut off by a crash. Says what that was.
+/// Registers a workspace, restores what a command changed before a crash interrupted it, and returns a
+/// description of each change.
 pub fn settle(home: &Path, workspace: &Path) -> io::Result<Vec<String>> {
     let mut record = GuidanceRecordFile::open(home, workspace)?;
     if !record.try_exclusive()? {

@@ -1,4 +1,4 @@
-//! What stands at the places where guidance is read, and putting it back.
+//! Records the files at the guidance paths of a workspace and restores them.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::KINDS;
 
-/// Bytes of a file that are copied: twice what is read as guidance. What is beyond is compared by its size alone.
+/// Bytes of a file that are copied: twice what is read as guidance. Beyond that, only the size is compared.
 const COPY_BYTES_MAX: u64 = 64 * 1024;
 
-/// A file as it stood before a call.
+/// A file as it was before a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct FileCopy {
     bytes: Vec<u8>,
@@ -25,18 +25,18 @@ struct FileCopy {
     owner: (u32, u32),
 }
 
-/// What stands at a place where guidance is read.
+/// What exists at a guidance path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum PathState {
     Missing,
     File(FileCopy),
-    /// A link, and the file of the workspace that it leads to.
+    /// A link, and the file of the workspace that is its target.
     Link {
         to: Vec<u8>,
         target: Option<(Vec<u8>, FileCopy)>,
     },
-    /// Nothing that is read.
+    /// Something that is not read as guidance.
     Other,
 }
 
@@ -64,14 +64,14 @@ impl PathState {
         }
     }
 
-    /// Whether guidance reads the same from what stands there now. Something new that holds no text is a change as well:
-    /// a link that leads nowhere yet may lead somewhere later.
+    /// Whether guidance reads the same from the current state. A new entry without text is a change as
+    /// well: a link without a target may get one later.
     fn is_still(&self, now: &Self) -> bool {
         let reads_the_same = self.text() == now.text();
         self == now || reads_the_same && (now.text().is_some() || *now == Self::Missing)
     }
 
-    /// What a reader gets from it.
+    /// The text that a reader gets from it.
     fn text(&self) -> Option<&[u8]> {
         match self {
             Self::File(copy)
@@ -102,16 +102,15 @@ fn copy(path: &Path) -> Option<FileCopy> {
     })
 }
 
-/// What stood at all places of a workspace.
+/// The state of all guidance paths of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Baseline(Vec<PathState>);
 
-/// What came of putting things back.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct RestoreResult {
-    /// What was changed, in words for the model and for people.
+    /// Descriptions of the changes, for the model and for people.
     pub(super) findings: Vec<String>,
-    /// Whether something still reads otherwise than before.
+    /// Whether something still differs from the baseline.
     pub(super) is_incomplete: bool,
 }
 
@@ -125,13 +124,13 @@ impl Baseline {
         )
     }
 
-    /// What readers got from each place.
+    /// The text that readers got from each path.
     pub(super) fn texts(&self) -> Vec<Option<Vec<u8>>> {
         let texts = self.0.iter().map(|entry| entry.text().map(<[u8]>::to_vec));
         texts.collect()
     }
 
-    /// Moves aside whatever differs, and puts back what stood there.
+    /// Renames everything that differs and restores the recorded state.
     pub(super) fn restore(&self, root: &Path) -> RestoreResult {
         let mut restored = RestoreResult::default();
         for (kind, was) in KINDS.iter().zip(&self.0) {
@@ -145,21 +144,21 @@ impl Baseline {
             let path = root.join(name);
             restored.findings.push(match (put, is_back) {
                 (Ok(Some(aside)), true) => format!(
-                    "guidance files are read-only for tools: the change of {} was undone, and what was written is in {aside}",
+                    "guidance files are read-only for tools: the change to {} was reverted; the new content is in {aside}",
                     path.display()
                 ),
                 (Ok(None), true) => format!(
-                    "guidance files are read-only for tools: {} was put back",
+                    "guidance files are read-only for tools: {} was restored",
                     path.display()
                 ),
                 (Ok(_), false) => format!(
-                    "guidance files are read-only for tools: {} was changed again while it was put back; \
-                     what stood there before stays in force",
+                    "guidance files are read-only for tools: {} changed again while it was being restored; the previous content \
+                        stays in effect",
                     path.display()
                 ),
                 (Err(error), _) => format!(
-                    "guidance files are read-only for tools: {} was changed and cannot be put back ({error}); \
-                     what stood there before stays in force",
+                    "guidance files are read-only for tools: {} was changed and cannot be restored ({error}); the previous content \
+                        stays in effect",
                     path.display()
                 ),
             });
@@ -168,7 +167,7 @@ impl Baseline {
     }
 }
 
-/// Puts back what stood at a place; says under which name is what stood there now.
+/// Restores the state of a path. Returns the new name of the entry that was there.
 fn put_back(root: &Path, name: &str, was: &PathState) -> io::Result<Option<String>> {
     let folder = open_folder(root)?;
     let now = PathState::at(root, name);
@@ -194,7 +193,7 @@ fn put_back(root: &Path, name: &str, was: &PathState) -> io::Result<Option<Strin
         PathState::Link { to, target } => {
             rustix::fs::symlinkat(to.as_slice(), &folder, name)?;
             if PathState::at(root, name).text() != was.text() {
-                // Where the link leads elsewhere by now, its text alone is put back.
+                // If the link has another target by now, only its text is restored.
                 rustix::fs::unlinkat(&folder, name, AtFlags::empty())?;
                 if let Some((_, copy)) = target {
                     write_new(&folder, name, copy)?;
@@ -205,7 +204,7 @@ fn put_back(root: &Path, name: &str, was: &PathState) -> io::Result<Option<Strin
     Ok(aside)
 }
 
-/// Replaces a file of the workspace by its copy, without following any link on the way.
+/// Replaces a file of the workspace by its copy, without following any link on the path.
 fn replace_behind(folder: &OwnedFd, path: &Path, copy: &FileCopy) -> io::Result<Option<String>> {
     let name = path
         .file_name()
@@ -227,7 +226,7 @@ fn replace_behind(folder: &OwnedFd, path: &Path, copy: &FileCopy) -> io::Result<
     Ok(aside)
 }
 
-/// Gives whatever has this name another one that nobody can know before.
+/// Renames the entry to an unpredictable name.
 fn move_aside(folder: &OwnedFd, name: &str) -> io::Result<Option<String>> {
     let mut random = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut random)?;
@@ -245,7 +244,7 @@ fn write_new(folder: &OwnedFd, name: &str, copy: &FileCopy) -> io::Result<()> {
     let mut file = File::from(made);
     file.write_all(&copy.bytes)?;
     let (uid, gid) = (Uid::from_raw(copy.owner.0), Gid::from_raw(copy.owner.1));
-    // Only root may give a file away, and only then can it have been somebody else's.
+    // Only root may change a file's owner, and only for root can the file have belonged to another user.
     let _own = rustix::fs::fchown(&file, Some(uid), Some(gid));
     file.set_permissions(fs::Permissions::from_mode(copy.mode))
 }

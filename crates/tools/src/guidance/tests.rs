@@ -35,12 +35,12 @@ impl Folders {
         fs::write(self.workspace.join(name), text).expect("written");
     }
 
-    /// What stands in a file; none where there is none.
+    /// The content of a file; none if it does not exist.
     fn found(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.workspace.join(name)).ok()
     }
 
-    /// What would be read as guidance in `AGENTS.md`.
+    /// What would be read as guidance from `AGENTS.md`.
     fn guidance(&self) -> Option<String> {
         match reading(&self.home, &self.workspace) {
             GuidanceLocation::Files(_hold) => self.found("AGENTS.md"),
@@ -58,13 +58,13 @@ impl Folders {
     }
 }
 
-/// A process that dies in the middle of a call: the kernel drops its locks, and nothing else happens.
+/// A process that dies in the middle of a call: the kernel releases its locks, and nothing else happens.
 fn crash(guard: GuidanceGuard) {
     drop(guard);
 }
 
 #[test]
-fn a_written_guidance_file_is_moved_aside_and_put_back() {
+fn a_written_guidance_file_is_renamed_and_the_old_one_restored() {
     let folders = Folders::new();
     folders.write("AGENTS.md", "mine");
     let guard = folders.take();
@@ -82,7 +82,7 @@ fn a_written_guidance_file_is_moved_aside_and_put_back() {
 }
 
 #[test]
-fn an_edit_while_no_command_runs_simply_counts() {
+fn an_edit_while_no_command_runs_takes_effect() {
     let folders = Folders::new();
     folders.write("AGENTS.md", "one");
     assert!(folders.take().release().is_empty());
@@ -94,7 +94,7 @@ fn an_edit_while_no_command_runs_simply_counts() {
 }
 
 #[test]
-fn while_a_command_runs_guidance_is_read_as_it_stood_before() {
+fn while_a_command_runs_the_previous_guidance_is_read() {
     let folders = Folders::new();
     let guard = folders.take();
     folders.write("AGENTS.md", "theirs");
@@ -126,7 +126,7 @@ fn what_a_command_wrote_before_a_crash_is_never_guidance() {
 }
 
 #[test]
-fn a_crash_is_made_up_for_by_the_next_command_too() {
+fn the_next_command_also_recovers_from_a_crash() {
     let folders = Folders::new();
     let guard = folders.take();
     folders.write("AGENTS.md", "theirs");
@@ -137,7 +137,7 @@ fn a_crash_is_made_up_for_by_the_next_command_too() {
 }
 
 #[test]
-fn of_two_commands_at_once_neither_takes_the_others_change_for_the_first_state() {
+fn concurrent_commands_share_one_baseline() {
     let folders = Folders::new();
     folders.write("AGENTS.md", "mine");
     let first = folders.take();
@@ -151,7 +151,7 @@ fn of_two_commands_at_once_neither_takes_the_others_change_for_the_first_state()
 }
 
 #[test]
-fn the_file_behind_a_link_is_put_back_and_the_link_stays() {
+fn the_target_of_a_link_is_restored_and_the_link_stays() {
     let folders = Folders::new();
     fs::create_dir(folders.workspace.join("docs")).expect("a folder");
     folders.write("docs/guide.md", "mine");
@@ -165,16 +165,16 @@ fn the_file_behind_a_link_is_put_back_and_the_link_stays() {
 }
 
 #[test]
-fn a_link_that_is_turned_elsewhere_reads_as_before() {
+fn a_redirected_link_reads_as_before() {
     type Change = fn(&Folders);
     let changes: [Change; 4] = [
-        // The folder on the way is another one.
+        // A folder on the path was replaced.
         |folders| {
             fs::rename(folders.workspace.join("docs"), folders.workspace.join("old")).expect("moved");
             fs::create_dir(folders.workspace.join("docs")).expect("a folder");
             folders.write("docs/guide.md", "theirs");
         },
-        // The folder on the way leads out of the workspace.
+        // A folder on the path leads out of the workspace.
         |folders| {
             fs::rename(folders.workspace.join("docs"), folders.workspace.join("old")).expect("moved");
             symlink("/tmp", folders.workspace.join("docs")).expect("a link");
@@ -201,7 +201,7 @@ fn a_link_that_is_turned_elsewhere_reads_as_before() {
 }
 
 #[test]
-fn a_link_that_led_nowhere_still_leads_nowhere() {
+fn a_link_without_a_target_still_has_none() {
     let folders = Folders::new();
     symlink("later.md", folders.workspace.join("AGENTS.md")).expect("a link");
     let guard = folders.take();
@@ -216,7 +216,7 @@ fn a_link_that_led_nowhere_still_leads_nowhere() {
 }
 
 #[test]
-fn workspaces_of_others_inside_this_one_are_guarded_as_well() {
+fn other_workspaces_inside_this_one_are_guarded_too() {
     let folders = Folders::new();
     let inner = folders.workspace.join("inner");
     fs::create_dir(&inner).expect("a folder");
@@ -232,11 +232,11 @@ fn workspaces_of_others_inside_this_one_are_guarded_as_well() {
 }
 
 #[test]
-fn what_cannot_be_put_back_is_not_read() {
+fn a_file_that_cannot_be_restored_is_not_read() {
     let folders = Folders::new();
     folders.write("AGENTS.md", "mine");
     let guard = folders.take();
-    // As if the workspace were taken away under the command; root could write to a closed folder.
+    // Simulates that the workspace disappears during the command; root could write to a closed folder.
     let moved = folders.workspace.with_extension("moved");
     fs::rename(&folders.workspace, &moved).expect("moved");
     assert_eq!(guard.release().len(), 1);

@@ -11,13 +11,13 @@ use rustix::fs::{Uid, mkdirat, mkfifoat};
 
 use super::*;
 
-/// Deeper than any stack is: it overflowed at a fifth of it.
+/// Deeper than the stack allows: recursion overflowed at a fifth of it.
 const DEEP: usize = 16_000;
 
-/// Who runs the tests where root does: permissions do not bind root.
+/// The user that the tests switch to under root, because permissions do not restrict root.
 const NOBODY: u32 = 65_534;
 
-/// A tree to remove, beside a folder that must stay as it is.
+/// A tree to remove, beside a folder that must stay unchanged.
 struct TreeFixture {
     _folder: tempfile::TempDir,
     root: PathBuf,
@@ -55,7 +55,7 @@ impl TreeFixture {
 
     #[track_caller]
     fn assert_removed(&self) {
-        // However busy the machine is.
+        // Unlimited, because the machine may be busy.
         let removal = remove(&self.root, RemovalLimits::PATIENT);
         assert!(removal.left.is_none(), "{removal:?}");
         assert!(self.root.symlink_metadata().is_err());
@@ -67,18 +67,18 @@ fn open(path: &Path) -> OwnedFd {
     openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("a folder")
 }
 
-/// A chain of folders; gives the last one.
+/// Creates a chain of folders and returns the last one.
 fn nest(folder: &OwnedFd, name: &OsStr, depth: usize) -> OwnedFd {
     let mut last = folder.try_clone().expect("a handle");
     for _ in 0..depth {
-        // It may be there from an earlier step.
+        // It may exist from an earlier step.
         let _there = mkdirat(&last, name, Mode::RWXU);
         last = openat(&last, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("it");
     }
     last
 }
 
-/// Runs on a thread that has no powers over files of others, or over files without permissions.
+/// Runs on a thread without capabilities over other users' files or files without permissions.
 fn as_nobody<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let run = move || {
         if rustix::process::geteuid().is_root() {
@@ -89,7 +89,7 @@ fn as_nobody<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T 
     std::thread::spawn(run).join().expect("it ends")
 }
 
-/// One thing that a command may make at a place in a tree.
+/// One thing that a command may create in a tree.
 #[derive(Debug, Clone)]
 enum Made {
     File,
@@ -136,7 +136,7 @@ impl Made {
                 .and_then(|()| fs::set_permissions(own.join("in"), Permissions::from_mode(0o000)))
                 .and_then(|()| fs::set_permissions(own, Permissions::from_mode(*mode))),
         };
-        // A second one of the same name is refused, and so is a long path.
+        // A second entry of the same name is refused, and so is a long path.
         drop(made);
     }
 }
@@ -175,7 +175,7 @@ proptest! {
     }
 
     #[test]
-    fn a_removal_stops_at_its_bound_and_the_next_goes_on(
+    fn a_removal_stops_at_its_limit_and_the_next_continues(
         made in prop::collection::vec((0_usize..6, made()), 0..8),
         entries_max in 20_u64..60,
     ) {
@@ -236,7 +236,7 @@ fn a_tree_that_changes_while_it_is_removed_stays_within_bounds() {
                 if stop.load(Ordering::Relaxed) {
                     return;
                 }
-                // Every step may fail, because the others were removed meanwhile.
+                // Every step may fail, because the other entries may already be removed.
                 let pick = |shift: usize| scene.root.join(names[(round >> shift) % 4]);
                 let (one, other) = (pick(0), pick(3));
                 let _ = fs::create_dir_all(one.join("x/y/z"));
@@ -263,7 +263,7 @@ fn a_tree_that_changes_while_it_is_removed_stays_within_bounds() {
 }
 
 #[test]
-fn a_removal_stops_when_its_time_is_over() {
+fn a_removal_stops_at_its_time_limit() {
     let scene = TreeFixture::new();
     fs::create_dir_all(scene.root.join("a/b")).expect("folders");
     let bounds = RemovalLimits {
@@ -279,7 +279,7 @@ fn a_removal_stops_when_its_time_is_over() {
 }
 
 #[test]
-fn what_belongs_to_others_is_told_and_the_rest_is_removed() {
+fn files_of_others_are_reported_and_the_rest_is_removed() {
     if !rustix::process::geteuid().is_root() {
         return;
     }

@@ -1,13 +1,14 @@
-//! Control groups: the kernel's own bounds on the processes and the memory of one call, where a group is delegated to us.
+//! Control groups: the kernel's own limits on the processes and the memory of one call, where a group is
+//! delegated to Wakeful.
 //!
-//! The supervisor measures in any case. A group makes the two bounds exact, also for the superuser, whom `RLIMIT_NPROC`
-//! does not bind. Wakeful makes the group of a call before the call and removes it after it; the supervisor puts the keeper
-//! in before the keeper learns its command.
+//! The supervisor measures in any case. A group makes both limits exact, also for the superuser, to whom
+//! `RLIMIT_NPROC` does not apply. Wakeful creates a group before each call and removes it afterwards; the
+//! supervisor adds the reaper to it before the reaper receives its command.
 //!
-//! - Version 2: groups are made in the group that systemd marked as delegated (`user.delegate`), which is our own or the one
-//!   above it. The kernel gives controllers to the children of a group only if no process is in the group itself, so the
-//!   daemon moves into a group of its own below it.
-//! - Version 1: groups are made below our own group of each hierarchy, where we may write.
+//! - Version 2: groups are created in the group that systemd marked as delegated (`user.delegate`), which
+//!   is our own or its parent. The kernel enables controllers for the children of a group only if the group
+//!   itself contains no process, so the daemon moves into its own child group.
+//! - Version 1: groups are created below our own group of each hierarchy, if it is writable.
 
 use std::fs;
 use std::io;
@@ -25,23 +26,24 @@ use crate::mounts::Mount;
 use crate::options::CommandLimits;
 use crate::process;
 
-/// Memory beyond the limit that the kernel still gives, so that the supervisor sees the limit crossed.
+/// Memory beyond the limit that the kernel still grants, so that the supervisor can detect the exceeded
+/// limit.
 const MEMORY_SLACK: u64 = 64 << 20;
 
-/// Names of our groups begin with this; process, start time and a count follow.
+/// Prefix of our group names; pid, start time and a counter follow.
 const PREFIX: &str = "wakeful-";
 
-/// The group of the daemon itself, below the one that is delegated.
+/// The group of the daemon itself, below the delegated one.
 const DAEMON_GROUP: &str = "daemon";
 
-/// How often the removal of a group is tried, and the wait between: a process that has ended leaves its group a little later.
+/// How often to try the removal of a group, and the wait between attempts: a process leaves its group
+/// shortly after it exits.
 const REMOVE_TRIES_MAX: u32 = 50;
 const REMOVE_WAIT: Duration = Duration::from_millis(2);
 
-/// Most entries of a folder that are looked at for groups of dead daemons.
+/// Most entries of a folder that are checked for groups of dead daemons.
 const SWEPT_MAX: usize = 4_096;
 
-/// What a group can bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Controller {
@@ -67,14 +69,14 @@ enum Version {
     V2,
 }
 
-/// The group that this process is in, for one controller.
+/// The group of this process for one controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct OwnGroup {
     version: Version,
     folder: PathBuf,
 }
 
-/// The lines of `/proc/PID/cgroup`: names of controllers, none for version 2, and the path of the group.
+/// The lines of `/proc/PID/cgroup`: controller names, empty for version 2, and the path of the group.
 fn groups(cgroups: &str) -> impl Iterator<Item = (&str, &str)> {
     cgroups
         .lines()
@@ -95,7 +97,7 @@ fn own_group(controller: Controller, cgroups: &str, mounts: &[Mount]) -> Option<
         Version::V1 => mount.kind == "cgroup" && mount.super_has(controller.name()),
         Version::V2 => mount.kind == "cgroup2",
     };
-    // Outside of what is mounted here, such as `/../other`, nothing can be made.
+    // A path outside the mounted hierarchy, such as `/../other`, cannot hold groups.
     let path = Path::new(path);
     let is_plain = path
         .components()
@@ -106,12 +108,12 @@ fn own_group(controller: Controller, cgroups: &str, mounts: &[Mount]) -> Option<
         .filter(is_ours)
         .find_map(inside)
         .filter(|_| is_plain)?;
-    // A path that ends with a slash would have no parent of another name.
+    // Removes a trailing slash, which would make `parent` return the same folder.
     let folder = folder.components().collect();
     Some(OwnGroup { version, folder })
 }
 
-/// A folder in which groups of calls can be made, and what they bound.
+/// A folder in which groups for calls can be created, and the controllers that they have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Base {
     version: Version,
@@ -119,14 +121,14 @@ struct Base {
     controllers: Vec<Controller>,
 }
 
-/// Whether controllers are switched on where that is needed, or only looked for.
+/// Whether to enable missing controllers or only to look for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Enable,
     Look,
 }
 
-/// The bases of this process. Found once: the group of a daemon does not change.
+/// The bases of this process. Computed once: the group of a daemon does not change.
 fn bases() -> &'static [Base] {
     static BASES: OnceLock<Vec<Base>> = OnceLock::new();
     BASES.get_or_init(|| {
@@ -168,10 +170,10 @@ fn is_writable(folder: &Path) -> bool {
         && !super::mount_namespace::is_read_only(folder)
 }
 
-/// The delegated group, our own or the one above, whose children have the controller.
+/// The delegated group, our own or its parent, whose children have the controller.
 fn delegated(own: &Path, controller: Controller, mode: Mode) -> Option<PathBuf> {
     if mode == Mode::Enable && is_delegated(own) && !has_controller(own, controller, mode) {
-        // Where it fails, nothing is delegated to us as far as calls are concerned.
+        // If this fails, no group counts as delegated.
         let _stays = move_below(own);
     }
     let candidates = [Some(own), own.parent()].into_iter().flatten();
@@ -180,8 +182,8 @@ fn delegated(own: &Path, controller: Controller, mode: Mode) -> Option<PathBuf> 
     usable.next().map(Path::to_owned)
 }
 
-/// Moves this process out of a group in which it is alone, so that the group may give controllers to its children. With other
-/// processes in it the kernel would refuse that anyway.
+/// Moves this process out of a group in which it is alone, so that the group can enable controllers for its
+/// children. If the group has other processes, the kernel refuses that anyway.
 fn move_below(group: &Path) -> io::Result<()> {
     let processes = fs::read_to_string(group.join("cgroup.procs"))?;
     if processes.trim() != getpid().as_raw_nonzero().to_string() {
@@ -192,12 +194,12 @@ fn move_below(group: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    // 0 stands for the process that writes.
+    // 0 means the writing process.
     fs::write(own.join("cgroup.procs"), "0")
 }
 
-/// Whether systemd, or who made the group, said that we may make groups in it. The right to write does not say so: the
-/// superuser may write everywhere.
+/// Whether systemd, or the creator of the group, delegated it to us. Write permission does not show that,
+/// because the superuser can write everywhere.
 fn is_delegated(folder: &Path) -> bool {
     let is_marked = |name: &str| {
         let mut value = [0; 4];
@@ -206,7 +208,8 @@ fn is_delegated(folder: &Path) -> bool {
     is_marked("user.delegate") || is_marked("trusted.delegate")
 }
 
-/// Whether groups in a folder have the controller. The kernel refuses it to a group that has processes of its own.
+/// Whether groups in a folder have the controller. The kernel refuses it to a group that contains
+/// processes.
 fn has_controller(folder: &Path, controller: Controller, mode: Mode) -> bool {
     let switch = folder.join("cgroup.subtree_control");
     let has = || {
@@ -219,7 +222,7 @@ fn has_controller(folder: &Path, controller: Controller, mode: Mode) -> bool {
     has() || (mode == Mode::Enable && enable() && has())
 }
 
-/// Removes the groups of daemons that are gone.
+/// Removes the groups of dead daemons.
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder)
         .into_iter()
@@ -232,20 +235,20 @@ fn sweep(folder: &Path) {
             continue;
         };
         if process::started_at(owner.0) != Some(owner.1) {
-            // One that still has processes is their supervisor's to empty.
+            // A group that still contains processes is emptied by their supervisor.
             let _populated = fs::remove_dir(entry.path());
         }
     }
 }
 
-/// Process and start time of the daemon that made a group of this name.
+/// Pid and start time of the daemon that created a group of this name.
 fn owner(name: &str) -> Option<(i32, u64)> {
     let mut words = name.strip_prefix(PREFIX)?.split('-');
     Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
 }
 
-/// The controllers (`pids`, `memory`) by which the kernel bounds the commands of a Wakeful process. What is not among them is
-/// measured by the supervisor of each command.
+/// The controllers (`pids`, `memory`) with which the kernel limits the commands of a Wakeful process. The
+/// supervisor of each command measures the rest.
 #[must_use]
 pub fn controllers_of(pid: u32) -> Vec<&'static str> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
@@ -268,7 +271,7 @@ struct Part {
 }
 
 impl Group {
-    /// Makes a group with the limits of a call. Without parts where nothing is delegated to us.
+    /// Creates a group with the limits of a call. It has no parts if no group is delegated.
     pub(crate) fn make(limits: &CommandLimits) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let pid = getpid().as_raw_nonzero().get();
@@ -294,22 +297,22 @@ impl Group {
         }
     }
 
-    /// Whether it bounds the number of processes.
+    /// Whether it limits the number of processes.
     pub(super) fn bounds_processes(&self) -> bool {
         self.parts
             .iter()
             .any(|part| part.controllers.contains(&Controller::Pids))
     }
 
-    /// Puts a process in, with all its children to come.
+    /// Adds a process, including its future children.
     pub(super) fn put(&self, pid: Pid) {
         for part in &self.parts {
-            // What does not succeed is found by `held`, and measuring does without.
+            // `held` detects a failure, and the supervisor measures instead.
             let _measured = fs::write(part.folder.join("cgroup.procs"), pid.as_raw_nonzero().to_string());
         }
     }
 
-    /// What bounds this process.
+    /// The controllers that limit this process.
     pub(super) fn held(&self) -> Vec<Controller> {
         let cgroups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let is_in = |part: &&Part| {
@@ -320,12 +323,12 @@ impl Group {
         parts.flat_map(|part| part.controllers.clone()).collect()
     }
 
-    /// The bound at which the kernel refused something to the call, or ended a process of it.
+    /// The limit at which the kernel refused a resource to the call or killed one of its processes.
     pub(super) fn crossed(&self) -> Option<Controller> {
         self.parts.iter().find_map(Part::crossed)
     }
 
-    /// Removes the group. One that cannot be removed now is removed when the next daemon starts.
+    /// Removes the group. If that fails, the next daemon removes it at startup.
     pub(crate) fn remove(&self) {
         for part in &self.parts {
             part.remove();

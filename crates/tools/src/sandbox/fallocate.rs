@@ -1,7 +1,7 @@
 //! Refuses to allocate disk space without writing to it.
 //!
-//! fallocate(2) takes a whole disk within one call, faster than anyone can look. With "not supported", C libraries
-//! write zeros instead, which can be measured; giving space back is still allowed.
+//! fallocate(2) can fill a disk in one call, faster than the supervisor can detect it. On "not supported",
+//! C libraries write zeros instead, which can be measured. Releasing space stays allowed.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ use seccompiler::{
 
 use super::protocol::StageError;
 
-/// `FALLOC_FL_PUNCH_HOLE` with the flag that must come with it.
+/// `FALLOC_FL_PUNCH_HOLE` with its mandatory flag.
 const GIVE_BACK: u64 = 3;
 
-/// Installs the filter, for this process and all its children, for good.
+/// Installs the filter permanently, for this process and all its children.
 pub(super) fn refuse_allocation() -> Result<(), StageError> {
     let install = || apply_filter(&filter()?);
-    install().map_err(StageError::failed("refusing to allocate space"))
+    install().map_err(StageError::failed("refusing disk space allocation"))
 }
 
 fn filter() -> Result<BpfProgram, seccompiler::Error> {
     let other = SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, GIVE_BACK)?;
     let rules = vec![SeccompRule::new(vec![other])?];
-    // The x32 number of the call need not be named: no list allows it.
+    // The x32 number of the call is not needed: no list allows it.
     let table = BTreeMap::from([(libc::SYS_fallocate, rules)]);
     let refuse = SeccompAction::Errno(libc::EOPNOTSUPP.unsigned_abs());
     let architecture = TargetArch::try_from(std::env::consts::ARCH)?;

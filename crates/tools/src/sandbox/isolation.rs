@@ -1,6 +1,7 @@
-//! What was enforced around one command, line by line.
+//! Describes what was enforced around one command, restriction by restriction.
 //!
-//! The word `enforced` alone stands only where every line is. Results of earlier versions have a level and no lines.
+//! The level is `enforced` alone only if every restriction is. Results of earlier versions have a level and
+//! no list of restrictions.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cgroup::Controller;
 
-/// What a command is kept from, or within. Each is enforced or not.
+/// The restrictions of a command. Each is enforced or not.
 pub(crate) const LINES: [&str; 11] = [
     "files_read",
     "files_write",
@@ -23,19 +24,19 @@ pub(crate) const LINES: [&str; 11] = [
     "written_bytes",
 ];
 
-/// Held by the supervisor, which measures; the kernel is not needed for them.
+/// Enforced by the supervisor, which measures; these do not need the kernel.
 const MEASURED: [&str; 3] = ["memory", "process_count", "written_bytes"];
 
-/// The level in one word with its means, and every line.
+/// The level with its mechanisms, and every restriction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Isolation {
-    /// Such as `landlock-abi7+seccomp+pidns`; none where the kernel enforced nothing.
+    /// Such as `landlock-abi7+seccomp+pidns`; none if the kernel enforced nothing.
     means: Option<String>,
     not_enforced: Vec<String>,
 }
 
 impl Isolation {
-    /// The kernel enforced everything but some lines.
+    /// The kernel enforced everything except these restrictions.
     pub(crate) fn with(means: String, not_enforced: &[&str]) -> Self {
         Self {
             means: Some(means),
@@ -43,7 +44,8 @@ impl Isolation {
         }
     }
 
-    /// The same with the cgroup controllers that bound the command. What none of them bounds is measured.
+    /// Adds the cgroup controllers that limit the command. The supervisor measures what no controller
+    /// limits.
     pub(crate) fn bounded_by(mut self, controllers: &[Controller]) -> Self {
         let names: Vec<&str> = controllers.iter().map(|controller| controller.name()).collect();
         let means = match names.as_slice() {
@@ -55,7 +57,7 @@ impl Isolation {
         self
     }
 
-    /// Adds a line that turned out not to be enforced.
+    /// Marks a restriction as not enforced.
     pub(crate) fn open_line(&mut self, line: &str) {
         if !self.not_enforced.iter().any(|open| open == line) {
             self.not_enforced.push(line.to_owned());
@@ -83,17 +85,16 @@ impl Isolation {
         }
     }
 
-    /// Whether the kernel enforced nothing.
     pub(crate) const fn is_nothing(&self) -> bool {
         self.means.is_none()
     }
 
-    /// Whether every line is enforced.
+    /// Whether every restriction is enforced.
     pub(crate) const fn is_whole(&self) -> bool {
         self.not_enforced.is_empty()
     }
 
-    /// Every line with whether it was enforced.
+    /// Every restriction, and whether it was enforced.
     pub(crate) fn lines(&self) -> BTreeMap<&'static str, bool> {
         let is_enforced = |line: &str| !self.not_enforced.iter().any(|other| other == line);
         LINES.iter().map(|line| (*line, is_enforced(line))).collect()
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_word_enforced_stands_alone_only_when_every_line_is() {
+    fn the_level_is_enforced_only_when_every_restriction_is() {
         let all = Isolation::with("x+y".to_owned(), &[]);
         assert_eq!(all.level(), "enforced: x+y");
         assert!(all.lines().values().all(|is| *is));

@@ -1,9 +1,9 @@
-//! Landlock: which files a command can reach.
+//! Landlock: which files a command can access.
 //!
-//! Landlock only allows. To leave out the home and other closed places, everything beside the path to them is allowed,
-//! folder by folder from the root down, and so for every other path under which they can be found. The folders on such a
-//! path get no rule of their own, because a rule holds for all that is beneath; so a command can open what is
-//! in them but cannot list them.
+//! Landlock can only allow. To exclude the home and other denied paths, everything beside the path to them
+//! is allowed, folder by folder from the root down, and likewise for every other path at which they are
+//! visible. The folders on such a path get no rule, because a rule applies to everything beneath; so a
+//! command can open their contents but cannot list them.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -19,17 +19,17 @@ use super::protocol::StageError;
 use crate::mounts::{Mount, names_of};
 use crate::options::DisabledFeatures;
 
-/// The newest version whose rights were looked at. Older kernels enforce what they know of it.
+/// The newest version whose rights were reviewed. Older kernels enforce the subset that they support.
 const ABI_MAX: ABI = ABI::V9;
 
-/// The version to pretend to have, if an old one is asked for.
+/// The version to simulate when an old one is requested.
 const ABI_OLD: ABI = ABI::V2;
 
-/// Most entries of one folder that get a rule. A folder beside the home with more than this is a spool, and
-/// what is beyond stays out of reach.
+/// Most entries of one folder that get a rule. A folder beside the home with more entries is a spool, and
+/// the rest stays inaccessible.
 const ENTRIES_MAX: usize = 16_384;
 
-/// Devices that hold nothing and lead nowhere. All others stay out of reach: a disk holds the home, too.
+/// Harmless devices. All others stay inaccessible: a disk device, for example, contains the home.
 const DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
@@ -38,10 +38,9 @@ const DEVICES: [&str; 5] = [
     "/dev/urandom",
 ];
 
-/// Where devices are.
 const DEVICE_FOLDER: &str = "/dev";
 
-/// Whether the kernel has Landlock and it is switched on.
+/// Whether the kernel has Landlock and it is enabled.
 pub(super) fn is_available() -> bool {
     let probe = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     probe
@@ -50,23 +49,23 @@ pub(super) fn is_available() -> bool {
         .is_ok()
 }
 
-/// What a command may reach.
+/// The paths that a command may access.
 pub(super) struct AllowedPaths<'a> {
-    /// Neither read nor written.
+    /// Neither readable nor writable.
     pub(super) home: &'a Path,
-    /// The same, and it may lie in a folder that is writable otherwise.
+    /// The same, and these may be inside a writable folder.
     pub(super) closed: &'a [PathBuf],
     pub(super) writable: &'a [PathBuf],
 }
 
-/// Restricts this process and all its children for good, and says with which version of Landlock.
+/// Restricts this process and all its children permanently, and returns the version of Landlock.
 pub(super) fn restrict(reach: &AllowedPaths<'_>, pretend: DisabledFeatures) -> Result<u32, StageError> {
     let abi = if pretend.old_landlock { ABI_OLD } else { ABI_MAX };
     let mut rules = handled(abi).map_err(StageError::failed("restricting files"))?;
-    let mounts = Mount::all().map_err(StageError::failed("reading the mounts"))?;
+    let mounts = Mount::all().map_err(StageError::failed("reading the mount table"))?;
     let mut hidden = names_of(reach.home, &mounts);
     for path in reach.writable {
-        // Only a mount made after the start can do this. What may be written cannot be hidden.
+        // Only a mount made after startup can cause this. A writable folder cannot be hidden.
         if hidden.iter().any(|name| name.starts_with(path)) {
             return Err(StageError::failed("hiding the home")(
                 "it is mounted inside the workspace",
@@ -83,8 +82,8 @@ pub(super) fn restrict(reach: &AllowedPaths<'_>, pretend: DisabledFeatures) -> R
     let all = AccessFs::from_all(abi);
     let write = all & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
     for path in reach.writable {
-        // A closed place in a writable folder: everything beside it may be written, but nothing can be made in the
-        // folders above it, because a right to do so would hold for the closed place too.
+        // A denied path inside a writable folder: everything beside it may be written, but nothing can be
+        // created in its parent folders, because that right would apply to the denied path too.
         if hidden.iter().any(|name| name.starts_with(path)) {
             let writable = Beside {
                 hidden: &hidden,
@@ -97,7 +96,7 @@ pub(super) fn restrict(reach: &AllowedPaths<'_>, pretend: DisabledFeatures) -> R
         allow(&mut rules, folder, write)?;
     }
     for device in DEVICES {
-        // A container may lack one or the other.
+        // A container may lack some of them.
         if let Ok(device) = open(Path::new(device)) {
             let use_it = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
             allow(&mut rules, device, all & use_it)?;
@@ -112,16 +111,16 @@ pub(super) fn restrict(reach: &AllowedPaths<'_>, pretend: DisabledFeatures) -> R
             LandlockStatus::Available { effective_abi, .. },
         ) if status.no_new_privs => Ok((effective_abi as u32).min(abi as u32)),
         _ => Err(StageError::failed("restricting files")(
-            "Landlock took the rules and did not enforce them",
+            "Landlock accepted the rules and did not enforce them",
         )),
     }
 }
 
-/// A set of rules that governs everything the version knows of.
+/// A ruleset that handles every right of the version.
 fn handled(abi: ABI) -> Result<RulesetCreated, RulesetError> {
     let rules = Ruleset::default().handle_access(AccessFs::from_all(abi))?;
     let (net, scope) = (AccessNet::from_all(abi), Scope::from_all(abi));
-    // The library takes it for a mistake to ask for nothing.
+    // The library rejects an empty set of rights.
     let rules = if net.is_empty() {
         rules
     } else {
@@ -135,20 +134,20 @@ fn handled(abi: ABI) -> Result<RulesetCreated, RulesetError> {
     rules.create()
 }
 
-/// An access to everything in a folder except what is hidden.
+/// Access to everything in a folder except the hidden paths.
 struct Beside<'a> {
     hidden: &'a [PathBuf],
     access: BitFlags<AccessFs>,
 }
 
 impl Beside<'_> {
-    /// Adds the rules. Goes only into folders that have something hidden in them, so not deeper than the deepest of those.
+    /// Adds the rules. Descends only into folders that contain a hidden path.
     fn allow(&self, folder: &Path, rules: &mut RulesetCreated) -> Result<(), StageError> {
-        // A folder that cannot be listed has nothing to allow, for the command could not list it either.
+        // A folder that cannot be listed needs no rules: the command could not list it either.
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         for entry in entries.take(ENTRIES_MAX) {
             let path = entry.path();
-            // What a link leads to is allowed where it is, or it is not.
+            // The target of a link is allowed or denied at its own path.
             let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
             if is_link || path.starts_with(DEVICE_FOLDER) || self.hidden.contains(&path) {
                 continue;
@@ -173,7 +172,7 @@ fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
 }
 
 fn allow(rules: &mut RulesetCreated, fd: OwnedFd, access: BitFlags<AccessFs>) -> Result<(), StageError> {
-    // For what is no folder, the library leaves out the rights that only folders have.
+    // For files, the library drops the rights that apply only to folders.
     rules
         .add_rule(PathBeneath::new(fd, access))
         .map(|_| ())

@@ -1,11 +1,12 @@
-//! Decides when a command uses too much: memory, processes, written bytes, and what must stay free on the machine.
+//! Decides when a command uses too much: memory, processes, written bytes, and the machine's free
+//! resources.
 //!
-//! The kernel bounds single processes and not the sum over a tree, so the supervisor measures the tree. There are two kinds
-//! of looks. The machine (free disk space, free memory) is cheap to look at, so that is done up to once in a millisecond
-//! when space is short. The tree is walked through `/proc`, which takes the longer the more processes it has, so that is
-//! done every 5 to 100 ms. The less room there is, the sooner the next look comes; [`BYTES_PER_MS`] says how fast room is
-//! taken to vanish. Where a cgroup holds the command, the kernel bounds processes and memory itself and counts what it
-//! refused; that is looked at too.
+//! The kernel limits single processes and not the sum over a tree, so the supervisor measures the tree.
+//! There are two kinds of checks. The machine (free disk space, free memory) is cheap to check, up to once
+//! per millisecond when space is low. Walking the tree through `/proc` takes longer the more processes it
+//! has, so it happens every 5 to 100 ms. The less headroom there is, the sooner the next check comes;
+//! [`BYTES_PER_MS`] is the assumed consumption rate. If the command is in a cgroup, the kernel limits
+//! processes and memory itself and counts refusals; those counters are checked too.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -20,54 +21,57 @@ use super::protocol::Spec;
 use super::usage::{Processes, ResourceUsage};
 use crate::options::CommandLimits;
 
-/// Longest time between two looks of any kind.
+/// Longest time between two checks of any kind.
 const POLL_MAX: Duration = Duration::from_millis(100);
 
-/// Shortest time between two walks through the tree.
+/// Shortest time between two walks of the tree.
 const WALK_MIN: Duration = Duration::from_millis(5);
 
-/// Longest time between two walks where the kernel does not bound the number of processes.
+/// Longest time between two walks if the kernel does not limit the number of processes.
 const UNBOUNDED_WALK_MAX: Duration = Duration::from_millis(20);
 
-/// Shortest time between two looks at the machine.
+/// Shortest time between two checks of the machine.
 const POLL_MIN: Duration = Duration::from_millis(1);
 
-/// The fastest that memory or a disk is taken to be filled: 4 GiB in a second.
+/// The assumed maximum rate at which memory or a disk fills: 4 GiB per second.
 const BYTES_PER_MS: u64 = 4 * 1024 * 1024;
 
-/// What may be written between the look that finds a limit crossed and the end of the last process: 16 ms of writing.
+/// What may be written between the check that finds an exceeded limit and the exit of the last process: 16
+/// ms of writing.
 const HEADROOM_BYTES: u64 = 16 * BYTES_PER_MS;
 
-/// What stays free on the disk of the home: a fiftieth of it, within these bounds, and of a small disk a quarter.
+/// What must stay free on the disk of the home: a fiftieth of it, within these bounds, and a quarter of a
+/// small disk.
 const DISK_RESERVE_MIN: u64 = 64 << 20;
 const DISK_RESERVE_MAX: u64 = 1 << 30;
 const DISK_RESERVE_SHARE: u64 = 50;
 const SMALL_DISK_SHARE: u64 = 4;
 
-/// Files that can still be made on the disk of the home: a fiftieth of all, and at most this. Empty files take no space that
-/// is counted, and a disk without room for another file is full.
+/// Files that must stay available on the disk of the home: a fiftieth of all, and at most this. Empty files
+/// use no counted space, and a disk without a free inode is full.
 const FILES_RESERVE_MAX: u64 = 10_000;
 
-/// A disk that was nearly full before may lose this much while a command runs that writes nothing.
+/// Free space that a nearly full disk may lose while a command runs that writes nothing.
 const DISK_NOISE_BYTES: u64 = 1 << 20;
 
-/// The same for files: this part of what must stay free.
+/// The same for files: this fraction of the reserve.
 const FILES_NOISE_SHARE: u64 = 10;
 
-/// What stays free of the machine's memory: a twentieth, and at most this. It covers what no process is charged with.
+/// What must stay free of the machine's memory: a twentieth, and at most this. It covers memory that is
+/// charged to no process.
 const MEMORY_RESERVE_MAX: u64 = 256 << 20;
 const MEMORY_RESERVE_SHARE: u64 = 20;
 
-/// Tasks beyond the limit that the kernel still lets a command make, so that the supervisor sees the limit crossed.
+/// Tasks beyond the limit that the kernel still allows, so that the supervisor can detect the exceeded
+/// limit.
 pub(super) const TASKS_SLACK: u64 = 64;
 
-/// Which limit was crossed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Limit {
-    /// Memory of the tree.
+    /// Memory of the process tree.
     Memory,
-    /// Memory that is left to the machine.
+    /// Free memory of the machine.
     MachineMemory,
     /// Processes and threads.
     Processes,
@@ -75,21 +79,21 @@ pub(crate) enum Limit {
     Written,
     /// Free space on the disk of the home.
     FreeSpace,
-    /// Files that can still be made on the disk of the home.
+    /// Files that can still be created on the disk of the home.
     FreeFiles,
 }
 
-/// A limit that was crossed, and by how much.
+/// An exceeded limit, and the measured value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LimitExceeded {
     pub(crate) limit: Limit,
-    /// What was found; for what must stay free, how much was left.
+    /// The measured value; for a reserve, what was left.
     pub(crate) found: u64,
-    /// What the limit is.
+    /// The limit.
     pub(crate) allowed: u64,
 }
 
-/// What the machine has left at one moment.
+/// The free resources of the machine at one time.
 #[derive(Debug, Clone, Copy)]
 struct FreeResources {
     memory: u64,
@@ -97,10 +101,10 @@ struct FreeResources {
     files: u64,
 }
 
-/// What must not be crossed.
+/// The limits of one command.
 #[derive(Debug, Clone, Copy)]
 struct CommandBounds {
-    /// Whether the kernel keeps the number of processes bounded by itself.
+    /// Whether the kernel limits the number of processes.
     tasks_by_kernel: bool,
     memory: u64,
     tasks: u64,
@@ -110,14 +114,14 @@ struct CommandBounds {
     files_reserve: u64,
 }
 
-/// The disk of the home has too little room for a command to begin.
+/// The disk of the home has too little free space to start a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoRoom {
     pub(crate) left: u64,
     pub(crate) needed: u64,
 }
 
-/// Whether a command may begin: what it could write before it is ended must not fill the disk of the home.
+/// Whether a command may start: what it could write before it is killed must not fill the disk of the home.
 pub(crate) fn check_room(home: &Path) -> rustix::io::Result<Result<(), NoRoom>> {
     let home = openat(CWD, home, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     let disk = Disk::of(&home);
@@ -130,7 +134,8 @@ pub(crate) fn check_room(home: &Path) -> rustix::io::Result<Result<(), NoRoom>> 
     })
 }
 
-/// On a large disk that is nearly full, commands that write little can still run, for instance to make room.
+/// On a large disk that is nearly full, commands that write little can still run, for example to free
+/// space.
 const fn needed_to_begin(disk_bytes: u64) -> u64 {
     let reserve = disk_reserve(disk_bytes);
     let floor = if reserve < DISK_RESERVE_MIN {
@@ -141,7 +146,7 @@ const fn needed_to_begin(disk_bytes: u64) -> u64 {
     floor.saturating_add(HEADROOM_BYTES)
 }
 
-/// Memory that a command may use; half of the machine's where nothing is set.
+/// The memory limit of a command; half of the machine's memory by default.
 pub(super) fn memory_limit(limits: &CommandLimits) -> u64 {
     limits.memory_bytes.unwrap_or_else(|| {
         let machine = Processes::open().map(|processes| processes.machine_memory());
@@ -149,32 +154,32 @@ pub(super) fn memory_limit(limits: &CommandLimits) -> u64 {
     })
 }
 
-/// Watches the tree of one command.
+/// Monitors the process tree of one command.
 #[derive(Debug)]
 pub(super) struct UsageMonitor {
     processes: Processes,
-    /// The home, for the free space of its disk.
+    /// The home, to measure the free space of its disk.
     home: OwnedFd,
     group: Group,
     bounds: CommandBounds,
     at_start: FreeResources,
-    /// When the tree is walked next.
+    /// When the next walk of the tree is due.
     walk_at: Instant,
-    /// What the walks found in all.
+    /// The result of all walks.
     written: Written,
 }
 
-/// What a tree wrote to disks.
+/// What a process tree wrote to disks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Written {
-    /// The most according to any walk.
+    /// The maximum over all walks.
     pub(super) bytes: u64,
-    /// Whether a process did not let itself be looked at, so that it may be more.
+    /// Whether a process was unreadable, so that the true value may be higher.
     pub(super) is_partial: bool,
 }
 
 impl UsageMonitor {
-    /// Prepares to watch a tree that the kernel bounds, or does not bound, in the number of its processes.
+    /// Prepares to monitor a tree. `tasks_by_kernel` is whether the kernel limits its number of processes.
     pub(super) fn new(spec: &Spec, tasks_by_kernel: bool) -> rustix::io::Result<Self> {
         let processes = Processes::open()?;
         let home = openat(CWD, &spec.home, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
@@ -200,12 +205,13 @@ impl UsageMonitor {
         })
     }
 
-    /// What the tree has written to disks, as far as it was seen.
+    /// What the tree has written to disks, as far as it was measured.
     pub(super) const fn written(&self) -> Written {
         self.written
     }
 
-    /// Looks at the machine, and at the tree where that is due. Says which limit is crossed, or when to look again.
+    /// Checks the machine, and the tree if that is due. Returns the exceeded limit, or the time until the
+    /// next check.
     pub(super) fn look(&mut self, root: Pid) -> Result<Duration, LimitExceeded> {
         let left = Disk::of(&self.home).left(self.processes.machine_memory().1);
         if let Some(exceeded) = crossed_by_machine(&self.bounds, self.at_start, left) {
@@ -225,7 +231,7 @@ impl UsageMonitor {
         Ok(next_look(&self.bounds, left).min(until_walk))
     }
 
-    /// The last look at a tree whose command has ended: what it wrote, and what the kernel had to refuse it.
+    /// The last check of a tree whose command has ended: what it wrote, and what the kernel refused.
     pub(super) fn look_at_end(&mut self, root: Pid) -> Option<LimitExceeded> {
         self.walk(root);
         self.crossed_by_group()
@@ -257,12 +263,12 @@ impl UsageMonitor {
     }
 }
 
-/// A disk, and what of it an ordinary user may still take.
+/// A disk, and the part of it that an ordinary user may still use.
 #[derive(Debug, Clone, Copy)]
 struct Disk {
     bytes: u64,
     free_bytes: u64,
-    /// None at all where the file system does not count them.
+    /// 0 if the file system does not count files.
     files: u64,
     free_files: u64,
 }
@@ -308,7 +314,7 @@ const fn disk_reserve(disk_bytes: u64) -> u64 {
     if of_small < reserve { of_small } else { reserve }
 }
 
-/// The first limit that a tree has crossed.
+/// The first limit that a tree exceeds.
 fn crossed_by_tree(bounds: &CommandBounds, usage: &ResourceUsage) -> Option<LimitExceeded> {
     let when = |is_crossed: bool, limit, found, allowed| {
         is_crossed.then_some(LimitExceeded {
@@ -320,12 +326,12 @@ fn crossed_by_tree(bounds: &CommandBounds, usage: &ResourceUsage) -> Option<Limi
     let (tasks, memory, written) = (usage.tasks, usage.memory_bytes, usage.written_bytes);
     when(tasks > bounds.tasks, Limit::Processes, tasks, bounds.tasks)
         .or_else(|| when(memory > bounds.memory, Limit::Memory, memory, bounds.memory))
-        // The kernel keeps a single file from passing it, so reaching it is enough.
+        // The kernel prevents a single file from exceeding the limit, so reaching it is enough.
         .or_else(|| when(written >= bounds.written, Limit::Written, written, bounds.written))
 }
 
-/// The first reserve that is used up. It counts only if it became less since the start: a command that uses nothing is
-/// not ended because the machine was full before.
+/// The first reserve that is used up. It counts only if it has shrunk since the start: a command that uses
+/// nothing is not killed because the machine was full before.
 fn crossed_by_machine(
     bounds: &CommandBounds,
     start: FreeResources,
@@ -353,7 +359,7 @@ fn crossed_by_machine(
         })
 }
 
-/// When to look at the machine again: before what it has left can be gone.
+/// When to check the machine again: before its free resources can run out.
 fn next_look(bounds: &CommandBounds, left: FreeResources) -> Duration {
     let room = left
         .memory
@@ -362,11 +368,11 @@ fn next_look(bounds: &CommandBounds, left: FreeResources) -> Duration {
     Duration::from_millis(room / BYTES_PER_MS).clamp(POLL_MIN, POLL_MAX)
 }
 
-/// When to walk through the tree again: before it can cross a limit by much.
+/// When to walk the tree again: before it can exceed a limit by much.
 fn next_walk(bounds: &CommandBounds, usage: &ResourceUsage) -> Duration {
     let room = bounds.memory.saturating_sub(usage.memory_bytes);
     let by_memory = Duration::from_millis(room / BYTES_PER_MS);
-    // A tree that has half of its tasks may have all of them in a moment.
+    // A tree with half of its allowed tasks may reach the limit almost immediately.
     let is_near = usage.tasks > bounds.tasks / 2;
     let by_tasks = match (bounds.tasks_by_kernel, is_near) {
         (true, false) => POLL_MAX,
@@ -403,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_is_told_by_its_name() {
+    fn each_exceeded_limit_is_reported_by_name() {
         let none = ResourceUsage::default();
         assert_eq!(crossed_by(none, PLENTY), None);
         let tasks = ResourceUsage { tasks: 101, ..none };
@@ -433,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_was_full_before_ends_no_command_that_writes_nothing() {
+    fn a_full_disk_does_not_end_commands_that_write_nothing() {
         let full = FreeResources {
             disk: 4 << 20,
             ..PLENTY
@@ -447,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_come_faster_the_less_room_is_left() {
+    fn checks_come_faster_the_less_room_is_left() {
         assert_eq!(next_look(&BOUNDS, PLENTY), POLL_MAX);
         let near = FreeResources {
             disk: BOUNDS.disk_reserve + 40 * BYTES_PER_MS,
@@ -462,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn walks_come_faster_where_only_they_bound_the_processes() {
+    fn walks_come_faster_where_the_kernel_does_not_limit_processes() {
         let none = ResourceUsage::default();
         let many = ResourceUsage {
             tasks: BOUNDS.tasks,
@@ -478,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_begins_only_with_room_for_what_it_writes_before_its_end() {
+    fn a_command_starts_only_with_enough_free_disk_space() {
         assert!(
             needed_to_begin(64 << 20) > 64 << 20,
             "a disk this small is never enough"

@@ -1,36 +1,38 @@
-//! The sandbox, seen from inside: what our program does when it is started again to run a command.
+//! The inside of the sandbox: what Wakeful's program does when it is started again to run a command.
 //!
-//! Rights are given up by the process that starts the shell, because doing it between `fork` and `exec` would
-//! need unsafe code, and because a process can restrict only itself.
+//! The process that starts the shell drops its own privileges, because doing so between `fork` and `exec`
+//! would need unsafe code, and because a process can restrict only itself.
 //!
 //! # What each level leaves open
 //!
-//! - Everything outside the home and the closed places ([`crate::closed`]) can be read. Folders on the path to the home,
-//!   and without a mount namespace those on the path to a closed place, can be entered but not listed.
-//! - Without a mount namespace (in most containers, and with `subreaper`) the mode, owner, times and attributes
-//!   of files outside can be changed by whoever owns them, even those of the home: Landlock does not ask. The result
-//!   says so (`metadata`), and changes to the home's own files are found and repaired after the command.
-//! - With `subreaper` and a Landlock before version 6, a command that knows how can signal other processes of
-//!   the same user. The supervisor and Wakeful itself are kept from the ordinary ways of doing so.
-//! - With `subreaper` there is no IPC namespace. System V IPC is refused, but `/proc/sysvipc` still lists the keys, sizes
-//!   and owners of what others have, without the contents.
-//! - With `not_enforced` no system call is refused: a command can reach every socket, and where there is no namespace also
-//!   the shared memory of others. Setuid files that it leaves in its workspace lose that bit after it; those that it leaves
-//!   elsewhere do not.
+//! - Everything outside the home and the denied paths ([`crate::denied_paths`]) can be read. Folders on the
+//!   path to the home, and without a mount namespace those on the path to a denied path, can be entered but
+//!   not listed.
+//! - Without a mount namespace (in most containers, and with `subreaper`) a command can change the mode,
+//!   owner, times and attributes of outside files that its user owns, even those of the home: Landlock does
+//!   not restrict this. The result reports it (`metadata`), and changes to the home's own files are
+//!   detected and reverted after the command.
+//! - With `subreaper` and a Landlock before version 6, a command can signal other processes of the same
+//!   user by unusual means. The ordinary ways to signal the supervisor and Wakeful itself are blocked.
+//! - With `subreaper` an IPC namespace is missing. System V IPC is refused, but `/proc/sysvipc` still lists
+//!   the keys, sizes and owners of other users' objects, without the contents.
+//! - With `not_enforced` no system call is refused: a command can reach every socket, and without a
+//!   namespace also the shared memory of others. Setuid files that it leaves in its workspace lose that bit
+//!   afterwards; those that it leaves elsewhere do not.
 //!
 //! | module | about |
 //! |---|---|
-//! | `wire` | what the processes say to one another |
-//! | `supervisor` | stage 1: session, namespaces, orders, the end of all |
-//! | `keeper` | stage 2: limits, restrictions, the shell, reaping |
-//! | `place` | mounts: what a command's namespace looks like |
-//! | `call_list` | the system calls that commands may make |
-//! | `files` | Landlock: which files can be reached |
-//! | `isolation` | what was enforced, line by line |
-//! | `space` | seccomp: disk space is not allocated without writing |
-//! | `limits`, `usage` | what the tree of a command uses, and when it is too much |
-//! | `cgroup` | the kernel's bounds on processes and memory, where a cgroup is delegated to us |
-//! | `calls` | seccomp: which system calls are refused |
+//! | `protocol` | the messages between the processes |
+//! | `supervisor` | stage 1: session, namespaces, orders, termination |
+//! | `reaper` | stage 2: limits, restrictions, the shell, reaping |
+//! | `mount_namespace` | the mounts of a command's namespace |
+//! | `syscall_list` | the system calls that commands may make |
+//! | `landlock` | Landlock: which files can be accessed |
+//! | `isolation` | what was enforced, restriction by restriction |
+//! | `fallocate` | seccomp: disk space is not allocated without writing |
+//! | `limits`, `usage` | resource usage of a command's process tree, and its limits |
+//! | `cgroup` | the kernel's limits on processes and memory, where a cgroup is delegated |
+//! | `seccomp` | seccomp: which system calls are refused |
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -55,17 +57,18 @@ pub(crate) use supervisor::HUNT_MAX;
 /// The argument that starts stage 1.
 pub(crate) const SUPERVISE: &str = "supervise";
 
-/// The argument that starts stage 2; how it is contained follows it.
+/// The argument that starts stage 2; the containment follows it.
 pub(crate) const KEEP: &str = "keep";
 
-/// What lists of processes show for the stages, rather than the path they were started by.
+/// The name of the stages in process lists, in place of the path of the program.
 pub(crate) const SHOWN_NAME: &str = "wakeful";
 
 /// Runs one stage of the sandbox. The binary calls this when it was started with the arguments of
-/// [`crate::ToolsOptions::program_args_prefix`], and passes on those that follow.
+/// [`crate::ToolsOptions::program_args_prefix`], and passes the arguments that follow.
 ///
-/// It must be called before any thread is started: a process with several threads gets no user namespace. What
-/// happens is reported on standard input's socket; the exit code says only whether the arguments made sense.
+/// It must be called before any thread is started: a process with several threads cannot create a user
+/// namespace. Results are reported on the socket at standard input; the exit code shows only whether the
+/// arguments were valid.
 pub fn enter(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let words: Vec<&str> = args.iter().filter_map(|word| word.to_str()).collect();

@@ -1,7 +1,7 @@
-//! Mounts: what the namespace of a command looks like.
+//! Sets up the mounts of a command's namespace.
 //!
-//! It needs a mount namespace, which most containers refuse. Without it the command sees what is outside, and
-//! Landlock alone holds it.
+//! This needs a mount namespace, which most containers refuse. Without one the command sees the outside
+//! mounts, and only Landlock restricts it.
 
 use std::ffi::CStr;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -15,35 +15,35 @@ use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_r
 use super::protocol::Spec;
 use crate::mounts::{Mount, names_of};
 
-/// Where programs share memory by name, and how much of it a command may take.
+/// Where programs share memory by name, and how much of it a command may use.
 const SHARED_MEMORY: &str = "/dev/shm";
 const SHARED_MEMORY_OPTIONS: &CStr = c"mode=1777,size=256m";
 
-/// What is mounted over closed places needs next to nothing.
+/// The file system that covers denied paths needs almost no space.
 const COVERS_OPTIONS: &CStr = c"mode=0700,size=64k,nr_inodes=16";
 
-/// File systems that may ask another machine or program before they answer, and so must not be touched for
-/// each command.
+/// File systems that may contact another machine or program before they respond, and so must not be
+/// accessed for each command.
 const SLOW_KINDS: [&str; 7] = ["autofs", "nfs", "nfs4", "cifs", "smb3", "ceph", "afs"];
 const SLOW_PREFIX: &str = "fuse";
 
-/// Puts in what programs expect to find. Nobody else's mounts can change: our powers reach only as far as our
-/// own user namespace.
+/// Mounts what programs expect to find. Mounts outside cannot change: our privileges are limited to our own
+/// user namespace.
 pub(super) fn furnish(writable: &mut Vec<PathBuf>) {
     let plain = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    // Numbers of processes differ inside, and `pkill` goes by what it reads here.
+    // Pids differ inside the namespace, and tools such as `pkill` read them here.
     let _outside = mount("proc", "/proc", "proc", plain, None);
-    // Semaphores of C libraries are files in this folder. A private one is as good as `TMPDIR`.
+    // Semaphores of C libraries are files in this folder. A private one is as safe as `TMPDIR`.
     if mount("tmpfs", SHARED_MEMORY, "tmpfs", plain, SHARED_MEMORY_OPTIONS).is_ok() {
         writable.push(PathBuf::from(SHARED_MEMORY));
     }
 }
 
-/// Makes everything read-only but some folders. Landlock does not ask who changes the mode, owner, times or
-/// attributes of a file; with this, a command cannot change them outside its folders either.
+/// Makes everything except some folders read-only. Landlock does not restrict changes to the mode, owner,
+/// times or attributes of a file; with this, a command cannot change them outside its folders either.
 pub(super) fn seal(writable: &[PathBuf]) {
-    // Each becomes a mount of its own, which the rest can differ from. With what is mounted in it, or that
-    // would be gone.
+    // Each becomes its own mount, whose flags can differ. Recursive, because mounts inside it would
+    // disappear otherwise.
     for folder in writable {
         if mount_bind_recursive(folder, folder).is_err() {
             return;
@@ -55,7 +55,7 @@ pub(super) fn seal(writable: &[PathBuf]) {
         if mount.has("ro") || is_writable(&mount.point) || is_slow(&mount.kind) {
             continue;
         }
-        // One that is covered by another cannot be reached, by us or by the command.
+        // A mount that is covered by another is inaccessible to us and to the command.
         let _covered = mount_remount(
             &mount.point,
             MountFlags::BIND | MountFlags::RDONLY | kept(&mount),
@@ -64,8 +64,8 @@ pub(super) fn seal(writable: &[PathBuf]) {
     }
 }
 
-/// Mounts an empty folder or file over everything that is closed, under all its names. Gives back what could not be
-/// covered, for Landlock to leave out.
+/// Mounts an empty folder or file over every denied path, at all its names. Returns the paths that could
+/// not be covered, for Landlock to exclude.
 pub(super) fn cover(spec: &Spec, sources: io::Result<[PathBuf; 2]>) -> Vec<PathBuf> {
     let Ok(mounts) = Mount::all() else {
         return spec.closed.clone();
@@ -81,7 +81,7 @@ pub(super) fn cover(spec: &Spec, sources: io::Result<[PathBuf; 2]>) -> Vec<PathB
                     pin_above(&name, &spec.writable, &mut pinned).and_then(|()| cover_one(&folder, &name))
                 }
                 Ok(_) => pin_above(&name, &spec.writable, &mut pinned).and_then(|()| cover_one(&file, &name)),
-                // A name below a mount that another one hides leads nowhere.
+                // A path below a mount that another one covers does not exist.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 Err(error) => Err(error),
             };
@@ -93,12 +93,12 @@ pub(super) fn cover(spec: &Spec, sources: io::Result<[PathBuf; 2]>) -> Vec<PathB
     uncovered
 }
 
-/// Makes what is mounted over closed places: an empty folder and an empty file. Before everything is sealed, because the
-/// home is read-only from then on.
+/// Creates what is mounted over denied paths: an empty folder and an empty file. It runs before everything
+/// is sealed, because the home is read-only afterwards.
 pub(super) fn empty_sources(covers: &Path) -> io::Result<[PathBuf; 2]> {
     let [folder, file] = ["folder", "file"].map(|name| covers.join(name));
     DirBuilder::new().recursive(true).mode(0o700).create(covers)?;
-    // In a file system of its own: parts of the home that are mounted elsewhere count as the home.
+    // In a separate file system: parts of the home that are mounted elsewhere count as the home.
     let plain = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("tmpfs", covers, "tmpfs", plain, COVERS_OPTIONS)?;
     DirBuilder::new().mode(0o555).create(&folder)?;
@@ -110,10 +110,10 @@ pub(super) fn empty_sources(covers: &Path) -> io::Result<[PathBuf; 2]> {
     Ok([folder, file])
 }
 
-/// Keeps the folders between a writable one and a closed place where they are. A command that renames them would bring
-/// the place to a path that the next command is not kept from; a mount point cannot be renamed.
+/// Pins the folders between a writable folder and a denied path. A command that renames them would move the
+/// denied path to a place that the next command can read; a mount point cannot be renamed.
 fn pin_above(name: &Path, writable: &[PathBuf], pinned: &mut Vec<PathBuf>) -> io::Result<()> {
-    // Covering it would hide what the command must reach.
+    // Covering it would hide what the command must access.
     if writable.iter().any(|folder| folder.starts_with(name)) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
@@ -136,10 +136,11 @@ fn cover_one(source: &Path, name: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes single files read-only: each becomes a mount of its own, which can be neither written, replaced nor removed.
+/// Makes single files read-only: each becomes its own mount, which can be neither written, replaced nor
+/// removed.
 pub(super) fn protect(files: &[PathBuf]) {
     for file in files {
-        // One that went away meanwhile is put back after the command.
+        // A file that disappeared meanwhile is restored after the command.
         let _gone = mount_bind(file, file);
     }
     let mounts = Mount::all().unwrap_or_default();
@@ -149,12 +150,13 @@ pub(super) fn protect(files: &[PathBuf]) {
     }
 }
 
-/// Whether nothing about a folder can be changed here, not even its mode.
+/// Whether a folder is completely read-only here, including its mode.
 pub(super) fn is_read_only(folder: &Path) -> bool {
     rustix::fs::statvfs(folder).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
-/// Flags that a remount would take away, which the kernel refuses. Those of access times it keeps by itself.
+/// Flags that a remount must keep, because the kernel refuses to drop them. The kernel keeps the access
+/// time flags by itself.
 fn kept(mount: &Mount) -> MountFlags {
     let flags = [
         ("nosuid", MountFlags::NOSUID),

@@ -1,9 +1,9 @@
-//! What the processes of a command say to one another.
+//! The messages between the processes of a command.
 //!
-//! Each process below Wakeful has one end of a socket pair as its standard input. Downwards go the
-//! specification, once and with its length before it, and then orders of one byte; the end of the stream means
-//! that the one above has gone, and with it the reason to run. Upwards go reports, one JSON line each. A pipe
-//! would carry only one direction, and arguments are limited to 128 KiB and visible to every process.
+//! Each process below Wakeful has one end of a socket pair as its standard input. The parent sends the
+//! specification once, with a length prefix, and then orders of one byte; the end of the stream means that
+//! the parent is gone and the command must end. The child sends reports, one JSON line each. A pipe would
+//! carry only one direction, and arguments are limited to 128 KiB and visible to every process.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -19,55 +19,53 @@ use super::isolation::Isolation;
 use super::limits::LimitExceeded;
 use crate::options::{CommandLimits, DisabledFeatures, UnsandboxedPolicy};
 
-/// Largest specification. The command has at most 128 KiB, which JSON may stretch sixfold, and the few
-/// variables of the environment share a page or two.
+/// Largest specification. The command has at most 128 KiB, which JSON escapes may expand sixfold, and the
+/// environment variables are small.
 const SPEC_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Most bytes of reports that wait for their line to end. A report is a short line.
+/// Most buffered bytes of an incomplete report. A report is a short line.
 const REPORT_BYTES_MAX: usize = 64 * 1024;
 
-/// The order to ask every process of the command to end.
+/// The order to send SIGTERM to every process of the command.
 pub(crate) const TERMINATE: u8 = b'T';
 
-/// What to run, and within which walls.
+/// What to run, and with which restrictions.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Spec {
-    /// Wakeful's own process.
+    /// The pid of Wakeful's own process.
     pub(crate) host: i32,
-    /// The arguments by which the program finds its way back to the sandbox.
+    /// The arguments that make the program enter the sandbox.
     pub(crate) args_prefix: Vec<String>,
-    /// The shell command.
     pub(crate) cmd: String,
-    /// Where it runs.
     pub(crate) workdir: PathBuf,
-    /// All the variables it sees.
+    /// The complete environment of the command.
     pub(crate) environment: BTreeMap<String, String>,
-    /// The folder it cannot reach.
+    /// The folder that the command cannot access.
     pub(crate) home: PathBuf,
-    /// Other places it cannot read, without symlinks.
+    /// Other paths that the command cannot read, with symlinks resolved.
     pub(crate) closed: Vec<PathBuf>,
-    /// A folder out of the command's reach, for what is mounted over closed places.
+    /// A folder that the command cannot access, for what is mounted over denied paths.
     pub(crate) covers: PathBuf,
-    /// The folders it may write to.
+    /// The folders that the command may write to.
     pub(crate) writable: Vec<PathBuf>,
-    /// The files inside those folders that it may only read, as far as a mount namespace can see to that.
+    /// The files inside those folders that the command may only read, as far as a mount namespace can
+    /// enforce that.
     pub(crate) read_only: Vec<PathBuf>,
-    /// What it may use.
     pub(crate) limits: CommandLimits,
-    /// The control group that the kernel bounds it by; without parts where there is none.
+    /// The control group that limits the command; it has no parts if none is delegated.
     pub(crate) group: Group,
-    /// What to do where the kernel cannot enforce this.
+    /// What to do if the kernel cannot enforce the restrictions.
     pub(crate) unsandboxed: UnsandboxedPolicy,
-    /// What the kernel is taken to lack.
+    /// Kernel features to treat as missing.
     pub(crate) pretend: DisabledFeatures,
 }
 
-/// How the processes of a command are kept together.
+/// How the processes of a command are contained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Containment {
     /// In a PID namespace that ends with its first process.
     Namespace,
-    /// Under a process that inherits orphans and kills them one by one.
+    /// Below a process that adopts orphans and kills them one by one.
     Subreaper,
 }
 
@@ -86,40 +84,41 @@ impl Containment {
     }
 }
 
-/// What is reported upwards.
+/// A report from a process to its parent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
     /// The shell runs.
     Started {
-        /// The isolation that was really enforced.
+        /// The isolation that was actually enforced.
         isolation: Isolation,
-        /// The shell's process group, where the supervisor can see it under that number.
+        /// The shell's process group, if the supervisor sees it under that number.
         group: Option<i32>,
     },
     /// The shell ended.
     Ended(ShellEnd),
-    /// The command used too much and is being ended.
+    /// The command exceeded a limit and is being killed.
     Exceeded(LimitExceeded),
-    /// What the command wrote to disks, told when it is over.
+    /// What the command wrote to disks, reported at the end.
     Written {
-        /// As far as it was seen.
+        /// As far as it was measured.
         bytes: u64,
-        /// Whether some of it could not be seen.
+        /// Whether some writes could not be measured.
         is_partial: bool,
     },
     /// The kernel cannot enforce the sandbox, and running without it was not allowed.
     Refused {
-        /// What is missing.
+        /// The missing kernel features.
         lacking: String,
     },
-    /// A user namespace was made and cannot be used. Nothing has run; it must be begun again without one.
+    /// A user namespace was created and cannot be used. Nothing has run; the command must be restarted
+    /// without one.
     NoNamespaces,
     /// The shell was never started.
     Failed {
-        /// What was being attempted.
+        /// What was attempted.
         doing: String,
-        /// What the system said.
+        /// The system's error.
         cause: String,
     },
 }
@@ -128,33 +127,33 @@ pub(crate) enum Report {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ShellEnd {
-    /// By itself, with this status.
+    /// It exited with this status.
     Exit(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Signal(i32),
 }
 
-/// Why a stage of the sandbox could not do its work.
+/// Why a stage of the sandbox failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StageError {
     /// The namespace that this process is in cannot be used.
     #[error("the user namespace cannot be used")]
     NoNamespaces,
-    /// The one above is gone, so nobody wants this command any more.
-    #[error("nobody is listening")]
+    /// The parent is gone, so the command is not needed any more.
+    #[error("the parent process is gone")]
     Orphaned,
-    /// Something that must work did not.
+    /// A required operation failed.
     #[error("{doing}: {cause}")]
     Failed {
-        /// What was being attempted.
+        /// What was attempted.
         doing: &'static str,
-        /// What the system said.
+        /// The system's error.
         cause: String,
     },
 }
 
 impl StageError {
-    /// Turns any failure into a sentence, for `map_err`.
+    /// Converts any error, for `map_err`.
     pub(crate) fn failed<E: std::fmt::Display>(doing: &'static str) -> impl FnOnce(E) -> Self {
         move |cause| Self::Failed {
             doing,
@@ -170,17 +169,16 @@ pub(crate) struct StageLink {
     waiting: Vec<u8>,
 }
 
-/// What a read from a link found.
+/// The result of a read from a link.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LinkRead {
-    /// These complete lines.
+    /// Complete lines.
     Lines(Vec<Vec<u8>>),
-    /// The other side is gone.
+    /// The other side has closed the link.
     End,
 }
 
 impl StageLink {
-    /// Takes one end of a pair.
     pub(crate) const fn new(socket: UnixStream) -> Self {
         Self {
             socket,
@@ -188,21 +186,20 @@ impl StageLink {
         }
     }
 
-    /// The end that was handed to this process as its standard input.
+    /// The link that this process received as its standard input.
     pub(crate) fn of_stdin() -> io::Result<Self> {
-        // A copy that closes on exec: the command must never hold an end, or its life would depend on itself.
+        // A close-on-exec copy: if the command held an end, its own existence would keep the link open.
         let copy = io::stdin().as_fd().try_clone_to_owned()?;
         Ok(Self::new(UnixStream::from(copy)))
     }
 
-    /// Sends a specification.
     pub(crate) fn send_spec(&mut self, json: &[u8]) -> io::Result<()> {
         let length = u32::try_from(json.len()).map_err(io::Error::other)?;
         self.socket.write_all(&length.to_le_bytes())?;
         self.socket.write_all(json)
     }
 
-    /// Receives a specification, without a byte of what comes after it.
+    /// Receives a specification, without reading any bytes after it.
     pub(crate) fn receive_spec(&mut self) -> Result<Vec<u8>, StageError> {
         let mut length = [0; 4];
         self.socket
@@ -222,18 +219,19 @@ impl StageLink {
         Ok(json)
     }
 
-    /// Sends an order down.
+    /// Sends an order to the child.
     pub(crate) fn order(&mut self, order: u8) -> io::Result<()> {
         self.socket.write_all(&[order])
     }
 
-    /// Tells the one below that nobody wants the command any more. Its reports can still be read.
+    /// Tells the child that the command is not needed any more. Its reports can still be read.
     pub(crate) fn hang_up(&self) {
-        // It fails only when the other side is gone already.
+        // It fails only when the other side is already gone.
         let _gone = self.socket.shutdown(std::net::Shutdown::Write);
     }
 
-    /// Sends a report up. Nobody to hear it is no failure: the reader of orders finds that out by itself.
+    /// Sends a report to the parent. A missing parent is not an error here: the reader of orders detects
+    /// it.
     pub(crate) fn report(&mut self, report: &Report) {
         let Ok(mut line) = serde_json::to_vec(report) else {
             return;
@@ -242,12 +240,12 @@ impl StageLink {
         self.forward(&line);
     }
 
-    /// Passes on bytes that are a report already.
+    /// Forwards bytes that already are a report.
     pub(crate) fn forward(&mut self, line: &[u8]) {
         let _unheard = self.socket.write_all(line);
     }
 
-    /// Reads what is there; blocks when nothing is, so ask [`poll`] first.
+    /// Reads the available bytes; blocks if there are none, so call [`poll`] first.
     pub(crate) fn hear(&mut self) -> io::Result<LinkRead> {
         let mut bytes = [0; 4096];
         let count = match self.socket.read(&mut bytes) {
@@ -257,7 +255,7 @@ impl StageLink {
         };
         self.waiting.extend(bytes.iter().take(count));
         if self.waiting.len() > REPORT_BYTES_MAX {
-            return Err(io::Error::other("a report without an end"));
+            return Err(io::Error::other("a report without a line end"));
         }
         let mut lines: Vec<Vec<u8>> = self
             .waiting
@@ -270,7 +268,7 @@ impl StageLink {
         Ok(LinkRead::Lines(lines))
     }
 
-    /// Reads orders; nothing means that the one above has gone.
+    /// Reads orders; none means that the parent is gone.
     pub(crate) fn orders(&mut self) -> Option<Vec<u8>> {
         let mut bytes = [0; 64];
         match self.socket.read(&mut bytes) {
@@ -279,7 +277,7 @@ impl StageLink {
         }
     }
 
-    /// Whether the other side has gone, without waiting for it.
+    /// Whether the other side has closed the link, without blocking.
     pub(crate) fn is_cut(&self) -> bool {
         let mut fds = [PollFd::new(&self.socket, PollFlags::RDHUP)];
         let now = rustix::event::Timespec::default();

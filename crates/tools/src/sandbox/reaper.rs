@@ -1,7 +1,7 @@
-//! Stage 2: gives up rights, starts the shell, and reaps until nobody is left.
+//! Stage 2: drops privileges, starts the shell, and reaps until no process is left.
 //!
-//! In a namespace this is process 1: orphans come to it, and when it ends the kernel ends the rest. Elsewhere
-//! it is a subreaper below the supervisor, so that orphans stay in its tree.
+//! In a namespace this is process 1: it adopts orphans, and when it exits the kernel kills the rest.
+//! Otherwise it is a subreaper below the supervisor, so that orphans stay in its tree.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -22,47 +22,48 @@ use super::seccomp::{self, ProtectedProcesses};
 use super::{fallocate, landlock, mount_namespace};
 use crate::options::{CommandLimits, UnsandboxedPolicy};
 
-/// The shell that reads commands.
+/// The shell that runs commands.
 const SHELL: &str = "/bin/sh";
 
-/// Largest file a command may write: enough for a build, too little to fill a disk with one mistake.
+/// Largest file that a command may write: enough for a build, too little to fill a disk by mistake.
 const FILE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// Open files of a process: the customary number, and how far a command may raise it.
+/// Open files of a process: the usual default, and the maximum to which a command may raise it.
 const OPEN_FILES: u64 = 1024;
 const OPEN_FILES_MAX: u64 = 4096;
 
-/// Powers over files: to whom they belong and who may use them. Not `FSETID`, with which a setuid file stays one when it
-/// is written to, and not `SETFCAP`.
+/// Capabilities over files: ownership and permissions. Not `FSETID`, which keeps the setuid bit of a file
+/// that is written to, and not `SETFCAP`.
 const FILE_POWERS: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER);
 
-/// Where a PID namespace is told how many numbers it has, and the fewest that the kernel takes.
+/// The maximum pid of a PID namespace, and the lowest value that the kernel accepts.
 const NUMBERS: &str = "/proc/sys/kernel/pid_max";
 const NUMBERS_MIN: u64 = 301;
 
-/// Before this version of Linux the file is that of the whole machine.
+/// Before this version of Linux, the file applies to the whole machine.
 const NUMBERS_SINCE: (u32, u32) = (6, 14);
 
-/// Of a command that only its supervisor keeps from making too many processes.
+/// The priority of a command whose number of processes only the supervisor limits.
 const PRIORITY: i32 = 10;
 
-/// From this version on Landlock keeps signals within a command.
+/// From this version on, Landlock blocks signals to processes outside the command.
 const ABI_WITH_SIGNALS: u32 = 6;
 
-/// The first to go when the machine runs out of memory.
+/// Makes the command the first to be killed when the machine runs out of memory.
 const OOM_SCORE: &str = "1000";
 
-/// Runs the command of one specification and reports how it went.
+/// Runs the command of one specification and reports the result.
 pub(super) fn keep(above: &mut StageLink, containment: Containment) -> Result<(), StageError> {
     let asked = set_parent_process_death_signal(Some(Signal::KILL));
-    asked.map_err(StageError::failed("asking to die with the parent"))?;
+    asked.map_err(StageError::failed("setting the parent-death signal"))?;
     let json = above.receive_spec()?;
     let mut spec: Spec =
         serde_json::from_slice(&json).map_err(StageError::failed("reading the specification"))?;
     drop(json);
-    // A supervisor that died before we asked to die with it sent no signal, but its end of the socket is closed.
+    // A supervisor that died before the parent-death signal was set sent no signal, but its end of the
+    // socket is closed.
     if above.is_cut() {
         return Err(StageError::Orphaned);
     }
@@ -70,7 +71,7 @@ pub(super) fn keep(above: &mut StageLink, containment: Containment) -> Result<()
         set_child_subreaper(Some(getpid())).map_err(StageError::failed("becoming a subreaper"))?;
     }
     limit(&spec.limits, containment)?;
-    // Before /proc becomes another one.
+    // Read before /proc is mounted anew.
     let held = spec.group.held();
     let lacking = lacking(&spec);
     if !lacking.is_empty() && spec.unsandboxed == UnsandboxedPolicy::Refuse {
@@ -104,12 +105,12 @@ pub(super) fn keep(above: &mut StageLink, containment: Containment) -> Result<()
 }
 
 fn limit(limits: &CommandLimits, containment: Containment) -> Result<(), StageError> {
-    // Where it is refused, the kernel chooses by size.
+    // If this is refused, the kernel chooses by size.
     let _by_size = fs::write("/proc/self/oom_score_adj", OOM_SCORE);
     let file_bytes = FILE_BYTES_MAX.min(limits.written_bytes);
     let tasks = limits.processes.saturating_add(TASKS_SLACK);
     let cap = |resource, soft: u64, hard: u64| {
-        // A limit may be lowered only; where a lower one stands already, that one holds.
+        // A limit can only be lowered; a lower existing limit stays.
         let hard = getrlimit(resource)
             .maximum
             .map_or(hard, |standing| standing.min(hard));
@@ -129,9 +130,9 @@ fn limit(limits: &CommandLimits, containment: Containment) -> Result<(), StageEr
             limit_numbers(tasks);
             set.and_then(|()| cap(Resource::Nproc, tasks, tasks))
         }
-        // The kernel would count everything the user runs, and a busy desktop could start nothing at all.
+        // The kernel would count all processes of the user, and on a busy desktop nothing could start.
         Containment::Subreaper => {
-            // Its supervisor has a high one, which is not for the command.
+            // The supervisor may have a high priority, which the command must not inherit.
             let _kept = setpriority_process(None, PRIORITY);
             set
         }
@@ -139,8 +140,8 @@ fn limit(limits: &CommandLimits, containment: Containment) -> Result<(), StageEr
     set.map_err(StageError::failed("limiting resources"))
 }
 
-/// Limits the processes of a namespace by the numbers it has for them. Unlike the limit above, this one holds for the
-/// superuser too. Where the kernel cannot, the supervisor's count must do.
+/// Limits the processes of a namespace by its range of pids. Unlike the limit above, this one also applies
+/// to the superuser. If the kernel does not support it, only the supervisor's count limits them.
 fn limit_numbers(tasks: u64) {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     if is_since(&release, NUMBERS_SINCE) {
@@ -148,7 +149,7 @@ fn limit_numbers(tasks: u64) {
     }
 }
 
-/// Whether a release such as `6.18.44-generic` is this version or a later one.
+/// Whether a release such as `6.18.44-generic` is at least this version.
 fn is_since(release: &str, version: (u32, u32)) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
     match (numbers.next(), numbers.next()) {
@@ -157,7 +158,7 @@ fn is_since(release: &str, version: (u32, u32)) -> bool {
     }
 }
 
-/// Restricts files and system calls, and names the level.
+/// Restricts files and system calls, and returns the isolation.
 fn restrict(spec: &Spec, containment: Containment) -> Result<Isolation, StageError> {
     let reach = AllowedPaths {
         home: &spec.home,
@@ -166,12 +167,12 @@ fn restrict(spec: &Spec, containment: Containment) -> Result<Isolation, StageErr
     };
     let abi = landlock::restrict(&reach, spec.pretend)?;
     let protected = match containment {
-        // Nobody outside has a number in here.
+        // Processes outside have no pid in this namespace.
         Containment::Namespace => ProtectedProcesses::default(),
-        // Landlock keeps signals in only from version 6 on, and limits not at all.
+        // Landlock restricts signals only from version 6 on, and resource limits not at all.
         Containment::Subreaper => protected(spec),
     };
-    // First, because the filters after it need not let this system call pass.
+    // First, because the later filters need not allow this system call.
     fallocate::refuse_allocation()?;
     seccomp::restrict(abi, containment, &protected)?;
     let is_namespace = containment == Containment::Namespace;
@@ -191,7 +192,7 @@ fn restrict(spec: &Spec, containment: Containment) -> Result<Isolation, StageErr
     Ok(Isolation::with(means, &open))
 }
 
-/// Those without whom a command would go on for ever: its supervisor, and Wakeful.
+/// The processes that can end a command and must survive it: its supervisor, and Wakeful.
 fn protected(spec: &Spec) -> ProtectedProcesses {
     let processes: Vec<Pid> = getppid().into_iter().chain(Pid::from_raw(spec.host)).collect();
     let groups = processes
@@ -201,7 +202,8 @@ fn protected(spec: &Spec) -> ProtectedProcesses {
     ProtectedProcesses { processes, groups }
 }
 
-/// What the kernel cannot do. Asked before anything is given up, so that there is no half of a sandbox.
+/// The missing kernel features. Checked before anything is restricted, so that the sandbox is never
+/// partial.
 fn lacking(spec: &Spec) -> Vec<&'static str> {
     let landlock = !spec.pretend.no_landlock && landlock::is_available();
     let seccomp = !spec.pretend.no_seccomp && secure_computing_mode().is_ok();
@@ -212,8 +214,9 @@ fn lacking(spec: &Spec) -> Vec<&'static str> {
         .collect()
 }
 
-/// Gives up every power but those over files, which Landlock bounds. So a superuser can still work on files of
-/// others, where there is no user namespace; whoever is none has nothing left. `no_new_privs` keeps it so.
+/// Drops every capability except those over files, which Landlock restricts. So a superuser can still work
+/// on other users' files without a user namespace; an ordinary user has no capabilities left.
+/// `no_new_privs` makes this permanent.
 fn give_up_capabilities() -> Result<(), StageError> {
     let set = capabilities(None).and_then(|sets| {
         let kept = sets.permitted & FILE_POWERS;
@@ -226,7 +229,7 @@ fn give_up_capabilities() -> Result<(), StageError> {
             },
         )
     });
-    set.map_err(StageError::failed("giving up capabilities"))
+    set.map_err(StageError::failed("dropping capabilities"))
 }
 
 fn start_shell(spec: &Spec, containment: Containment) -> Result<Pid, StageError> {
@@ -246,7 +249,8 @@ fn start_shell(spec: &Spec, containment: Containment) -> Result<Pid, StageError>
     Ok(Pid::from_child(&shell))
 }
 
-/// Waits for every child there is or will be. Whether to go on after the shell is the supervisor's decision.
+/// Waits for every current and future child. The supervisor decides whether to continue after the shell has
+/// exited.
 fn reap(shell: Pid, above: &mut StageLink) -> Result<(), StageError> {
     loop {
         match wait(WaitOptions::empty()) {
@@ -262,7 +266,7 @@ fn end_of(status: WaitStatus) -> ShellEnd {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => ShellEnd::Exit(code),
         (None, Some(signal)) => ShellEnd::Signal(signal),
-        // Stops are not waited for, so this does not occur; a command that did not exit did not succeed.
+        // Stops are not awaited, so this does not occur; a command that did not exit did not succeed.
         (None, None) => ShellEnd::Exit(1),
     }
 }
@@ -272,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_release_of_linux_is_compared_by_its_numbers() {
+    fn a_linux_release_is_compared_by_its_numbers() {
         for (release, is) in [
             ("6.14.0", true),
             ("6.18.44-fc-v445", true),

@@ -1,11 +1,11 @@
 //! Seccomp: which system calls a command can make.
 //!
-//! Three filters lie on top of each other, and a call must pass them all. The first allows what `call_list` names and
-//! answers `ENOSYS` to everything else: unknown calls, and the second set of numbers that x86-64 has for programs with
-//! 32-bit pointers. The second refuses with `EPERM` by argument. The third narrows ioctl(2). A call by the convention of
-//! another processor, such as `int 0x80`, ends the process.
+//! Three filters are stacked, and a call must pass all of them. The first allows what `syscall_list` names
+//! and returns `ENOSYS` for everything else: unknown calls, and the second set of numbers that x86-64 has
+//! for programs with 32-bit pointers. The second refuses with `EPERM` by argument. The third restricts
+//! ioctl(2). A call by the convention of another architecture, such as `int 0x80`, kills the process.
 //!
-//! Where two filters refuse, the answer is that of the later one.
+//! If two filters refuse, the later one determines the error.
 
 use std::collections::BTreeMap;
 
@@ -22,11 +22,11 @@ use super::syscall_list::{
     REFUSED_HERE, SOCKET_PROGRAMS,
 };
 
-/// `PR_SET_DUMPABLE`. What a process wrote is told only of one that is dumpable, to all but the superuser.
+/// `PR_SET_DUMPABLE`. Except for the superuser, only dumpable processes show what they wrote.
 const SET_DUMPABLE: u32 = 4;
 
-/// Flags of clone(2) that make a namespace. A user namespace would hand out capabilities again. The flags of
-/// clone3(2) are in memory, where a filter cannot look; it is not allowed at all.
+/// Flags of clone(2) that create a namespace. A user namespace would grant capabilities again. The flags of
+/// clone3(2) are in memory, which a filter cannot read, so clone3 is not allowed at all.
 const NAMESPACE_FLAGS: [i32; 7] = [
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWPID,
@@ -37,22 +37,23 @@ const NAMESPACE_FLAGS: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
-/// The bits of a mode by which a file runs as its owner or its group.
+/// The mode bits that make a file run as its owner or its group.
 const SET_ID_BITS: [u32; 2] = [libc::S_ISUID, libc::S_ISGID];
 
-/// Flags by which open(2) makes a file and so uses its mode. openat2(2) has both in memory and is not allowed.
+/// Flags with which open(2) creates a file and so uses its mode. openat2(2) has both in memory and is not
+/// allowed.
 const MAKING_FLAGS: [i32; 2] = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
 
-/// Calls that make or change a file, and which argument is the mode.
+/// Calls that create a file or change its mode, and the index of the mode argument.
 const WITH_MODE: &[(c_long, u8)] = &[
     (libc::SYS_fchmod, 1),
     (libc::SYS_fchmodat, 2),
     (FCHMODAT2, 2),
     (libc::SYS_mknodat, 2),
 ];
-/// Those of them that can make a device.
+/// Those of them that can create a device.
 const NODES: &[(c_long, u8)] = &[(libc::SYS_mknodat, 2)];
-/// The same, and which argument are the flags that say whether the mode is used.
+/// The same, with the index of the flags that decide whether the mode is used, and of the mode.
 const WITH_FLAGS_AND_MODE: &[(c_long, u8, u8)] = &[(libc::SYS_openat, 2, 3)];
 
 #[cfg(target_arch = "x86_64")]
@@ -68,13 +69,14 @@ const NODES_HERE: &[(c_long, u8)] = &[];
 #[cfg(not(target_arch = "x86_64"))]
 const WITH_FLAGS_AND_MODE_HERE: &[(c_long, u8, u8)] = &[];
 
-/// The part of a socket's type that is not a flag, and the types of pairs that may be made. They stay connected to each
-/// other for good. A datagram socket, which `SOCK_RAW` is too, reaches every other one by its path, and a filter cannot
-/// see the address that sendmsg(2) has in memory.
+/// The part of a socket's type that is not a flag, and the allowed types of socket pairs, which stay
+/// connected to each other. A datagram socket, which includes `SOCK_RAW`, can reach any other one by its
+/// path, and a filter cannot see the address that sendmsg(2) has in memory.
 const SOCKET_TYPE_MASK: u32 = 0xf;
 const PAIR_TYPES: [i32; 2] = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
 
-/// Calls other than kill(2) whose first argument names a process that they signal, limit or slow down.
+/// Calls other than kill(2) whose first argument is the pid of a process that they signal, limit or slow
+/// down.
 const BY_PROCESS: [c_long; 10] = [
     libc::SYS_tkill,
     libc::SYS_tgkill,
@@ -88,21 +90,22 @@ const BY_PROCESS: [c_long; 10] = [
     libc::SYS_sched_setattr,
 ];
 
-/// Calls whose first argument says whether the second names a process, a group or a user, and how they spell a process.
+/// Calls whose first argument selects whether the second is a process, a group or a user, and the value for
+/// a process.
 const BY_KIND: [(c_long, u32); 2] = [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
 
-/// From this version on Landlock asks whether a file may be cut by its path.
+/// From this version on, Landlock restricts truncation by path.
 const ABI_WITH_TRUNCATE: u32 = 3;
 
-/// Processes that a command must not signal, where nothing else keeps it from doing so.
+/// Processes that a command must not signal, where nothing else prevents it.
 #[derive(Debug, Default)]
 pub(super) struct ProtectedProcesses {
     pub(super) processes: Vec<Pid>,
     pub(super) groups: Vec<Pid>,
 }
 
-/// Installs the filters, for this process and all its children, for good. `abi` is the version of Landlock that
-/// holds: what an old one leaves open is closed here, and so is what a missing namespace leaves open.
+/// Installs the filters permanently, for this process and all its children. `abi` is the active version of
+/// Landlock: the filters also close what an old version or a missing namespace leaves open.
 pub(super) fn restrict(
     abi: u32,
     containment: Containment,
@@ -119,7 +122,7 @@ pub(super) fn restrict(
 
 type Rule = (c_long, Vec<SeccompRule>);
 
-/// The filters in the order in which they are installed.
+/// The filters in installation order.
 fn programs(
     abi: u32,
     containment: Containment,
@@ -146,7 +149,7 @@ const fn always(call: c_long) -> Rule {
     (call, Vec::new())
 }
 
-/// What is refused with `EPERM`, altogether or by argument.
+/// The calls that are refused with `EPERM`, always or by argument.
 fn refused(
     abi: u32,
     containment: Containment,
@@ -156,7 +159,7 @@ fn refused(
     rules.extend((abi < ABI_WITH_TRUNCATE).then(|| always(libc::SYS_truncate)));
     if containment == Containment::Subreaper {
         rules.extend(IPC.iter().copied().map(always));
-        // It takes a folder of `/proc` for a process, whatever process that is.
+        // It accepts a folder of `/proc` as a process, and a filter cannot see which one.
         rules.push(always(libc::SYS_pidfd_send_signal));
     }
     let namespaces = NAMESPACE_FLAGS.map(i32::cast_unsigned);
@@ -172,7 +175,7 @@ fn refused(
     Ok(rules)
 }
 
-/// Refuses what hides a process from its supervisor, among others.
+/// Refuses options that hide a process from its supervisor, among others.
 fn prctls() -> Result<Vec<SeccompRule>, BackendError> {
     let mut rules = any_of(0, PRCTLS_REFUSED)?;
     let is_hiding = [
@@ -183,7 +186,7 @@ fn prctls() -> Result<Vec<SeccompRule>, BackendError> {
     Ok(rules)
 }
 
-/// Refuses pairs of sockets that are not local or can send elsewhere.
+/// Refuses socket pairs that are not local or can send elsewhere.
 fn pairs() -> Result<Vec<SeccompRule>, BackendError> {
     let mut rules = vec![none_of(0, &[libc::AF_UNIX.cast_unsigned()])?];
     for kind in 0..=SOCKET_TYPE_MASK {
@@ -194,8 +197,8 @@ fn pairs() -> Result<Vec<SeccompRule>, BackendError> {
     Ok(rules)
 }
 
-/// Refuses modes by which a file would run as its owner or group, and devices. What a command leaves in the
-/// workspace is then never a program that gives its caller the rights of another.
+/// Refuses modes with which a file would run as its owner or group, and devices. So a command cannot leave
+/// a program in the workspace that grants its caller the rights of another user.
 fn set_id() -> Result<Vec<Rule>, BackendError> {
     let mut table: BTreeMap<c_long, Vec<SeccompRule>> = BTreeMap::new();
     for (call, mode) in WITH_MODE.iter().chain(WITH_MODE_HERE).copied() {
@@ -225,7 +228,7 @@ fn set_id() -> Result<Vec<Rule>, BackendError> {
     Ok(table.into_iter().collect())
 }
 
-/// Refuses the calls that name one of the processes or groups, and those that mean everybody.
+/// Refuses the calls that name one of the processes or groups, and those that target all processes.
 fn protect(protected: &ProtectedProcesses) -> Result<Vec<Rule>, BackendError> {
     if protected.processes.is_empty() {
         return Ok(Vec::new());
@@ -253,7 +256,7 @@ fn protect(protected: &ProtectedProcesses) -> Result<Vec<Rule>, BackendError> {
     Ok(rules)
 }
 
-/// An argument of 32 bits. The kernel does not look at the upper half either.
+/// Compares a 32-bit argument. The kernel ignores the upper half too.
 fn compare(argument: u8, operator: SeccompCmpOp, value: u32) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value.into())
 }
@@ -270,13 +273,13 @@ fn all_of(conditions: &[SeccompCondition]) -> Result<SeccompRule, BackendError> 
     SeccompRule::new(conditions.to_vec())
 }
 
-/// Rules that match when the argument is one of the values.
+/// Rules that match if the argument is one of the values.
 fn any_of(argument: u8, values: &[u32]) -> Result<Vec<SeccompRule>, BackendError> {
     let rule = |value: &u32| all_of(&[compare(argument, SeccompCmpOp::Eq, *value)?]);
     values.iter().map(rule).collect()
 }
 
-/// A rule that matches when the argument is none of the values.
+/// A rule that matches if the argument is none of the values.
 fn none_of(argument: u8, values: &[u32]) -> Result<SeccompRule, BackendError> {
     let differs = |value: &u32| compare(argument, SeccompCmpOp::Ne, *value);
     SeccompRule::new(values.iter().map(differs).collect::<Result<_, _>>()?)

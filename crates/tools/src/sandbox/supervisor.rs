@@ -1,7 +1,7 @@
-//! Stage 1: makes the namespace, starts the keeper in it, hears orders, and ends everything.
+//! Stage 1: creates the namespace, starts the reaper in it, receives orders, and terminates everything.
 //!
-//! The supervisor itself is not restricted. A command cannot signal it, be it for the PID namespace, for
-//! Landlock's scope or for a filter of system calls, so it is there when the command must end.
+//! The supervisor itself is not restricted. The PID namespace, Landlock's scope or a system call filter
+//! prevents a command from signalling it, so it can always end the command.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -27,35 +27,35 @@ use super::{KEEP, SHOWN_NAME};
 use crate::options::DisabledFeatures;
 use crate::process;
 
-/// How long orphans are hunted where there is no namespace. Ordinary ones are gone in a moment; those that make others
-/// as fast as they can take longer, and must not be given up.
+/// How long orphans are killed without a namespace. Ordinary ones are gone immediately; those that fork as
+/// fast as they can take longer and must not be left behind.
 pub(crate) const HUNT_MAX: Duration = Duration::from_secs(10);
 
-/// How long the keeper may take to report the shell that it has just started.
+/// How long the reaper may take to report the shell that it has just started.
 const START_MAX: Duration = Duration::from_millis(20);
 
-/// Of the supervisor where it alone limits the number of processes: it must get its turn among thousands of them. Only
-/// the superuser may have it, and only for the superuser it is needed.
+/// The priority of the supervisor if it alone limits the number of processes: it must be scheduled among
+/// thousands of them. Only the superuser may set it, and only the superuser needs it.
 const PRIORITY: i32 = -20;
 
-/// Runs one command below this process and leaves no process of it behind.
+/// Runs one command below this process and leaves none of its processes behind.
 pub(super) fn supervise(above: &mut StageLink) -> Result<(), StageError> {
-    setsid().map_err(StageError::failed("beginning a session"))?;
+    setsid().map_err(StageError::failed("creating a session"))?;
     let json = above.receive_spec()?;
     let spec: Spec =
         serde_json::from_slice(&json).map_err(StageError::failed("reading the specification"))?;
     let containment = contain(spec.pretend)?;
-    let (ours, theirs) = UnixStream::pair().map_err(StageError::failed("making a socket pair"))?;
-    // Before the keeper is there: it mounts another /proc.
+    let (ours, theirs) = UnixStream::pair().map_err(StageError::failed("creating a socket pair"))?;
+    // Before the reaper starts, because it mounts another /proc.
     let tasks_by_kernel = containment == Containment::Namespace || spec.group.bounds_processes();
     let limiter =
         UsageMonitor::new(&spec, tasks_by_kernel).map_err(StageError::failed("reading the limits"))?;
     let mut keeper = start_keeper(&spec, containment, theirs)?;
-    // Before it gets its specification, so that everything it starts is in the group too.
+    // Before the reaper receives its specification, so that everything it starts is in the group too.
     spec.group.put(Pid::from_child(&keeper));
     drop(spec);
     let mut below = StageLink::new(ours);
-    // A keeper that died before it read this is found when its reports are awaited.
+    // If the reaper died before it read this, the wait for its reports detects that.
     let _died = below.send_spec(&json);
     let mut watch = SupervisorState {
         above,
@@ -70,7 +70,7 @@ pub(super) fn supervise(above: &mut StageLink) -> Result<(), StageError> {
     let result = watch.run();
     watch.kill();
     let written = watch.limiter.written();
-    // Before the rest is ended: the one above does not wait for a long hunt.
+    // Reported before the rest is killed, because the parent does not wait for a long cleanup.
     above.report(&Report::Written {
         bytes: written.bytes,
         is_partial: written.is_partial,
@@ -79,13 +79,14 @@ pub(super) fn supervise(above: &mut StageLink) -> Result<(), StageError> {
     result
 }
 
-/// Makes the walls around the processes to come: they are born inside, this process stays outside.
+/// Sets up the containment: future children are inside it, this process stays outside.
 fn contain(pretend: DisabledFeatures) -> Result<Containment, StageError> {
     if !pretend.no_namespaces && enter_namespaces(pretend)? {
-        // The kernel kills us with the thread that started us, the keeper with us, and the rest with the keeper.
-        // Without a namespace that would end the hunter and not the hunted; there the socket must do.
+        // The kernel kills the supervisor with the thread that started it, the reaper with the supervisor,
+        // and the rest with the reaper. Without a namespace that would kill only the supervisor and leave
+        // the orphans; there the closed socket is the signal.
         let asked = set_parent_process_death_signal(Some(Signal::KILL));
-        asked.map_err(StageError::failed("asking to die with the parent"))?;
+        asked.map_err(StageError::failed("setting the parent-death signal"))?;
         return Ok(Containment::Namespace);
     }
     set_child_subreaper(Some(getpid())).map_err(StageError::failed("becoming a subreaper"))?;
@@ -93,29 +94,31 @@ fn contain(pretend: DisabledFeatures) -> Result<Containment, StageError> {
     Ok(Containment::Subreaper)
 }
 
-/// Gives the children of this process a PID and an IPC namespace. False where the kernel or its administrator says no.
+/// Creates a PID and an IPC namespace for the children of this process. Returns false if the kernel or its
+/// administrator refuses.
 fn enter_namespaces(pretend: DisabledFeatures) -> Result<bool, StageError> {
     let (uid, gid) = (geteuid(), getegid());
-    // Shared memory, semaphores and queues of the command are its own and go with it.
+    // Shared memory, semaphores and queues of the command are private and end with it.
     let needed = UnshareFlags::NEWUSER | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
-    // Own mounts are one wall more, so their refusal is no reason to do without the rest.
+    // A mount namespace is an additional protection, so its refusal does not prevent the others.
     let unshared = unshare(needed | UnshareFlags::NEWNS).or_else(|_| unshare(needed));
     if unshared.is_err() {
         return Ok(false);
     }
-    // Everyone stays who they are. The kernel wants setgroups(2) given up before an ordinary user maps a group.
+    // User and group ids stay the same. The kernel requires setgroups(2) to be disabled before an ordinary
+    // user maps a group.
     let count = i32::from(!pretend.no_user_mapping);
     let map = fs::write("/proc/self/setgroups", "deny")
         .and_then(|()| fs::write("/proc/self/uid_map", format!("{uid} {uid} {count}")))
         .and_then(|()| fs::write("/proc/self/gid_map", format!("{gid} {gid} {count}")));
-    // There is no way back from here, only a new beginning.
+    // A process cannot leave the namespace, so the command must be restarted.
     map.map_err(|_| StageError::NoNamespaces)?;
     pass_on_mounting();
     Ok(true)
 }
 
-/// Lets the keeper mount, which only it can do for its namespace. Whoever is not the superuser would lose the
-/// power by the coming exec. Without it the keeper does without its mounts.
+/// Lets the reaper mount, which only it can do for its namespace. Without this, an ordinary user would lose
+/// the capability at the coming exec. If it fails, the reaper skips its mounts.
 fn pass_on_mounting() {
     let mount = CapabilitySet::SYS_ADMIN;
     let _without = capabilities(None)
@@ -146,18 +149,19 @@ fn start_keeper(spec: &Spec, containment: Containment, link: UnixStream) -> Resu
         .arg0(SHOWN_NAME)
         .args(&spec.args_prefix)
         .args([KEEP, containment.as_str()]);
-    // A group of its own, so that a signal to the command does not end the supervisor.
+    // A separate group, so that a signal to the command does not reach the supervisor.
     command
         .env_clear()
         .stdin(Stdio::from(OwnedFd::from(link)))
         .process_group(0);
-    command.spawn().map_err(StageError::failed("starting the keeper"))
+    command.spawn().map_err(StageError::failed("starting the reaper"))
 }
 
 fn end_all(keeper: &mut Child, containment: Containment) {
-    // It fails only when the keeper is gone.
+    // It fails only when the reaper is already gone.
     let _gone = keeper.kill();
-    // In a namespace this waits until every process in it is gone. Elsewhere they are our children from now on.
+    // In a namespace this waits until every process in it is gone. Otherwise they are our children from now
+    // on.
     let _reaped = keeper.wait();
     match containment {
         Containment::Namespace => {}
@@ -165,11 +169,11 @@ fn end_all(keeper: &mut Child, containment: Containment) {
     }
 }
 
-/// Whether the command has been asked to end by itself.
+/// Whether SIGTERM was requested and sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TermState {
     NotAsked,
-    /// Asked before the shell's group was known.
+    /// Requested before the shell's group was known.
     Owed,
     Sent,
 }
@@ -179,25 +183,25 @@ struct SupervisorState<'a> {
     below: StageLink,
     keeper: Pid,
     containment: Containment,
-    /// The group to signal, once the shell is in it. In a namespace it is the keeper's own, for the first
-    /// process there ignores what it does not handle. Elsewhere a signal would end the keeper, so the shell
-    /// has its own group and the keeper tells which.
+    /// The group to signal, once the shell is in it. In a namespace it is the reaper's own group, because
+    /// process 1 ignores signals that it does not handle. Otherwise a signal would kill the reaper, so the
+    /// shell has a separate group, which the reaper reports.
     group: Option<Pid>,
-    /// The shell's end was reported, so its number may be another's soon.
+    /// The shell's exit was reported, so its pid may be reused.
     is_shell_gone: bool,
     term: TermState,
     limiter: UsageMonitor,
 }
 
 impl SupervisorState<'_> {
-    /// Carries reports up and orders down until the command is over or nobody wants it any more.
+    /// Forwards reports and orders until the command is over or the parent is gone.
     fn run(&mut self) -> Result<(), StageError> {
         loop {
             let wait = match self.limiter.look(self.keeper) {
                 Ok(wait) => wait,
                 Err(exceeded) => {
                     self.hear_start();
-                    // Before the report: each moment may take what is left.
+                    // Before the report, because every millisecond may use up more of the resource.
                     self.kill();
                     self.above.report(&Report::Exceeded(exceeded));
                     return Ok(());
@@ -216,7 +220,7 @@ impl SupervisorState<'_> {
             let [from_above, from_below] = fds.map(|fd| !fd.revents().is_empty());
             // Reports first: the end of the command counts even if the order to end it came at the same time.
             if from_below && self.hear() == Next::End {
-                // What the shell wrote is the keeper's to tell now.
+                // After the exit of the shell, its writes are attributed to the reaper.
                 if let Some(exceeded) = self.limiter.look_at_end(self.keeper) {
                     self.above.report(&Report::Exceeded(exceeded));
                 }
@@ -228,8 +232,8 @@ impl SupervisorState<'_> {
         }
     }
 
-    /// Hears that the shell was started, if that is not known yet: a command may cross a limit in its first moment, and its
-    /// result has to say that it ran and how it was confined.
+    /// Reads the report of the shell's start, if it is still missing: a command may exceed a limit
+    /// immediately, and its result must show that it ran and how it was isolated.
     fn hear_start(&mut self) {
         let wait = Timespec::try_from(START_MAX).unwrap_or_default();
         let mut fds = [PollFd::new(&self.below, PollFlags::IN)];
@@ -253,7 +257,7 @@ impl SupervisorState<'_> {
                         self.terminate();
                     }
                 }
-                // The shell was asked to end, and did; what it started has the rest of its time to do so too.
+                // The shell was asked to exit and did; its children have the rest of the grace period too.
                 Ok(Report::Ended(_)) if self.term == TermState::Sent => {}
                 Ok(
                     Report::Ended(_)
@@ -279,10 +283,10 @@ impl SupervisorState<'_> {
         Next::Wait
     }
 
-    /// Kills at once what one signal reaches: the whole namespace, or the shell's group. A group dies in one moment, so
-    /// that processes that make others cannot outrun it; who left the group is hunted after this.
+    /// Kills what one signal reaches: the whole namespace, or the shell's group. A group dies at once, so
+    /// forking processes cannot outrun the signal; processes that left the group are killed afterwards.
     fn kill(&self) {
-        // Both fail only when nobody is left.
+        // Both fail only when no process is left.
         let _gone = match (self.containment, self.group) {
             (Containment::Namespace, _) => kill_process(self.keeper, Signal::KILL),
             (Containment::Subreaper, Some(group)) if !self.is_shell_gone => {
@@ -295,7 +299,7 @@ impl SupervisorState<'_> {
     fn terminate(&mut self) {
         self.term = TermState::Owed;
         if let Some(group) = self.group {
-            // It fails only when nobody is left in the group.
+            // It fails only when no process is left in the group.
             let _gone = kill_process_group(group, Signal::TERM);
             self.term = TermState::Sent;
         }

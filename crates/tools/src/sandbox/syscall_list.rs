@@ -1,11 +1,11 @@
-//! The system calls that commands may make, and what is refused by name.
+//! The system calls that commands may make, and those that are refused by name.
 //!
-//! A call that stands in none of these lists does not exist for a command: it gets `ENOSYS`, so that a C library
-//! falls back to an older one. A kernel that learns a new call opens nothing by it.
+//! A call that is in none of these lists does not exist for a command: it gets `ENOSYS`, so that a C
+//! library falls back to an older one. A new call of a newer kernel is therefore not allowed automatically.
 
 use libc::c_long;
 
-/// Calls that have one number on every processor and no name yet in the bindings.
+/// Calls that have one number on every architecture and no name yet in the bindings.
 pub(super) const FCHMODAT2: c_long = 452;
 const CACHESTAT: c_long = 451;
 const MAP_SHADOW_STACK: c_long = 453;
@@ -14,7 +14,7 @@ const FUTEX_WAIT: c_long = 455;
 const FUTEX_REQUEUE: c_long = 456;
 const MSEAL: c_long = 462;
 
-/// Allowed on every processor. `calls` refuses some of them again by their arguments.
+/// Allowed on every architecture. `seccomp` refuses some of them again by their arguments.
 pub(super) const ALLOWED: &[&[c_long]] = &[FILES, MEMORY, PROCESSES, SIGNALS_AND_TIME, WAITING, PAIRS, IPC];
 
 const FILES: &[c_long] = &[
@@ -112,7 +112,7 @@ const MEMORY: &[c_long] = &[
     libc::SYS_munlock,
     libc::SYS_mlockall,
     libc::SYS_munlockall,
-    // A file in memory can be executed. So can any file of the workspace.
+    // A file in memory can be executed, but so can any file of the workspace.
     libc::SYS_memfd_create,
     libc::SYS_membarrier,
     libc::SYS_pkey_alloc,
@@ -193,7 +193,7 @@ const PROCESSES: &[c_long] = &[
     libc::SYS_setgroups,
     libc::SYS_capget,
     libc::SYS_capset,
-    // By these a program gives up rights. The filters that follow this one are installed by the first, too.
+    // Programs use these to drop privileges. The first one also installs the filters that follow this one.
     libc::SYS_seccomp,
     libc::SYS_landlock_create_ruleset,
     libc::SYS_landlock_add_rule,
@@ -244,7 +244,7 @@ const WAITING: &[c_long] = &[
     libc::SYS_epoll_pwait2,
 ];
 
-/// What can be done with a connected pair of sockets, the only ones there are.
+/// Operations on a connected pair of sockets, the only sockets that are allowed.
 const PAIRS: &[c_long] = &[
     libc::SYS_socketpair,
     libc::SYS_sendto,
@@ -260,8 +260,8 @@ const PAIRS: &[c_long] = &[
     libc::SYS_setsockopt,
 ];
 
-/// System V shared memory, semaphores and queues. They belong to an IPC namespace; where the command has none of its own
-/// they are refused.
+/// System V shared memory, semaphores and queues. They belong to an IPC namespace; if the command has no
+/// separate one, they are refused.
 pub(super) const IPC: &[c_long] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -277,7 +277,7 @@ pub(super) const IPC: &[c_long] = &[
     libc::SYS_msgctl,
 ];
 
-/// Allowed where the processor has them: older forms of the calls above.
+/// Allowed if the architecture has them: older forms of the calls above.
 #[cfg(target_arch = "x86_64")]
 pub(super) const ALLOWED_HERE: &[c_long] = &[
     libc::SYS_open,
@@ -327,28 +327,28 @@ pub(super) const ALLOWED_HERE: &[c_long] = &[38, 84, 163, 164];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) const ALLOWED_HERE: &[c_long] = &[];
 
-/// Refused with `EPERM`. They would be refused without standing here; a program that asks for them is told that
-/// they are not permitted, rather than that the kernel does not have them.
+/// Refused with `EPERM`. They would be refused without this list too, but with `ENOSYS`; this error shows
+/// that they are not permitted, rather than missing in the kernel.
 pub(super) const REFUSED: &[c_long] = &[
-    // The network, and services beside us. Landlock does not stop a connection to a socket in the file system.
+    // The network, and local services. Landlock does not block connections to sockets in the file system.
     libc::SYS_socket,
     libc::SYS_connect,
     libc::SYS_bind,
     libc::SYS_listen,
     libc::SYS_accept,
     libc::SYS_accept4,
-    // Carries out other calls, sockets among them, without passing this filter.
+    // Performs other calls, including sockets, without passing this filter.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    // POSIX queues, which Landlock opens for nobody: they lie in no folder that a rule could name.
+    // POSIX queues, which Landlock never allows: they are in no folder that a rule could name.
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
     libc::SYS_mq_timedsend,
     libc::SYS_mq_timedreceive,
     libc::SYS_mq_notify,
     libc::SYS_mq_getsetattr,
-    // Other processes' memory and descriptors.
+    // Memory and descriptors of other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -358,7 +358,7 @@ pub(super) const REFUSED: &[c_long] = &[
     libc::SYS_migrate_pages,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // Files without a path, which Landlock judges by.
+    // Files without a path, by which Landlock decides.
     libc::SYS_open_by_handle_at,
     libc::SYS_name_to_handle_at,
     // Mounts and namespaces.
@@ -407,22 +407,22 @@ pub(super) const REFUSED: &[c_long] = &[
     libc::SYS_clock_adjtime,
 ];
 
-/// Refused on this processor only.
+/// Refused on this architecture only.
 #[cfg(target_arch = "x86_64")]
 pub(super) const REFUSED_HERE: &[c_long] = &[libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt];
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const REFUSED_HERE: &[c_long] = &[];
 
-/// Requests of ioctl(2) that commands may make. All others get `ENOTTY`, the answer of a file that does not know the
-/// request: there is no terminal and no device in reach, and file systems have requests that copy whole trees
-/// past Landlock (a snapshot of btrfs), which no command needs.
+/// Requests of ioctl(2) that commands may make. All others get `ENOTTY`, the error of a file that does not
+/// support the request: no terminal or device is accessible, and file systems have requests that copy whole
+/// trees past Landlock (a snapshot of btrfs), which no command needs.
 pub(super) const IOCTLS: &[u32] = &[
     // Whether this is a terminal, and its size: TCGETS, TCGETS2, TIOCGWINSZ, TIOCGPGRP.
     0x5401,
     0x802c_542a,
     0x5413,
     0x540f,
-    // How much there is to read and to be written, and flags of descriptors: FIONREAD, TIOCOUTQ, FIONBIO, FIONCLEX,
+    // Bytes available to read and to write, and descriptor flags: FIONREAD, TIOCOUTQ, FIONBIO, FIONCLEX,
     // FIOCLEX.
     0x541b,
     0x5411,
@@ -441,18 +441,19 @@ pub(super) const IOCTLS: &[u32] = &[
     0x801c_581f,
 ];
 
-/// Requests of fcntl(2) that are refused. The owner of a descriptor gets a signal of the caller's choice, whoever it is:
-/// `F_SETOWN`, `F_SETSIG`, `F_SETOWN_EX`. A lease holds up others who open the file: `F_SETLEASE`.
+/// Requests of fcntl(2) that are refused. `F_SETOWN`, `F_SETSIG` and `F_SETOWN_EX` let the caller send a
+/// signal of its choice to any owner of a descriptor. `F_SETLEASE` delays other processes that open the
+/// file.
 pub(super) const FCNTLS_REFUSED: &[u32] = &[8, 10, 15, 1024];
 
-/// Requests of prctl(2) that are refused: `PR_SET_MM` changes what others read of a process, `PR_SCHED_CORE` binds it to
-/// another.
+/// Requests of prctl(2) that are refused: `PR_SET_MM` changes what others read about a process,
+/// `PR_SCHED_CORE` binds it to another.
 pub(super) const PRCTLS_REFUSED: &[u32] = &[35, 62];
 
-/// Options of a socket that load a program into the kernel: `SO_ATTACH_FILTER`, `SO_ATTACH_BPF`,
+/// Socket options that load a program into the kernel: `SO_ATTACH_FILTER`, `SO_ATTACH_BPF`,
 /// `SO_ATTACH_REUSEPORT_CBPF`, `SO_ATTACH_REUSEPORT_EBPF`.
 pub(super) const SOCKET_PROGRAMS: &[u32] = &[26, 50, 51, 52];
 
-/// Personalities that may be taken: the usual one, that of 32 bits, one without random addresses (`setarch -R`), and the
-/// value that asks for the present one.
+/// Allowed personalities: the usual one, that of 32 bits, one without random addresses (`setarch -R`), and
+/// the value that queries the current one.
 pub(super) const PERSONALITIES: &[u32] = &[0, 8, 0x0004_0000, 0xffff_ffff];

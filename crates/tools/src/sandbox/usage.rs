@@ -1,6 +1,6 @@
-//! What the tree of a command uses, read from `/proc`.
+//! Measures the resource usage of a command's process tree, from `/proc`.
 //!
-//! Every walk is bounded by the limit on processes: what is beyond it is too much anyway.
+//! Every walk stops at the limit on processes, because the command is killed beyond it anyway.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,23 +10,24 @@ use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
 use rustix::io::Errno;
 use rustix::process::Pid;
 
-/// Read of one file in `/proc`. The list of a process's children is the longest.
+/// Bytes read of one file in `/proc`. The list of a process's children is the longest.
 const FILE_BYTES_MAX: u64 = 256 * 1024;
 
-/// What a tree of processes uses at one moment, or has used.
+/// The current and accumulated resource usage of a process tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ResourceUsage {
-    /// Processes and threads; at most one more than was asked for.
+    /// Processes and threads; at most one more than requested.
     pub(super) tasks: u64,
-    /// Bytes of memory that belong to the tree alone: no files, which the kernel can drop.
+    /// Private memory of the tree in bytes, without file pages, which the kernel can drop.
     pub(super) memory_bytes: u64,
-    /// Bytes written to disks by those that run and those whose end was waited for.
+    /// Bytes written to disks by running processes and by those that were reaped.
     pub(super) written_bytes: u64,
-    /// Whether a process did not let us see what it wrote: one that is not dumpable, to all but the superuser.
+    /// Whether the writes of a process could not be read: for everyone except the superuser, those of a
+    /// process that is not dumpable.
     pub(super) is_written_partial: bool,
 }
 
-/// A view of `/proc`. It is opened before the keeper mounts another one, in which processes have other numbers.
+/// A view of `/proc`. It is opened before the reaper mounts another one, in which pids differ.
 #[derive(Debug)]
 pub(super) struct Processes {
     proc: OwnedFd,
@@ -39,7 +40,7 @@ impl Processes {
         Ok(Self { proc })
     }
 
-    /// What a process and its descendants use. Stops at the first task beyond `tasks_max`.
+    /// The usage of a process and its descendants. Stops at the first task beyond `tasks_max`.
     pub(super) fn usage(&self, root: Pid, tasks_max: u64) -> ResourceUsage {
         let mut usage = ResourceUsage::default();
         let mut waiting = vec![root.as_raw_nonzero().get()];
@@ -48,7 +49,7 @@ impl Processes {
             match self.written(pid) {
                 Ok(bytes) => usage.written_bytes += bytes,
                 Err(Errno::ACCESS | Errno::PERM) => usage.is_written_partial = true,
-                // It has ended.
+                // The process has exited.
                 Err(_) => {}
             }
             for task in self.tasks(pid) {
@@ -62,8 +63,8 @@ impl Processes {
         usage
     }
 
-    /// The memory of the tree with every shared page counted once. Reading it takes the kernel long, so this is for a
-    /// tree whose plain sum is over its limit: processes that were forked share most of what they count.
+    /// The memory of the tree with every shared page counted once. Reading it is slow, so it is used only
+    /// for a tree whose plain sum exceeds the limit: forked processes share most of their pages.
     pub(super) fn memory_without_doubles(&self, root: Pid, tasks_max: u64) -> u64 {
         let mut bytes: u64 = 0;
         let mut tasks: u64 = 0;
@@ -93,7 +94,7 @@ impl Processes {
         let text = self.read(&format!("{pid}/smaps_rollup"))?;
         let anonymous = kibibytes(&text, "Pss_Anon:");
         let shared = kibibytes(&text, "Pss_Shmem:");
-        // Kernels before 5.11 tell only the sum, with files.
+        // Kernels before 5.11 report only the sum, including files.
         let held = anonymous
             .zip(shared)
             .map(|(anonymous, shared)| anonymous + shared);
@@ -127,7 +128,7 @@ impl Processes {
             .collect()
     }
 
-    /// A file of a process; nothing when the process is gone or does not let itself be looked at.
+    /// A file of a process; none if the process is gone or unreadable.
     fn read(&self, path: &str) -> Option<String> {
         self.try_read(path).ok()
     }
@@ -138,11 +139,11 @@ impl Processes {
         let mut bytes = Vec::new();
         let read = File::from(file).take(FILE_BYTES_MAX).read_to_end(&mut bytes);
         read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        // The name of a process may hold any bytes; it must not hide the process.
+        // The name of a process may contain any bytes, which must not hide the process.
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// What the machine has, and what of it could be used now.
+    /// Total memory of the machine, and how much of it is available.
     pub(super) fn machine_memory(&self) -> (u64, u64) {
         let text = self.read("meminfo").unwrap_or_default();
         let of = |name| kibibytes(&text, name).unwrap_or(u64::MAX);
@@ -171,7 +172,7 @@ mod tests {
             .spawn()
             .expect("a child");
         let usage = processes.usage(rustix::process::getpid(), 10_000);
-        // The test's own thread, the first one, and the child.
+        // The test's own thread, the main thread, and the child.
         assert!(usage.tasks >= 3 && usage.memory_bytes > 0, "{usage:?}");
         let cut = processes.usage(rustix::process::getpid(), 1);
         assert_eq!(cut.tasks, 2, "a walk ends at its bound");

@@ -1,4 +1,4 @@
-//! Places that commands share.
+//! Tests the permits that commands share.
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -14,7 +14,8 @@ use wakeful_ports::tool::NOT_BEGUN;
 use super::*;
 use crate::options::UnsandboxedPolicy;
 
-/// Told that nothing may begin any more, and told that nothing stands against a beginning. What has begun has time.
+/// Stop signals of a test: whether starting is forbidden, and whether it is allowed. A running command is
+/// never stopped.
 struct TestStop {
     bar: watch::Receiver<bool>,
     clear: watch::Receiver<bool>,
@@ -39,7 +40,7 @@ impl StopSignal for TestStop {
     }
 }
 
-/// The tools of one run, whose commands cannot begin: there is no such program.
+/// The tools of one run, whose commands cannot start: the program does not exist.
 fn tools(root: &std::path::Path) -> Tools {
     let folder = |name: &str| {
         let path = root.join(name);
@@ -71,13 +72,13 @@ fn act() -> ToolRequest {
     }
 }
 
-/// Lets a future go as far as it can; true when it has ended.
+/// Polls a future once; true if it has completed.
 async fn has_ended<F: Future>(future: &mut Pin<&mut F>) -> bool {
     poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_ready())).await
 }
 
 #[tokio::test]
-async fn commands_of_all_runs_share_the_places_and_who_waited_begins_only_when_nothing_stands_against_it() {
+async fn runs_share_the_permits_and_waiters_start_only_if_allowed() {
     let root = tempfile::tempdir().expect("a folder");
     let most = u32::try_from(COMMANDS_MAX).expect("a few");
     let all = PLACES.acquire_many(most).await.expect("all places");
@@ -92,7 +93,7 @@ async fn commands_of_all_runs_share_the_places_and_who_waited_begins_only_when_n
     let mut second = pin!(another.perform(act(), told()));
     assert!(
         !has_ended(&mut first).await && !has_ended(&mut second).await,
-        "there is no place"
+        "no permit is free"
     );
     drop(all);
     assert!(
@@ -109,7 +110,7 @@ async fn commands_of_all_runs_share_the_places_and_who_waited_begins_only_when_n
         "every place is given back"
     );
     drop(set);
-    // In one test, because the places are those of the whole process.
+    // In the same test, because the permits belong to the whole process.
     one_waits_and_is_barred().await;
 }
 
@@ -121,7 +122,7 @@ async fn one_waits_and_is_barred() {
     let tools = tools(root.path());
     let mut waiting = pin!(tools.perform(act(), TestStop { bar, clear }));
     assert!(!has_ended(&mut waiting).await);
-    // A brake is set, and a place becomes free before whoever watches has seen it.
+    // A brake is set, and a permit becomes free before the waiting command has noticed the brake.
     drop(all);
     assert!(!has_ended(&mut waiting).await);
     let _ = set.send(true);

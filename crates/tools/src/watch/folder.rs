@@ -1,8 +1,9 @@
-//! The files of a folder.
+//! Scans the files of a folder.
 //!
-//! What a `.gitignore`, a `.ignore` or a `.wakefulignore` leaves out is not there. Links are not followed, and what is
-//! neither file nor folder is passed over. The walk goes from handle to handle without recursion, within the bounds of
-//! [`wakeful_core::outside`]: whoever may write to the folder chooses its depth, its names and its ignore files.
+//! Entries that a `.gitignore`, a `.ignore` or a `.wakefulignore` excludes are skipped. Links are not
+//! followed, and entries that are neither file nor folder are skipped. The walk uses handles without
+//! recursion, within the limits of [`wakeful_core::watch`], because any writer of the folder chooses its
+//! depth, its names and its ignore files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, OsStr};
@@ -28,24 +29,24 @@ use wakeful_core::watch::{
 use super::ScannedEntries;
 use super::ignore::IgnoreRules;
 
-/// What is read at once of a file.
+/// Bytes of a file per read.
 const CHUNK_BYTES: usize = 64 * 1_024;
 
-/// How long after a write another one may bear the same time: clocks of file systems tick slowly, and some only every
-/// two seconds.
+/// How long after a write another one may have the same timestamp: file system clocks are coarse, some with
+/// a step of two seconds.
 const TICK_MS: i64 = 2_000;
 
-/// A look at a folder.
+/// One scan of a folder.
 pub(super) struct FolderWalk<'a> {
     pub(super) root: &'a Path,
     pub(super) home: &'a Path,
     pub(super) entries_max: usize,
     pub(super) now: Millis,
-    /// Whether nobody waits for it any more.
+    /// Whether the caller has stopped waiting.
     pub(super) given_up: &'a AtomicBool,
 }
 
-/// What a walk meets.
+/// An entry of a walk.
 enum WalkEntry<'a> {
     Folder(PathBuf),
     File {
@@ -54,7 +55,7 @@ enum WalkEntry<'a> {
         /// Relative to the root.
         name: Vec<u8>,
     },
-    /// A folder that cannot be looked into.
+    /// A folder that cannot be listed.
     Unreadable(Vec<u8>),
 }
 
@@ -64,7 +65,7 @@ struct Listing {
     name: Vec<u8>,
 }
 
-/// How far a walk has gone.
+/// The progress of a walk.
 struct WalkStats {
     begun: Instant,
     listed: usize,
@@ -72,7 +73,7 @@ struct WalkStats {
     names_bytes: usize,
 }
 
-/// What came of reading one file.
+/// The result of reading one file.
 enum ReadFile {
     Is(EntryState),
     Gone,
@@ -80,7 +81,7 @@ enum ReadFile {
 }
 
 impl FolderWalk<'_> {
-    /// Looks at everything, and compares it with what was seen.
+    /// Scans everything, and compares it with the known entries.
     pub(super) fn go(&self, known: &BTreeMap<Vec<u8>, EntryState>) -> Result<ScannedEntries, BadSource> {
         let (mut found, mut met) = (ScannedEntries::default(), BTreeSet::new());
         let mut dark: BTreeSet<Vec<u8>> = BTreeSet::new();
@@ -107,7 +108,7 @@ impl FolderWalk<'_> {
                 dark.insert(name);
             }
         })?;
-        // An unmounted disk is no deletion: what cannot be looked at is as it was.
+        // An unmounted disk is not a deletion: entries that cannot be read stay unchanged.
         self.open_root()?;
         let gone = known.keys().filter(|name| !met.contains(*name));
         let gone: Vec<EntryDiff> = gone
@@ -119,7 +120,7 @@ impl FolderWalk<'_> {
         Ok(found)
     }
 
-    /// The folders there are, without reading any file.
+    /// The existing folders, without reading any file.
     pub(super) fn folders(&self) -> Result<Vec<PathBuf>, BadSource> {
         let mut folders = Vec::new();
         self.walk(&mut |entry| {
@@ -130,7 +131,7 @@ impl FolderWalk<'_> {
         Ok(folders)
     }
 
-    /// Goes through everything that is not ignored, depth first, with one handle for each folder on the way down.
+    /// Visits everything that is not ignored, depth first, with one handle per level.
     fn walk(&self, visit: &mut dyn FnMut(WalkEntry<'_>)) -> Result<(), BadSource> {
         let mut tally = WalkStats {
             begun: Instant::now(),
@@ -191,11 +192,11 @@ impl FolderWalk<'_> {
         BadSource::NoFolder(self.root.display().to_string())
     }
 
-    /// A source has a path without links: one that became a link meanwhile leads elsewhere.
+    /// The path of a source contains no links: a path that became a link leads elsewhere and is refused.
     fn open_root(&self) -> Result<OwnedFd, BadSource> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = match openat2(CWD, self.root, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-            // Some containers do not know the call.
+            // Some containers do not support this call.
             Err(Errno::NOSYS | Errno::PERM) => openat(CWD, self.root, flags, Mode::empty()),
             opened => opened,
         };
@@ -206,7 +207,7 @@ impl FolderWalk<'_> {
         self.root.join(OsStr::from_bytes(name))
     }
 
-    /// What a file is now. One that the file system says nothing new of is not read.
+    /// The current state of a file. A file whose metadata is unchanged is not read.
     fn read(&self, folder: BorrowedFd<'_>, file: &CStr, was: Option<&EntryState>) -> ReadFile {
         match statat(folder, file, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(now) if FileType::from_raw_mode(now.st_mode) != FileType::RegularFile => {
@@ -222,7 +223,7 @@ impl FolderWalk<'_> {
             Err(Errno::NOENT) => return ReadFile::Gone,
             Err(_) => return ReadFile::Unreadable,
         }
-        // What became a pipe or a link since is not opened.
+        // An entry that became a pipe or a link meanwhile is not opened.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match openat(folder, file, flags, Mode::empty()) {
             Ok(file) => File::from(file),
@@ -241,7 +242,7 @@ impl FolderWalk<'_> {
         let mark = if size > HASHED_BYTES_MAX {
             stat_mark(size, &written_at(&before)).as_bytes().to_vec()
         } else {
-            // A file that grows while it is read is read no further than it may be.
+            // A file that grows during the read is read only up to the limit.
             let mut rest = (&mut file).take(HASHED_BYTES_MAX);
             let (mut hash, mut chunk) = (Sha256::new(), vec![0; CHUNK_BYTES]);
             loop {
@@ -252,14 +253,14 @@ impl FolderWalk<'_> {
             }
             hash.finalize().to_vec()
         };
-        // What was written while it was read has to be read again.
+        // A file that was written during the read must be read again.
         let stamp = self
             .stamp(&before)
             .filter(|_| fstat(&file).is_ok_and(|after| times(&after) == times(&before)));
         Ok(ReadFile::Is(EntryState { mark, size, stamp }))
     }
 
-    /// What the file system says of a file; none where it may say the same of another content.
+    /// The metadata stamp of a file; none if another content could have the same stamp.
     fn stamp(&self, file: &Stat) -> Option<String> {
         let newest = file.st_mtime.max(file.st_ctime).saturating_mul(1_000);
         let is_settled = newest.saturating_add(TICK_MS) < self.now.0;
@@ -299,7 +300,7 @@ impl WalkStats {
             return Err(BadSource::TooSlow(walk.root.display().to_string()));
         }
         if walk.given_up.load(Ordering::Relaxed) {
-            // Nobody reads this answer.
+            // The result is not read.
             return Err(walk.no_folder());
         }
         Ok(())
@@ -308,7 +309,7 @@ impl WalkStats {
     fn count(&mut self, walk: &FolderWalk<'_>, name_bytes: usize) -> Result<(), BadSource> {
         self.entries += 1;
         self.names_bytes = self.names_bytes.saturating_add(name_bytes);
-        // The root is one of them.
+        // The root counts as an entry.
         if self.entries >= walk.entries_max {
             return Err(walk.too_many(self.entries + 1));
         }
@@ -326,12 +327,12 @@ fn joined(folder: &[u8], file: &CStr) -> Vec<u8> {
     [folder, b"/", file.to_bytes()].concat()
 }
 
-/// Whether a folder lies too deep for a walk, or its path is too long for the kernel to watch it.
+/// Whether a folder is too deep for a walk, or its path is too long for the kernel to watch it.
 fn is_too_deep(depth: usize, path: &Path) -> bool {
     depth >= DEPTH_MAX || path.as_os_str().len() >= PATH_BYTES_MAX
 }
 
-/// Begins to list a folder, after its ignore files are read; none when it cannot be listed.
+/// Starts to list a folder after reading its ignore files; none if it cannot be listed.
 fn begin(
     ignored: &mut IgnoreRules,
     folder: Option<OwnedFd>,
@@ -356,7 +357,7 @@ fn enter(folder: BorrowedFd<'_>, file: &CStr) -> Result<OwnedFd, Errno> {
     openat(folder, file, flags, Mode::empty())
 }
 
-/// Whether a name, or a folder above it, is in a set.
+/// Whether a name, or one of its parent folders, is in a set.
 pub(super) fn is_below(set: &BTreeSet<Vec<u8>>, name: &[u8]) -> bool {
     let ends = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     let mut above = ends.filter_map(|(end, _)| name.get(..end));

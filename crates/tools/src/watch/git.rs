@@ -1,5 +1,5 @@
-//! The refs of a Git repository, read from its files: `HEAD`, what is loose under `refs/`, and `packed-refs`. No process is
-//! started, and nothing of what the repository says is carried out.
+//! Reads the refs of a Git repository from its files: `HEAD`, the loose refs under `refs/`, and
+//! `packed-refs`. It starts no process and executes nothing from the repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -22,20 +22,20 @@ const PACKED_BYTES_MAX: u64 = 32 * 1_024 * 1_024;
 /// Longest name of a ref.
 const REF_BYTES_MAX: usize = 1_024;
 
-/// Where a repository keeps what.
+/// The folders of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repository {
-    /// What belongs to this worktree: `HEAD`.
+    /// The folder of this worktree, with `HEAD`.
     own: PathBuf,
-    /// What all worktrees share: the refs.
+    /// The folder that all worktrees share, with the refs.
     common: PathBuf,
 }
 
-/// What is known of the refs while they are read.
+/// The refs that were read so far.
 struct Refs {
-    /// What each ref is.
+    /// The target of each ref.
     marks: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// Refs that could not be read, and all below a folder that could not be.
+    /// Refs that could not be read, and folders that could not be listed.
     dark: BTreeSet<Vec<u8>>,
     /// How many files and folders were listed.
     listed: usize,
@@ -45,7 +45,7 @@ struct Refs {
 }
 
 impl Repository {
-    /// The repository of a folder: a worktree of one, or bare.
+    /// Opens the repository of a folder: a worktree, or a bare repository.
     pub(super) fn open(root: &Path) -> Result<Self, BadSource> {
         let none = || BadSource::NotARepository(root.display().to_string());
         if !root.is_dir() {
@@ -75,7 +75,7 @@ impl Repository {
         Ok(Self { own, common })
     }
 
-    /// Looks at all refs, and compares them with what was seen.
+    /// Scans all refs, and compares them with the known ones.
     pub(super) fn look(
         &self,
         known: &BTreeMap<Vec<u8>, EntryState>,
@@ -93,7 +93,7 @@ impl Repository {
             Some(head) => drop(refs.marks.insert(b"HEAD".to_vec(), head)),
             None => drop(refs.dark.insert(b"HEAD".to_vec())),
         }
-        // The loose ones first: one that is packed meanwhile is in the file that is read afterwards.
+        // Loose refs first: a ref that is packed meanwhile is in the file that is read afterwards.
         refs.loose(&self.common.join("refs"))?;
         refs.packed(&self.common.join("packed-refs"))?;
         Ok(refs.compared(known))
@@ -118,7 +118,7 @@ impl Refs {
             let listed = match std::fs::read_dir(&folder) {
                 Ok(listed) if depth < DEPTH_MAX => listed,
                 Ok(_) | Err(_) => {
-                    // A folder that went meanwhile has no refs; one that cannot be read has those it had.
+                    // A folder that disappeared has no refs; one that cannot be read keeps its known refs.
                     if folder.is_dir() {
                         self.dark.insert(name);
                     }
@@ -145,11 +145,11 @@ impl Refs {
         Ok(())
     }
 
-    /// Refs that are packed; a loose one of the same name is newer.
+    /// Adds the packed refs; a loose ref of the same name is newer and takes precedence.
     fn packed(&mut self, path: &Path) -> Result<(), BadSource> {
         let text = match read(path, PACKED_BYTES_MAX) {
             Ok(Some(text)) => text,
-            // Nothing was packed yet.
+            // The file does not exist until something is packed.
             Ok(None) => return Ok(()),
             Err(_) => {
                 self.dark.insert(b"refs".to_vec());
@@ -190,14 +190,14 @@ impl Refs {
     }
 }
 
-/// What a ref is: a commit, or the ref that it stands for.
+/// The target of a ref: a commit, or another ref.
 fn mark(path: &Path) -> Option<Vec<u8>> {
     let text = small(path)?;
     let stands_for = text.strip_prefix(b"ref: ").is_some_and(is_name);
     (stands_for || is_commit(&text)).then_some(text)
 }
 
-/// The hash of a commit, by either of Git's hashes.
+/// Whether the text is a commit hash, SHA-1 or SHA-256.
 fn is_commit(text: &[u8]) -> bool {
     matches!(text.len(), 40 | 64) && text.iter().all(u8::is_ascii_hexdigit)
 }
@@ -207,15 +207,15 @@ fn is_name(name: &[u8]) -> bool {
     !name.is_empty() && name.len() <= REF_BYTES_MAX && !name.iter().any(is_bad)
 }
 
-/// A short file without the white space at its end.
+/// Reads a short file without its trailing white space.
 pub(super) fn small(path: &Path) -> Option<Vec<u8>> {
     let text = read(path, SMALL_BYTES_MAX).ok()??;
     Some(text.trim_ascii_end().to_vec())
 }
 
-/// A file within a bound; none when there is none.
+/// Reads a file within a limit; none if it does not exist.
 fn read(path: &Path, at_most: u64) -> std::io::Result<Option<Vec<u8>>> {
-    // Without waiting: a pipe in the place of a file would never be opened.
+    // Non-blocking: opening a pipe in place of a file would block forever.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => File::from(file),

@@ -1,7 +1,7 @@
-//! Ignore files of a watched folder, read within bounds.
+//! Reads the ignore files of a watched folder, within limits.
 //!
-//! Whoever may write to the folder writes these files, and compiling a pattern takes a hundred times its length. A file
-//! over a bound is refused as a whole.
+//! Any writer of the folder controls these files, and compiling a pattern takes a hundred times its length.
+//! A file that exceeds a limit is refused as a whole.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -20,22 +20,22 @@ use wakeful_core::watch::{
 
 use super::git;
 
-/// In the order in which they decide. The last one is that of Git which is not committed.
+/// In order of precedence. The last one is Git's file that is not committed.
 const NAMES: [&str; 4] = [".wakefulignore", ".ignore", ".gitignore", ".git/info/exclude"];
 
-/// The patterns of one folder, by the file that has them.
+/// The patterns of one folder, by ignore file.
 type Rules = [Option<Gitignore>; NAMES.len()];
 
-/// The patterns that apply where a look is now: those of each folder on the way down.
+/// The patterns that apply at the current position of a scan: those of each folder on the path.
 #[derive(Default)]
 pub(super) struct IgnoreRules {
     folders: Vec<Rules>,
-    /// How many were compiled in this look.
+    /// How many patterns were compiled in this scan.
     compiled: usize,
 }
 
 impl IgnoreRules {
-    /// Goes into a folder: reads its ignore files.
+    /// Enters a folder: reads its ignore files.
     pub(super) fn enter(&mut self, folder: BorrowedFd<'_>, path: &Path) -> Result<(), BadSource> {
         let mut rules = Rules::default();
         let patterns = self.folders.iter().flatten().flatten().map(Gitignore::len);
@@ -68,8 +68,8 @@ impl IgnoreRules {
         self.folders.pop();
     }
 
-    /// Whether an entry of the folder that was entered last is left out. The kind of file decides first, then the
-    /// nearest folder.
+    /// Whether an entry of the folder that was entered last is ignored. The kind of ignore file takes
+    /// precedence, then the nearest folder.
     pub(super) fn has(&self, path: &Path, is_folder: bool) -> bool {
         let decides = |kind: usize| {
             let of_kind = self
@@ -85,13 +85,13 @@ impl IgnoreRules {
     }
 }
 
-/// The text of an ignore file; none when there is none that can be read.
+/// The text of an ignore file; none if it does not exist or cannot be read.
 fn read(folder: BorrowedFd<'_>, path: &Path, name: &str) -> Result<Option<Vec<u8>>, IgnoreFileLimit> {
-    // Without waiting: a pipe in the place of a file would never be opened.
+    // Non-blocking: opening a pipe in place of a file would block forever.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match openat(folder, name, flags, Mode::empty()) {
         Ok(file) => File::from(file),
-        // In a worktree `.git` is a file that says where the repository is.
+        // In a worktree, `.git` is a file that contains the path of the repository.
         Err(Errno::NOTDIR) => {
             match of_worktree(path).and_then(|path| openat(CWD, path, flags, Mode::empty()).ok()) {
                 Some(file) => File::from(file),
@@ -107,7 +107,7 @@ fn read(folder: BorrowedFd<'_>, path: &Path, name: &str) -> Result<Option<Vec<u8
         return Err(IgnoreFileLimit::Bytes(about.len()));
     }
     let mut text = Vec::new();
-    // It may have grown since.
+    // The file may have grown meanwhile.
     let read = file.take(IGNORE_BYTES_MAX + 1).read_to_end(&mut text);
     match read {
         Ok(_) if text.len() as u64 > IGNORE_BYTES_MAX => Err(IgnoreFileLimit::Bytes(text.len() as u64)),
@@ -126,7 +126,7 @@ fn of_worktree(path: &Path) -> Option<PathBuf> {
     )
 }
 
-/// The lines that are patterns.
+/// The lines that contain patterns.
 fn lines(text: &[u8]) -> Result<Vec<&str>, IgnoreFileLimit> {
     let count = text.split(|byte| *byte == b'\n').count();
     if count > IGNORE_LINES_MAX {
@@ -139,7 +139,7 @@ fn lines(text: &[u8]) -> Result<Vec<&str>, IgnoreFileLimit> {
         if line.len() > IGNORE_LINE_BYTES_MAX {
             return Err(IgnoreFileLimit::Line(line.len()));
         }
-        // What is not text is no pattern; nothing after it was read before either.
+        // A line that is not UTF-8 ends the patterns.
         let Ok(line) = std::str::from_utf8(line) else {
             break;
         };
@@ -153,7 +153,7 @@ fn lines(text: &[u8]) -> Result<Vec<&str>, IgnoreFileLimit> {
 fn compile(folder: &Path, lines: &[&str]) -> Result<Gitignore, IgnoreFileLimit> {
     let mut builder = GitignoreBuilder::new(folder);
     for line in lines {
-        // A line that is no pattern is left out, as Git does.
+        // An invalid pattern is skipped, as Git does.
         let _is_pattern = builder.add_line(None, line).is_ok();
     }
     builder.build().map_err(|_| IgnoreFileLimit::Compiled)

@@ -1,5 +1,5 @@
-//! What the kernel tells of folders that are listened to. One ear for all sources, opened when it is first needed: the
-//! kernel grants a user few of them.
+//! Receives change notifications for watched folders from the kernel. All sources share one inotify
+//! instance, opened on first use, because the kernel grants few instances per user.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::MaybeUninit;
@@ -14,10 +14,10 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 use wakeful_core::id::SourceId;
 
-/// Bytes of what the kernel tells that are read at once. Room for a few dozen names.
+/// Bytes of events per read. Room for a few dozen names.
 const EVENT_BUFFER_BYTES: usize = 4_096;
 
-/// What is listened for: everything that may make an entry another one, come or go.
+/// The events to watch: everything that may create, change or remove an entry.
 const WANTED: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MODIFY)
@@ -30,8 +30,8 @@ const WANTED: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DONT_FOLLOW)
     .union(WatchFlags::EXCL_UNLINK);
 
-/// What is listened for in a folder on the way to something that is not there: that something comes up, or that the folder
-/// itself goes. Whoever else listens there goes on hearing what they want.
+/// The events to watch in a parent folder of a missing source: that an entry appears, or that the folder
+/// itself disappears. Other watches of that folder keep their events.
 const AWAITED: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MOVED_TO)
     .union(WatchFlags::DELETE_SELF)
@@ -40,18 +40,18 @@ const AWAITED: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DONT_FOLLOW)
     .union(WatchFlags::MASK_ADD);
 
-/// Hears of changes in folders.
+/// Watches folders for changes.
 #[derive(Debug, Default)]
 pub(super) struct Inotify {
     heard: Mutex<InotifyEvents>,
-    /// That the ear was opened, for whoever waits for it.
+    /// Notifies waiters that the instance was opened.
     opened: Notify,
 }
 
 #[derive(Debug, Default)]
 struct InotifyEvents {
     kernel: Option<Arc<AsyncFd<OwnedFd>>>,
-    /// Whom a watch is for. The kernel has one watch of a folder, whoever asked for it.
+    /// The sources of each watch. The kernel has one watch per folder, shared by all sources.
     whose: BTreeMap<i32, BTreeSet<SourceId>>,
 }
 
@@ -66,12 +66,12 @@ impl Inotify {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Listens to exactly these folders for a source. Says whether one of them was not listened to before.
+    /// Watches exactly these folders for a source. Returns whether one of them was not watched before.
     pub(super) fn listen(&self, source: &SourceId, folders: &[PathBuf]) -> Result<bool, Errno> {
         self.listen_for(source, folders, WANTED)
     }
 
-    /// Listens to folders on the way to a source that is not there, and to no others for it.
+    /// Watches only these parent folders for a source that does not exist.
     pub(super) fn await_in(&self, source: &SourceId, folders: &[PathBuf]) -> Result<bool, Errno> {
         self.listen_for(source, folders, AWAITED)
     }
@@ -83,7 +83,8 @@ impl Inotify {
         for folder in folders {
             let watch = match inotify::add_watch(&*kernel, folder, what) {
                 Ok(watch) => watch,
-                // It went meanwhile, which its parent tells; or it cannot be read, which is counted.
+                // The folder disappeared, which its parent's watch reports; or it cannot be read, which is
+                // counted.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NAMETOOLONG) => {
                     continue;
                 }
@@ -103,7 +104,7 @@ impl Inotify {
         let kernel = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         #[expect(
             deprecated,
-            reason = "what is said against it is that a descriptor may change under way, which an `OwnedFd` of ours does not"
+            reason = "the deprecation warns that a descriptor may change while it is registered; an `OwnedFd` does not"
         )]
         let kernel = AsyncFd::with_interest(kernel, Interest::READABLE);
         let kernel = Arc::new(kernel.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?);
@@ -112,7 +113,7 @@ impl Inotify {
         Ok(kernel)
     }
 
-    /// Stops listening for a source.
+    /// Removes all watches of a source.
     pub(super) fn forget(&self, source: &SourceId) {
         let mut heard = self.heard();
         if let Some(kernel) = heard.kernel.clone() {
@@ -120,7 +121,7 @@ impl Inotify {
         }
     }
 
-    /// The sources in whose folders something happened since this was last ready.
+    /// Waits for the sources in whose folders something changed since the last call.
     pub(super) async fn stirred(&self) -> BTreeSet<SourceId> {
         loop {
             let kernel = self.heard().kernel.clone();
@@ -129,7 +130,7 @@ impl Inotify {
                 continue;
             };
             let Ok(mut ready) = kernel.readable().await else {
-                // The loop that drives everything is gone, and so is whoever waits.
+                // The async runtime is gone, and so is every waiter.
                 return std::future::pending().await;
             };
             let stirred = self.read(&kernel);
@@ -140,7 +141,7 @@ impl Inotify {
         }
     }
 
-    /// Reads all that the kernel has to tell.
+    /// Reads all pending events.
     fn read(&self, kernel: &AsyncFd<OwnedFd>) -> BTreeSet<SourceId> {
         let mut heard = self.heard();
         let mut stirred = BTreeSet::new();
@@ -148,13 +149,13 @@ impl Inotify {
         let mut reader = Reader::new(kernel.get_ref(), &mut buffer);
         while let Ok(event) = reader.next() {
             if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
-                // The kernel told more than it could keep, so anything may have happened.
+                // The event queue overflowed, so anything may have changed.
                 stirred.extend(heard.all());
                 continue;
             }
             stirred.extend(heard.whose.get(&event.wd()).into_iter().flatten().cloned());
             if event.events().contains(ReadFlags::IGNORED) {
-                // The folder is gone, and its watch with it.
+                // The kernel removed the watch together with the folder.
                 heard.whose.remove(&event.wd());
             }
         }
@@ -162,7 +163,7 @@ impl Inotify {
     }
 }
 
-/// Takes away the watches of a source that are not wanted, unless others want them.
+/// Removes the unwanted watches of a source, unless other sources use them.
 fn drop_watches(
     heard: &mut InotifyEvents,
     kernel: &AsyncFd<OwnedFd>,
@@ -174,7 +175,7 @@ fn drop_watches(
             whose.remove(source);
         }
         if whose.is_empty() {
-            // One that went by itself is not there to be taken away.
+            // The watch may already be gone.
             let _ = inotify::remove_watch(kernel, *watch);
         }
         !whose.is_empty()

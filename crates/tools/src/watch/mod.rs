@@ -1,11 +1,11 @@
-//! Looks at folders and Git repositories, and hears from the kernel when something happens there.
+//! Scans folders and Git repositories, and receives change notifications for them from the kernel.
 //!
 //! | module | about |
 //! |---|---|
-//! | `folder` | the files of a folder, ignore files respected, each known by the hash of its content |
-//! | `ignored` | the ignore files of a folder, read within bounds |
+//! | `folder` | the files of a folder without ignored ones, each identified by the hash of its content |
+//! | `ignore` | the ignore files of a folder, read within limits |
 //! | `git` | the refs of a repository, read from its files; no process is started |
-//! | `ear` | what the kernel tells of folders that are listened to |
+//! | `inotify` | change notifications from the kernel |
 
 mod folder;
 mod git;
@@ -27,22 +27,22 @@ use wakeful_ports::watch::{ScanFuture, ScanResult, SourceScanner, WatchMode};
 
 use self::inotify::Inotify;
 
-/// How often a look is repeated because folders came up that nobody had listened to before it began.
+/// How often a scan is repeated because it found folders that were not watched when it started.
 const ROUNDS_MAX: usize = 4;
 
-/// Looks at the world outside. Cloning it is cheap; all clones hear with one ear.
+/// Scans watched sources. Cheap to clone; all clones share one inotify instance.
 #[derive(Debug, Clone)]
 pub struct LocalScanner(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// Never looked at.
+    /// Never scanned.
     home: PathBuf,
     entries_max: usize,
     ear: Inotify,
 }
 
-/// What is looked at, and compared with what.
+/// A source to scan, and the known entries to compare with.
 struct ScanJob<'a> {
     source: &'a Source,
     known: &'a BTreeMap<Vec<u8>, EntryState>,
@@ -50,25 +50,25 @@ struct ScanJob<'a> {
     given_up: &'a AtomicBool,
 }
 
-/// What a look goes over.
+/// The result of one scan.
 #[derive(Debug, Default)]
 struct ScannedEntries {
-    /// The folders that were gone through, for listening to.
+    /// The visited folders, to be watched.
     folders: Vec<PathBuf>,
-    /// What is not as it was seen.
+    /// The differences from the known entries.
     differences: Vec<EntryDiff>,
-    /// How many could not be read.
+    /// How many entries could not be read.
     unreadable: u64,
 }
 
 impl LocalScanner {
-    /// Looks everywhere but into the home.
+    /// Creates a scanner that never reads the home.
     #[must_use]
     pub fn new(home: &Path) -> Self {
         Self::bounded(home, ENTRIES_MAX)
     }
 
-    /// The same with another bound of entries, for tests.
+    /// Creates a scanner with another limit on entries, for tests.
     #[must_use]
     pub fn bounded(home: &Path, entries_max: usize) -> Self {
         Self(Arc::new(Inner {
@@ -103,7 +103,7 @@ impl Inner {
         }
     }
 
-    /// Looks; and where nothing is there, listens for it to come.
+    /// Scans a source; if it does not exist, watches for it to appear.
     fn look(&self, look: &ScanJob<'_>, hearing: WatchMode) -> Result<ScanResult, BadSource> {
         let mut rounds = 0;
         loop {
@@ -113,7 +113,7 @@ impl Inner {
                     absent
                 }
                 (Err(bad @ BadSource::IgnoreTooLarge { .. }), WatchMode::On) => {
-                    // Listened to, so that the source is looked at again when the file is shorter.
+                    // Watched, so that the source is scanned again when the file becomes shorter.
                     if let BadSource::IgnoreTooLarge { path, .. } = &bad {
                         let folder: Vec<PathBuf> =
                             Path::new(path).parent().map(Path::to_owned).into_iter().collect();
@@ -126,7 +126,7 @@ impl Inner {
                 }
                 (seen, _) => return seen,
             };
-            // It may have come before anybody listened: look once more.
+            // It may have appeared before the watch was set: scan once more.
             let is_new = self
                 .ear
                 .await_in(&look.source.source_id, &on_the_way(look.source));
@@ -148,15 +148,16 @@ impl Inner {
         let mut rounds = 0;
         let found = loop {
             rounds += 1;
-            // Listening comes first, so that nothing falls in between. What holds too much is not read before that is known.
+            // Watches are set first, so that no change is missed. This walk reads no files, so it also
+            // finds a source that exceeds the limit before any file is read.
             if hearing == WatchMode::On {
                 listen(&self.folders(look)?);
             } else if look.source.is_fresh {
                 self.folders(look)?;
             }
             let found = self.found(look)?;
-            // What happened in a folder before it was listened to may have been missed: look once more. Where folders come up
-            // faster than that, each is listened to by now, and another look follows.
+            // Changes in a folder before it was watched may have been missed: scan once more. If folders
+            // appear faster than that, all are watched by now, and another scan follows.
             let is_new = hearing == WatchMode::On && listen(&found.folders);
             if !is_new || rounds == ROUNDS_MAX {
                 break found;
@@ -188,7 +189,7 @@ impl Inner {
         }
     }
 
-    /// What there is to listen to, without reading any file.
+    /// The folders to watch, without reading any file.
     fn folders(&self, look: &ScanJob<'_>) -> Result<Vec<PathBuf>, BadSource> {
         match look.source.kind {
             SourceKind::Folder => self.walk(look).folders(),
@@ -233,8 +234,8 @@ impl SourceScanner for LocalScanner {
     }
 }
 
-/// Where something that is not there comes up: the nearest folder to it that is there, and of a repository also what Git has
-/// begun to make.
+/// The folders to watch for a missing source: the nearest existing parent, and for a repository also what
+/// Git has already created.
 fn on_the_way(source: &Source) -> Vec<PathBuf> {
     let path = Path::new(&source.path);
     let nearest = path.ancestors().find(|folder| folder.is_dir());
@@ -245,7 +246,7 @@ fn on_the_way(source: &Source) -> Vec<PathBuf> {
     nearest.map(Path::to_owned).into_iter().chain(begun).collect()
 }
 
-/// Says to the thread that looks that nobody waits for it any more.
+/// Signals the scanning thread that the caller has stopped waiting.
 struct CancelOnDrop(Arc<AtomicBool>);
 
 impl Drop for CancelOnDrop {
@@ -254,7 +255,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Reads files where nobody waits for the thread.
+/// Reads files on a blocking thread.
 async fn off_the_loop<T: Send + 'static>(
     path: String,
     look: impl FnOnce(&AtomicBool) -> Result<T, BadSource> + Send + 'static,
@@ -262,7 +263,7 @@ async fn off_the_loop<T: Send + 'static>(
     let given_up = Arc::new(AtomicBool::new(false));
     let _gives_up = CancelOnDrop(Arc::clone(&given_up));
     let looked = tokio::task::spawn_blocking(move || look(&given_up)).await;
-    // A look that panicked found nothing; the next one may.
+    // A scan that panicked has no result; the next one may.
     looked.unwrap_or(Err(BadSource::NoFolder(path)))
 }
 

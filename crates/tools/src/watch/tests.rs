@@ -1,4 +1,4 @@
-//! Looks at real folders and repositories.
+//! Scans real folders and repositories.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,13 +14,13 @@ use super::*;
 mod absent;
 mod bounded;
 
-/// Nothing that the file system says is old enough to be trusted, so that everything is read.
+/// No timestamp is old enough to be trusted, so every file is read.
 const ALWAYS_READ: Millis = Millis(0);
 
-/// Everything that the file system says is trusted.
+/// Every timestamp is trusted.
 const TRUSTING: Millis = Millis(i64::MAX / 2);
 
-/// A source, and what was seen of it.
+/// A source, and its known entries.
 struct WatchedFolder {
     dir: TempDir,
     outlook: LocalScanner,
@@ -71,7 +71,7 @@ impl WatchedFolder {
         look(&self.outlook, &self.source, &self.known, self.now)
     }
 
-    /// Looks, keeps what was seen, and says what changed.
+    /// Scans, stores the result, and returns what changed.
     fn look(&mut self) -> Vec<(String, EntryChange)> {
         let sight = self.sight().expect("can be looked at");
         let mut changes = Vec::new();
@@ -108,7 +108,7 @@ fn told(changes: &[(&str, EntryChange)]) -> Vec<(String, EntryChange)> {
 }
 
 #[test]
-fn each_file_that_comes_changes_or_goes_is_told_once() {
+fn each_added_changed_or_removed_file_is_reported_once() {
     let mut scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("a.md", "one");
     scene.write("deep/b.md", "two");
@@ -128,7 +128,7 @@ fn each_file_that_comes_changes_or_goes_is_told_once() {
 }
 
 #[test]
-fn a_file_under_another_name_is_one_that_went_and_one_that_came() {
+fn a_renamed_file_is_one_removed_and_one_added() {
     let mut scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("a.md", "one");
     scene.look();
@@ -140,7 +140,7 @@ fn a_file_under_another_name_is_one_that_went_and_one_that_came() {
 }
 
 #[test]
-fn a_file_that_was_touched_and_is_the_same_is_no_change() {
+fn a_touched_file_with_the_same_content_is_unchanged() {
     let mut scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("a.md", "one");
     scene.look();
@@ -154,12 +154,12 @@ fn a_file_that_was_touched_and_is_the_same_is_no_change() {
 }
 
 #[test]
-fn a_file_of_which_the_file_system_says_nothing_new_is_not_read_again() {
+fn a_file_with_unchanged_metadata_is_not_read_again() {
     let mut scene = WatchedFolder::new(SourceKind::Folder);
     scene.now = TRUSTING;
     scene.write("a.md", "one");
     scene.look();
-    // Had it been read, the mark would be another one.
+    // A read would replace the mark.
     scene.known.get_mut(b"a.md".as_slice()).expect("known").mark = b"as it was".to_vec();
     assert!(scene.look().is_empty());
     scene.now = ALWAYS_READ;
@@ -171,7 +171,7 @@ fn a_file_of_which_the_file_system_says_nothing_new_is_not_read_again() {
 }
 
 #[test]
-fn what_ignore_files_leave_out_is_not_there() {
+fn ignored_files_are_skipped() {
     let mut scene = WatchedFolder::new(SourceKind::Folder);
     for (name, text) in [
         (".gitignore", "*.log\n/target\n"),
@@ -194,7 +194,7 @@ fn what_ignore_files_leave_out_is_not_there() {
 }
 
 #[test]
-fn links_are_not_followed_and_what_is_no_file_is_passed_over() {
+fn links_are_not_followed_and_special_files_are_skipped() {
     let mut scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("deep/a.md", "one");
     symlink(scene.root(), scene.root().join("deep/loop")).expect("linked");
@@ -209,7 +209,7 @@ fn links_are_not_followed_and_what_is_no_file_is_passed_over() {
 }
 
 #[test]
-fn a_name_that_is_no_text_is_known_by_its_bytes() {
+fn a_name_that_is_not_utf8_is_kept_as_bytes() {
     let mut scene = WatchedFolder::new(SourceKind::Folder);
     for name in [b"a\xff".as_slice(), b"a\xfe"] {
         fs::write(scene.root().join(std::ffi::OsStr::from_bytes(name)), "").expect("written");
@@ -220,7 +220,7 @@ fn a_name_that_is_no_text_is_known_by_its_bytes() {
 }
 
 #[test]
-fn a_folder_with_too_many_files_is_counted_no_further() {
+fn a_scan_stops_at_the_limit_on_files() {
     let mut scene = WatchedFolder::bounded(SourceKind::Folder, 10);
     for number in 0..9 {
         scene.write(&format!("{number}"), "");
@@ -240,7 +240,7 @@ fn a_folder_with_too_many_files_is_counted_no_further() {
 }
 
 #[test]
-fn a_folder_that_is_gone_has_not_lost_its_files() {
+fn a_missing_folder_has_not_lost_its_files() {
     let mut scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("a.md", "one");
     scene.look();
@@ -254,7 +254,7 @@ fn a_folder_that_is_gone_has_not_lost_its_files() {
 }
 
 #[test]
-fn the_home_is_never_looked_at() {
+fn the_home_is_never_scanned() {
     let scene = WatchedFolder::new(SourceKind::Folder);
     let root = scene.root();
     fs::create_dir_all(root.join("home/inside")).expect("folders");
@@ -269,11 +269,7 @@ fn the_home_is_never_looked_at() {
     };
     assert_eq!(code(&root.join("home")), Err("inside_home"));
     symlink(root.join("home/inside"), root.join("link")).expect("linked");
-    assert_eq!(
-        code(&root.join("link")),
-        Err("inside_home"),
-        "whatever way leads there"
-    );
+    assert_eq!(code(&root.join("link")), Err("inside_home"), "by any path");
     assert_eq!(code(&root.join(".git/refs")), Err("inside_git"));
     assert_eq!(code(&root.join("none")), Err("folder_not_found"));
     assert_eq!(code(Path::new("relative")), Err("bad_path"));
@@ -288,7 +284,7 @@ fn pipe(path: &Path) {
 const ONE: &str = "1111111111111111111111111111111111111111";
 const TWO: &str = "2222222222222222222222222222222222222222";
 
-/// A repository as Git makes it.
+/// A repository as Git creates it.
 fn repository() -> WatchedFolder {
     let scene = WatchedFolder::new(SourceKind::Git);
     fs::create_dir_all(scene.root().join(".git/objects")).expect("folders");
@@ -298,7 +294,7 @@ fn repository() -> WatchedFolder {
 }
 
 #[test]
-fn refs_that_come_move_or_go_are_told_once() {
+fn added_moved_and_removed_refs_are_reported_once() {
     let mut scene = repository();
     assert_eq!(
         scene.look(),
@@ -327,7 +323,7 @@ fn refs_that_come_move_or_go_are_told_once() {
 }
 
 #[test]
-fn a_ref_that_is_packed_is_the_same_ref_and_a_loose_one_is_newer() {
+fn packing_keeps_a_ref_and_a_loose_one_is_newer() {
     let mut scene = repository();
     scene.look();
     scene.write(
@@ -341,7 +337,7 @@ fn a_ref_that_is_packed_is_the_same_ref_and_a_loose_one_is_newer() {
 }
 
 #[test]
-fn worktrees_and_bare_repositories_are_repositories_and_others_are_not() {
+fn only_worktrees_and_bare_repositories_are_repositories() {
     let scene = repository();
     let (root, own) = (scene.root(), scene.root().join(".git/worktrees/w"));
     fs::create_dir_all(&own).expect("folders");
@@ -387,7 +383,7 @@ fn worktrees_and_bare_repositories_are_repositories_and_others_are_not() {
 }
 
 #[test]
-fn a_ref_that_cannot_be_read_is_as_it_was() {
+fn a_ref_that_cannot_be_read_is_unchanged() {
     let mut scene = repository();
     scene.look();
     scene.write(".git/refs/heads/main", "half a comm");
@@ -403,14 +399,14 @@ fn a_ref_that_cannot_be_read_is_as_it_was() {
     assert_eq!(many.sight().expect_err("was looked at").code(), "too_many_files");
 }
 
-/// Waits for the kernel, and not for ever.
+/// Waits for the kernel, with a timeout.
 async fn stirred(outlook: &LocalScanner) -> BTreeSet<SourceId> {
     let heard = tokio::time::timeout(Duration::from_secs(20), outlook.changed_sources());
     heard.await.expect("the kernel tells")
 }
 
 #[tokio::test]
-async fn the_kernel_tells_of_folders_that_were_looked_at_also_of_new_ones() {
+async fn scanned_folders_and_new_ones_are_watched() {
     let scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("deep/a.md", "one");
     let look = || {
@@ -430,10 +426,10 @@ async fn the_kernel_tells_of_folders_that_were_looked_at_also_of_new_ones() {
     scene.outlook.unwatch(&scene.source.source_id);
     scene.write("new/b.md", "two");
     let silence = tokio::time::timeout(Duration::from_millis(20), scene.outlook.changed_sources());
-    assert!(silence.await.is_err(), "nobody listens any more");
+    assert!(silence.await.is_err(), "no watch is left");
 }
 
-/// One thing that happens to a folder between two looks.
+/// One operation on a folder between two scans.
 #[derive(Debug, Clone)]
 enum Act {
     Write(u8, u8),
@@ -461,7 +457,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn whatever_happens_between_looks_each_net_change_is_told_once(
+    fn each_net_change_between_scans_is_reported_once(
         looks in proptest::collection::vec(proptest::collection::vec(act(), 0..8), 1..5),
     ) {
         let mut scene = WatchedFolder::new(SourceKind::Folder);

@@ -1,4 +1,4 @@
-//! What is said to the tool, and what it answers.
+//! Tests the tool's input and output.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -32,7 +32,7 @@ fn there_is_one_tool_and_its_effects_are_plain() {
 }
 
 #[test]
-fn bad_arguments_are_a_fault_and_nothing_runs() {
+fn invalid_arguments_are_an_error_and_nothing_runs() {
     let bed = ToolFixture::new();
     let cases = [
         (json!({"cmd": ["touch", "file"]}), "cmd"),
@@ -57,7 +57,7 @@ fn bad_arguments_are_a_fault_and_nothing_runs() {
 }
 
 #[test]
-fn a_working_folder_must_lie_in_the_workspace() {
+fn a_working_folder_must_be_in_the_workspace() {
     let bed = ToolFixture::new();
     fs::create_dir_all(bed.workspace.join("a/b")).expect("folder");
     symlink("/", bed.workspace.join("root")).expect("link");
@@ -106,7 +106,7 @@ fn a_working_folder_must_lie_in_the_workspace() {
 }
 
 #[test]
-fn a_working_folder_that_an_earlier_action_will_make_passes_the_check() {
+fn a_working_folder_that_an_earlier_action_creates_passes_the_check() {
     let bed = ToolFixture::new();
     let input = json!({"cmd": "pwd", "workdir": "later/x"});
     bed.tools
@@ -122,7 +122,7 @@ fn a_working_folder_that_an_earlier_action_will_make_passes_the_check() {
 }
 
 #[test]
-fn without_its_workspace_nothing_starts_and_the_answer_says_why() {
+fn a_missing_workspace_is_reported_and_nothing_starts() {
     let bed = ToolFixture::new();
     fs::remove_dir(&bed.workspace).expect("removed");
     let seen = bed.run("true");
@@ -136,7 +136,7 @@ fn without_its_workspace_nothing_starts_and_the_answer_says_why() {
 }
 
 #[test]
-fn a_program_that_does_not_know_the_sandbox_is_found_out() {
+fn a_program_without_the_sandbox_verb_is_detected() {
     for program in ["/bin/true", "/bin/cat", "/nowhere/at/all"] {
         let bed = ToolFixture::with(|options| options.program = program.into());
         let seen = bed.run("true");
@@ -151,7 +151,7 @@ fn a_program_that_does_not_know_the_sandbox_is_found_out() {
 }
 
 #[test]
-fn both_streams_are_told_apart() {
+fn both_streams_are_separate() {
     let bed = ToolFixture::new();
     let mut seen = bed.run("echo out; echo err >&2; exit 3");
     let duration = seen.json["duration_ms"].take();
@@ -200,7 +200,7 @@ fn output_beyond_the_preview_is_kept_beside_it() {
 }
 
 #[test]
-fn output_that_is_no_text_is_kept_exactly() {
+fn output_that_is_not_text_is_kept_exactly() {
     let bed = ToolFixture::new();
     let seen = bed.run(r"printf 'a\377b' >&2; echo x").ok();
     assert_eq!((seen.stdout(), seen.stderr()), ("x\n", "a\u{fffd}b"));
@@ -212,7 +212,7 @@ fn output_that_is_no_text_is_kept_exactly() {
 }
 
 #[test]
-fn a_hundred_megabytes_cost_two() {
+fn a_hundred_megabytes_of_output_use_two_of_memory() {
     let bed = ToolFixture::new();
     let before = peak_kib();
     let seen = bed
@@ -226,7 +226,7 @@ fn a_hundred_megabytes_cost_two() {
     assert!(grown_kib < 24 * 1024, "the memory grew by {grown_kib} KiB");
 }
 
-/// The most memory this process ever held.
+/// Peak memory of this process.
 fn peak_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("status");
     let line = status
@@ -241,7 +241,7 @@ fn peak_kib() -> u64 {
 }
 
 #[test]
-fn the_longest_command_runs_and_a_longer_one_is_a_fault() {
+fn the_longest_command_runs_and_a_longer_one_is_refused() {
     let bed = ToolFixture::new();
     let padded = |bytes: usize| format!("echo ok #{}", "x".repeat(bytes - 9));
     assert_eq!(bed.run(&padded(131_071)).ok().stdout(), "ok\n");
@@ -250,7 +250,7 @@ fn the_longest_command_runs_and_a_longer_one_is_a_fault() {
 }
 
 #[test]
-fn characters_that_json_stretches_arrive_unchanged() {
+fn characters_that_json_escapes_arrive_unchanged() {
     let bed = ToolFixture::new();
     let seen = bed.run("printf '%s' '\u{1}\u{7f}\"\\é🦀\n\t'").ok();
     assert_eq!(seen.stdout(), "\u{1}\u{7f}\"\\é🦀\n\t");
@@ -258,7 +258,7 @@ fn characters_that_json_stretches_arrive_unchanged() {
 }
 
 #[test]
-fn many_commands_at_once_all_get_their_turn() {
+fn many_concurrent_commands_all_run() {
     let bed = ToolFixture::new();
     let cmd = |n: usize| json!({"cmd": format!("echo {n}")});
     let all = (0..80).map(|n| {

@@ -1,4 +1,4 @@
-//! Secrets outside the home: what commands cannot read of them, and what they can read beside them.
+//! Tests which secrets outside the home commands cannot read, and which neighboring files they can.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -12,7 +12,7 @@ use crate::place::mounts_are_allowed;
 
 const SECRET: &str = "hidden words";
 
-/// Secrets of every sort below the folder of a bed.
+/// Creates secrets of every kind below the fixture's folder.
 fn plant(root: &Path) -> DeniedPaths {
     let secrets = [
         "user/.ssh/id_ed25519",
@@ -59,7 +59,7 @@ fn bed(level: DisabledFeatures) -> ToolFixture {
 }
 
 #[test]
-fn secrets_outside_the_home_are_closed_at_every_level() {
+fn secrets_outside_the_home_are_denied_at_every_level() {
     for level in LEVELS {
         let bed = bed(level);
         symlink(bed.root.join("user/.ssh"), bed.workspace.join("link")).expect("a link");
@@ -87,7 +87,8 @@ fn secrets_outside_the_home_are_closed_at_every_level() {
             let unchanged = bed.run(&format!("echo x > {}", path.display())).not_ok();
             assert!(unchanged.json["sandbox"].is_string());
         }
-        // Mounted over, a closed place leaves its folder as it is; left out by Landlock, it makes it unlistable.
+        // A covered path leaves its folder listable; a path that Landlock excludes makes its folder
+        // unlistable.
         let listed = bed.run(&format!("ls -a {}/user", bed.root.display()));
         assert_eq!(listed.status() == 0, !level.no_namespaces && mounts_are_allowed());
         let beside = ["user/notes", "user/.config/plain/file", "keys/beside"];
@@ -105,7 +106,7 @@ fn name(path: &Path) -> String {
 }
 
 #[test]
-fn a_superuser_s_command_reads_no_password_hashes() {
+fn a_superusers_command_reads_no_password_hashes() {
     if !rustix::process::geteuid().is_root() || !Path::new("/etc/shadow").exists() {
         return;
     }
@@ -116,7 +117,7 @@ fn a_superuser_s_command_reads_no_password_hashes() {
     }
 }
 
-/// The same places with the user's own folder as the workspace.
+/// The same paths, with the user's own folder as the workspace.
 fn bed_in_user_folder(level: DisabledFeatures) -> (ToolFixture, PathBuf) {
     let bed = ToolFixture::with(|options| {
         let root = options.home.parent().expect("a folder").to_owned();
@@ -133,11 +134,11 @@ fn bed_in_user_folder(level: DisabledFeatures) -> (ToolFixture, PathBuf) {
 }
 
 #[test]
-fn the_user_s_own_folder_works_as_workspace_without_its_secrets() {
+fn the_users_own_folder_works_as_workspace_without_its_secrets() {
     for level in LEVELS {
         let (bed, user) = bed_in_user_folder(level);
         bed.run("echo new >> notes && echo new > .config/plain/made").ok();
-        // The second command starts from whatever the first could move.
+        // The second command starts from the state that the first one left.
         bed.run("mv .ssh moved; mv .config moved-config; mv .netrc moved-netrc");
         let seen = bed.run("cat .ssh/* .netrc .config/gh/* moved/* moved-config/gh/* moved-netrc .aws/*");
         assert!(!seen.done.content.contains(SECRET), "{}", seen.json);
@@ -163,7 +164,7 @@ fn a_workspace_that_contains_a_key_file_is_refused() {
         })
         .expect_err("refused")
     };
-    // Also when it is not there yet, and by a link from outside.
+    // Also if the file does not exist yet, and through a link from outside.
     for key in [file.clone(), bed.root.join("link")] {
         let error = refused(key.clone());
         assert_eq!(error.code(), "key_file_in_workspace");
@@ -175,7 +176,7 @@ fn a_workspace_that_contains_a_key_file_is_refused() {
 }
 
 #[test]
-fn a_workspace_inside_a_closed_place_is_refused() {
+fn a_workspace_inside_a_denied_path_is_refused() {
     let bed = ToolFixture::new();
     let closed = plant(&bed.root);
     for inside in ["other", "user/.ssh", "user/.aws"] {
@@ -194,7 +195,7 @@ fn options(bed: &ToolFixture) -> ToolsOptions {
 }
 
 #[test]
-fn changed_permissions_of_the_home_are_set_back_and_told() {
+fn changed_permissions_of_the_home_are_reverted_and_reported() {
     for level in LEVELS {
         let bed = ToolFixture::at(level);
         let token = bed.home.join("token");

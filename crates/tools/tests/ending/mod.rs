@@ -1,4 +1,4 @@
-//! How commands end, by themselves and otherwise, and that nothing of them is left.
+//! Tests how commands end, and that they leave nothing behind.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -17,7 +17,7 @@ use crate::fixture::{
 
 const NOBODY: [i32; 0] = [];
 
-/// A process that leaves its group and session, has no parent of its own, and does not listen.
+/// A process that leaves its group and session, is orphaned, and ignores signals.
 fn stubborn(word: &str) -> String {
     let inner = format!("trap \"\" TERM HUP INT; echo > ready; while :; do sleep 1000; done # {word}");
     format!(
@@ -26,7 +26,7 @@ fn stubborn(word: &str) -> String {
 }
 
 #[test]
-fn exit_statuses_and_signals_are_told() {
+fn exit_statuses_and_signals_are_reported() {
     for level in WAYS {
         let bed = ToolFixture::at(level);
         for code in [0, 1, 42, 255] {
@@ -51,7 +51,7 @@ fn exit_statuses_and_signals_are_told() {
 }
 
 #[test]
-fn what_a_command_leaves_running_is_dead_when_it_ends() {
+fn background_processes_of_a_command_die_when_it_ends() {
     for level in WAYS {
         let bed = ToolFixture::at(level);
         let word = unique("stubborn");
@@ -65,7 +65,7 @@ fn what_a_command_leaves_running_is_dead_when_it_ends() {
 }
 
 #[test]
-fn a_background_process_that_holds_the_output_does_not_hold_the_answer() {
+fn a_background_process_with_open_output_does_not_delay_the_result() {
     for level in WAYS {
         let bed = ToolFixture::at(level);
         let begun = Instant::now();
@@ -78,7 +78,7 @@ fn a_background_process_that_holds_the_output_does_not_hold_the_answer() {
 }
 
 #[test]
-fn a_command_beyond_its_time_is_stopped_with_all_it_started() {
+fn a_timed_out_command_is_stopped_with_all_its_processes() {
     for level in WAYS {
         let bed = ToolFixture::at(level);
         let word = unique("late");
@@ -108,7 +108,7 @@ fn a_command_beyond_its_time_is_stopped_with_all_it_started() {
 }
 
 #[test]
-fn a_command_that_listens_has_time_to_say_goodbye() {
+fn a_command_that_handles_sigterm_gets_a_grace_period() {
     for level in WAYS {
         let bed = ToolFixture::at(level);
         let cmd = "trap 'sleep 0.2; echo goodbye; exit 7' TERM; sleep 1000 & wait";
@@ -119,7 +119,7 @@ fn a_command_that_listens_has_time_to_say_goodbye() {
 }
 
 #[test]
-fn what_a_shell_started_has_that_time_too() {
+fn children_of_the_shell_get_the_grace_period_too() {
     for level in WAYS {
         let bed = ToolFixture::at(level);
         let inner = "trap \"sleep 0.2; echo goodbye; exit\" TERM; echo > ready; sleep 1000 & wait";
@@ -158,7 +158,7 @@ fn a_stopped_command_is_over_within_five_seconds() {
 }
 
 #[test]
-fn a_command_that_was_stopped_before_it_began_does_not_begin() {
+fn a_command_stopped_before_its_start_does_not_start() {
     let bed = ToolFixture::new();
     let (_tell, told) = watch::channel(true);
     let done = block_on(
@@ -170,7 +170,7 @@ fn a_command_that_was_stopped_before_it_began_does_not_begin() {
 }
 
 #[test]
-fn a_command_that_nobody_waits_for_any_more_is_stopped() {
+fn a_command_is_stopped_when_its_caller_stops_waiting() {
     for level in WAYS {
         let bed = ToolFixture::at(level);
         let word = unique("dropped");
@@ -199,7 +199,7 @@ fn a_command_that_nobody_waits_for_any_more_is_stopped() {
 }
 
 #[test]
-fn a_command_dies_with_a_killed_wakeful() {
+fn a_command_dies_with_wakeful() {
     for level in ["pidns", "subreaper"] {
         let bed = ToolFixture::new();
         let word = unique("orphan");
@@ -218,7 +218,7 @@ fn a_command_dies_with_a_killed_wakeful() {
         eventually("the end of all processes", || {
             processes_with(&word).is_empty().then_some(())
         });
-        // The folder stays for whoever comes next; clearing removes it.
+        // The folder stays until it is cleared.
         assert_eq!(bed.leftovers().len(), 1);
         block_on(bed.tools.clean_up(OperationId(Digest::of(cmd.as_bytes()))));
         assert!(bed.leftovers().is_empty());
@@ -247,7 +247,7 @@ fn clearing_kills_what_an_interrupted_operation_left() {
     let bed = ToolFixture::new();
     let word = unique("leftover");
     let operation_id = OperationId(Digest::of(word.as_bytes()));
-    // Both make children all the time, one of them in a session of its own.
+    // Both fork children continuously, one of them in its own session.
     let busy = "while :; do sleep 0.001; done";
     let script = format!("setsid sh -c '{busy}; : {word}' & {busy}; : {word}");
     let mut process = Command::new("sh").args(["-c", &script]).spawn().expect("process");
@@ -262,7 +262,7 @@ fn clearing_kills_what_an_interrupted_operation_left() {
 }
 
 #[test]
-fn clearing_spares_a_process_that_only_has_the_number() {
+fn clearing_spares_a_process_with_a_reused_pid() {
     let bed = ToolFixture::new();
     let operation_id = OperationId(Digest::of(b"spared"));
     let mut process = Command::new("sleep").arg("1000").spawn().expect("process");
@@ -285,7 +285,7 @@ fn clearing_an_operation_that_left_nothing_does_nothing() {
 }
 
 #[test]
-fn a_folder_that_a_command_locked_is_removed_all_the_same() {
+fn a_folder_without_permissions_is_removed() {
     let bed = ToolFixture::new();
     bed.run("mkdir -p $TMPDIR/a/b && touch $TMPDIR/a/b/c && chmod 0 $TMPDIR/a/b $TMPDIR/a $TMPDIR")
         .ok();

@@ -1,4 +1,4 @@
-//! Commands that try to write the guidance of the next run.
+//! Tests commands that try to write the guidance of the next run.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use wakeful_tools::UnsandboxedPolicy;
 
 use crate::fixture::{LEVELS, ToolFixture};
 
-/// Ways to get other words to a place where guidance is read.
+/// Attempts to change the text that is read as guidance.
 const ATTACKS: [&str; 9] = [
     "echo evil > AGENTS.md",
     "echo evil >> AGENTS.md",
@@ -36,7 +36,7 @@ fn a_command_cannot_change_a_guidance_file_at_any_level() {
 }
 
 #[test]
-fn without_a_sandbox_guidance_files_are_put_back_all_the_same() {
+fn without_a_sandbox_guidance_files_are_restored() {
     let bed = ToolFixture::with(|options| {
         options.unsandboxed = UnsandboxedPolicy::Allow;
         options.pretend.no_landlock = true;
@@ -45,7 +45,7 @@ fn without_a_sandbox_guidance_files_are_put_back_all_the_same() {
 }
 
 #[test]
-fn a_guidance_file_that_a_command_makes_is_moved_aside_and_told_of() {
+fn a_new_guidance_file_is_renamed_and_reported() {
     for level in LEVELS {
         let bed = ToolFixture::at(level);
         let seen = bed

@@ -1,4 +1,4 @@
-//! What a command may use, together with everything it starts.
+//! Tests the resource limits of a command, including everything that it starts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ fn bed(level: DisabledFeatures, limits: CommandLimits) -> ToolFixture {
 }
 
 #[test]
-fn a_fork_bomb_is_ended_by_the_limit_on_processes() {
-    // Where the kernel bounds nothing for the superuser, the supervisor alone must be fast enough.
+fn a_fork_bomb_is_killed_by_the_process_limit() {
+    // If the kernel does not limit the superuser, the supervisor alone must be fast enough.
     let measured = DisabledFeatures {
         no_namespaces: true,
         no_cgroups: true,
@@ -29,8 +29,9 @@ fn a_fork_bomb_is_ended_by_the_limit_on_processes() {
             ..CommandLimits::default()
         };
         let bed = bed(level, limits);
-        // Both stop by themselves at about 4,000 processes, so that a limit that fails does not take the machine along. The
-        // second makes orphans; where the kernel bounds the number of processes, it soon dies of that by itself.
+        // Both stop by themselves at about 4,000 processes, so that a failed limit does not exhaust the
+        // machine. The second makes orphans; if the kernel limits the number of processes, it soon dies of
+        // that by itself.
         let bomb = "b() { [ $1 -eq 0 ] || { b $(($1-1)) & b $(($1-1)) & }; sleep 1000; }";
         let orphans = "b() { [ $1 -eq 0 ] || { (b $(($1-1)) &); (b $(($1-1)) &); }; sleep 1000; }";
         for bomb in [bomb].into_iter().chain(level.no_namespaces.then_some(orphans)) {
@@ -56,7 +57,7 @@ fn a_fork_bomb_is_ended_by_the_limit_on_processes() {
 }
 
 #[test]
-fn a_command_runs_in_a_cgroup_that_goes_with_it() {
+fn a_command_runs_in_a_cgroup_that_is_removed_with_it() {
     if wakeful_tools::sandbox::controllers_of(std::process::id()).is_empty() {
         eprintln!("skipped: no cgroup is delegated to this process");
         return;
@@ -102,14 +103,14 @@ fn threads_count_as_processes() {
 }
 
 #[test]
-fn a_command_that_takes_too_much_memory_is_ended() {
+fn a_command_that_uses_too_much_memory_is_killed() {
     let limits = CommandLimits {
         memory_bytes: Some(64 << 20),
         ..CommandLimits::default()
     };
-    // One process with all of it, and several that each have less than the limit.
+    // One process that uses all of it, and several that each use less than the limit.
     let alone = "perl -e '$x .= \"y\" x 1_000_000 while 1'";
-    // A name that is no text hides nothing.
+    // A process name that is not text hides nothing.
     let nameless = "perl -e '$0 = \"\\xff\"; $x .= \"y\" x 1_000_000 while 1'";
     let together =
         "for i in 1 2 3 4; do perl -e '$x = \"y\" x 20_000_000; $z = $x . \"z\"; sleep 1000' & done; wait";
@@ -140,7 +141,7 @@ fn memory_that_forked_processes_share_counts_once() {
 }
 
 #[test]
-fn a_command_that_writes_more_than_it_may_is_ended() {
+fn a_command_that_exceeds_its_write_limit_is_killed() {
     let limits = CommandLimits {
         written_bytes: 8 << 20,
         ..CommandLimits::default()
@@ -168,18 +169,18 @@ fn a_command_that_writes_more_than_it_may_is_ended() {
             .parse()
             .expect("a number");
         assert!(kib < 1 << 20, "{kib} KiB");
-        // One file is bounded by the kernel itself.
+        // The kernel itself limits a single file.
         bed.run("dd if=/dev/zero of=large bs=1M count=9 2> /dev/null; echo over")
             .ok();
         assert!(fs::metadata(bed.workspace.join("large")).expect("a file").len() <= 8 << 20);
     }
 }
 
-/// A small disk of its own, for the home and the workspace.
+/// A small separate disk for the home and the workspace.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// None where this machine does not let us mount.
+    /// None if this machine does not allow mounts.
     fn new(options: &str) -> Option<Self> {
         let path = std::env::temp_dir().join(unique("wakeful-disk"));
         fs::create_dir(&path).expect("a folder");
@@ -215,11 +216,11 @@ fn bed_on(disk: &Path, level: DisabledFeatures) -> ToolFixture {
 }
 
 #[test]
-fn a_command_that_writes_endlessly_leaves_the_home_room_to_write() {
+fn endless_writes_leave_free_space_for_the_home() {
     let endless = "while :; do i=$((i+1)); cat /dev/zero > f$i; done";
     let allocating = "while :; do i=$((i+1)); fallocate -l 8M f$i || head -c 1M /dev/zero > f$i; done";
     for level in WAYS {
-        // On the small one nothing begins, because what is written before the end would fill it.
+        // On the small disk nothing starts, because a command could fill it before it is killed.
         for (size, is_begun) in [("size=64m", false), ("size=256m", true)] {
             for cmd in [endless, allocating] {
                 let Some(disk) = SmallDisk::new(size) else {
@@ -248,7 +249,7 @@ fn a_command_that_writes_endlessly_leaves_the_home_room_to_write() {
 }
 
 #[test]
-fn an_agent_that_wrote_its_day_s_share_gets_no_more_commands() {
+fn an_agent_that_used_its_write_quota_gets_no_more_commands() {
     let limits = CommandLimits {
         written_bytes_per_day: 8 << 20,
         ..CommandLimits::default()

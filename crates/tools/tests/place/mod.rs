@@ -1,4 +1,4 @@
-//! What the namespace of a command looks like, where the machine allows mounts in one.
+//! Tests the mount namespace of a command, on machines that allow mounts in one.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use crate::fixture::{LEVELS, ToolFixture, sandbox_program};
 
 #[test]
-fn shared_memory_is_private_or_closed() {
+fn shared_memory_is_private_or_denied() {
     for level in LEVELS {
         let bed = ToolFixture::at(level);
         let name = crate::fixture::unique("shared");
@@ -39,7 +39,7 @@ pub(crate) fn mounts_are_allowed() -> bool {
 }
 
 #[test]
-fn numbers_of_processes_mean_the_same_to_the_shell_and_in_proc() {
+fn pids_are_the_same_for_the_shell_and_in_proc() {
     for level in LEVELS
         .into_iter()
         .filter(|level| level.no_namespaces || mounts_are_allowed())
@@ -56,7 +56,7 @@ fn numbers_of_processes_mean_the_same_to_the_shell_and_in_proc() {
 }
 
 #[test]
-fn in_a_namespace_not_even_the_mode_of_a_file_outside_can_be_changed() {
+fn in_a_namespace_the_mode_of_outside_files_cannot_be_changed() {
     if !mounts_are_allowed() {
         return;
     }
@@ -81,7 +81,7 @@ fn in_a_namespace_not_even_the_mode_of_a_file_outside_can_be_changed() {
 }
 
 #[test]
-fn what_is_mounted_in_the_workspace_stays_there() {
+fn mounts_inside_the_workspace_stay_visible() {
     if !mounts_are_allowed() {
         return;
     }
@@ -97,7 +97,7 @@ fn what_is_mounted_in_the_workspace_stays_there() {
 }
 
 #[test]
-fn the_home_is_hidden_under_its_other_names_too() {
+fn the_home_is_hidden_at_its_other_paths_too() {
     if !mounts_are_allowed() {
         return;
     }
@@ -149,7 +149,7 @@ fn a_workspace_with_the_home_mounted_in_it_is_refused() {
     assert!(!refused.success() && !bed.workspace.join("ran").exists());
 }
 
-/// Mounts something where only this command sees it, and then runs a command as Wakeful would.
+/// Mounts something that only this command sees, and then runs a command as Wakeful would.
 fn host_in_a_namespace(bed: &ToolFixture, set_up: &str, cmd: &str) {
     assert!(host_status(bed, set_up, cmd).success(), "{cmd}");
 }

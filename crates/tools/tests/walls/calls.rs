@@ -1,4 +1,5 @@
-//! System calls that lead around the other walls, tried against the real kernel, and tools that must work all the same.
+//! Tests system calls that could bypass the other restrictions, against the real kernel, and tools that
+//! must keep working.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,7 +12,7 @@ use wakeful_tools::{DisabledFeatures, UnsandboxedPolicy};
 
 use crate::fixture::{LEVELS, ToolFixture, WAYS, entries};
 
-/// A shared memory segment, a message queue and a semaphore of a process outside, under one key.
+/// A shared memory segment, a message queue and a semaphore of an outside process, under one key.
 struct Outside {
     key: u32,
 }
@@ -49,7 +50,7 @@ impl Drop for Outside {
     }
 }
 
-/// A key that no other test has.
+/// A key that no other test uses.
 fn key() -> u32 {
     use std::sync::atomic::{AtomicU32, Ordering};
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -57,7 +58,7 @@ fn key() -> u32 {
 }
 
 #[test]
-fn shared_memory_of_a_process_outside_cannot_be_reached() {
+fn shared_memory_of_an_outside_process_cannot_be_accessed() {
     let outside = Outside::new();
     let ids = outside.perl("print join ' ', shmget(K, 0, 0), msgget(K, 0), semget(K, 0, 0)");
     let [memory, queue, semaphore] = ids.split(' ').collect::<Vec<_>>()[..] else {
@@ -93,7 +94,7 @@ fn shared_memory_of_a_process_outside_cannot_be_reached() {
 }
 
 #[test]
-fn segments_outside_are_not_listed_in_a_namespace() {
+fn outside_segments_are_not_listed_in_a_namespace() {
     let outside = Outside::new();
     let seen = ToolFixture::new()
         .run("cat /proc/sysvipc/shm /proc/sysvipc/msg /proc/sysvipc/sem")
@@ -106,7 +107,7 @@ fn segments_outside_are_not_listed_in_a_namespace() {
 fn shared_memory_made_by_a_command_ends_with_it() {
     for level in WAYS {
         let bed = ToolFixture::at(level);
-        // Made already, so that it is removed whatever happens.
+        // Created first, so that dropping it removes everything.
         let outside = Outside { key: key() };
         let key = outside.key;
         let memory = format!("perl -e 'exit !defined(shmget({key}, 1 << 20, 0600 | 01000))'");
@@ -131,7 +132,7 @@ fn a_datagram_socket_outside_receives_nothing() {
         let socket = UnixDatagram::bind(&path).expect("a socket");
         socket.set_nonblocking(true).expect("a flag");
         let to = path.display();
-        // SOCK_RAW is a datagram socket by another name; 02004000 are SOCK_CLOEXEC and SOCK_NONBLOCK.
+        // SOCK_RAW is another name for a datagram socket; 02004000 are SOCK_CLOEXEC and SOCK_NONBLOCK.
         for kind in [
             "SOCK_DGRAM",
             "SOCK_RAW",
@@ -157,7 +158,7 @@ fn a_datagram_socket_outside_receives_nothing() {
     }
 }
 
-/// Files below a folder by whose mode they run as their owner or group, and devices.
+/// Files below a folder that have set-id bits, and devices.
 fn privileged(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for path in entries(folder) {
@@ -174,12 +175,12 @@ fn privileged(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn no_file_that_runs_as_another_is_left_behind() {
+fn no_set_id_file_is_left_behind() {
     for level in LEVELS {
         let bed = ToolFixture::at(level);
         bed.run("cp /bin/true own && mkdir folder").ok();
         let perl = |code: &str| format!("perl -e 'use Fcntl; exit !({code})'");
-        // A literal cannot be handed to the kernel, hence the names.
+        // Perl cannot pass a literal to the kernel, hence the variables.
         let call = |number: i64, arguments: &str| {
             let names = "my ($own, $made, $attribute) = (q(own), qq(made$$), q(security.capability));";
             // O_CREAT | O_WRONLY and the mode; a capability of version 2, effective, CAP_SETUID.
@@ -198,7 +199,7 @@ fn no_file_that_runs_as_another_is_left_behind() {
             perl("open(F, q(<), q(own)) && chmod(04755, *F)"),
             perl("sysopen(my $f, q(made), O_CREAT | O_WRONLY, 04755)"),
             perl("sysopen(my $f, q(made), O_CREAT | O_WRONLY, 02755)"),
-            // O_TMPFILE; it would get a name by linkat(2).
+            // O_TMPFILE; linkat(2) would give it a name.
             perl("sysopen(my $f, q(.), 020200000 | O_WRONLY, 04755)"),
             call(libc::SYS_fchmodat, "-100, $own, 04755"),
             call(452, "-100, $own, 04755, 0"),
@@ -215,7 +216,7 @@ fn no_file_that_runs_as_another_is_left_behind() {
 }
 
 #[test]
-fn neither_archives_nor_copies_bring_such_a_file() {
+fn neither_archives_nor_copies_create_set_id_files() {
     for level in LEVELS {
         let bed = ToolFixture::at(level);
         let archive = bed.root.join("archive.tar");
@@ -239,7 +240,7 @@ fn neither_archives_nor_copies_bring_such_a_file() {
 }
 
 #[test]
-fn a_file_that_runs_as_another_stops_doing_so_when_written() {
+fn a_set_id_file_loses_its_bits_when_written() {
     for level in LEVELS {
         let bed = ToolFixture::at(level);
         let file = bed.workspace.join("file");
@@ -250,7 +251,8 @@ fn a_file_that_runs_as_another_stops_doing_so_when_written() {
     }
 }
 
-/// A program of 64 bits that makes one call by the convention of 32 bits: `getpid`, by `int 0x80`. Then it exits with 0.
+/// A 64-bit program that makes one call by the 32-bit convention: `getpid`, by `int 0x80`. Then it exits
+/// with 0.
 #[cfg(target_arch = "x86_64")]
 const CALLS_LIKE_I386: &[u8] = &[
     0xb8, 20, 0, 0, 0, 0xcd, 0x80, // mov eax, 20; int 0x80
@@ -259,7 +261,7 @@ const CALLS_LIKE_I386: &[u8] = &[
 
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn a_call_by_the_convention_of_32_bits_ends_the_program() {
+fn a_32_bit_call_kills_the_program() {
     let base: u64 = 0x40_0000;
     let length = 120 + CALLS_LIKE_I386.len() as u64;
     let mut program = b"\x7fELF\x02\x01\x01".to_vec();
@@ -269,7 +271,7 @@ fn a_call_by_the_convention_of_32_bits_ends_the_program() {
         program.extend(word.to_le_bytes());
     }
     program.extend([0, 0, 0, 0, 64, 0, 56, 0, 1, 0, 64, 0, 0, 0, 0, 0]);
-    // One segment, which is read and executed.
+    // One segment, readable and executable.
     program.extend([1, 0, 0, 0, 5, 0, 0, 0]);
     for word in [0, base, base, length, length, 0x1000] {
         program.extend(word.to_le_bytes());
@@ -280,13 +282,13 @@ fn a_call_by_the_convention_of_32_bits_ends_the_program() {
         let path = bed.workspace.join("program");
         fs::write(&path, &program).expect("program");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("mode");
-        // 128 and the number of SIGSYS.
+        // 128 plus the number of SIGSYS.
         assert_eq!(bed.run("./program; exit $?").status(), 159);
     }
 }
 
 #[test]
-fn without_a_sandbox_set_id_bits_are_removed_afterwards_and_told() {
+fn without_a_sandbox_set_id_bits_are_removed_and_reported() {
     let bed = ToolFixture::with(|options| {
         options.pretend.no_seccomp = true;
         options.unsandboxed = UnsandboxedPolicy::Allow;

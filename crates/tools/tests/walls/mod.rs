@@ -1,4 +1,4 @@
-//! What a command can and cannot reach.
+//! Tests what a command can and cannot access.
 
 use std::fs;
 use std::net::TcpListener;
@@ -15,7 +15,7 @@ mod calls;
 mod programs;
 
 #[test]
-fn a_command_writes_in_the_workspace_and_in_its_temporary_folder() {
+fn a_command_can_write_in_the_workspace_and_its_temporary_folder() {
     for level in LEVELS {
         let bed = ToolFixture::at(level);
         bed.run("mkdir -p a/b && echo one > a/b/c && mv a/b/c d && rm -r a && ln -s d e && cat e")
@@ -33,7 +33,7 @@ fn a_command_writes_in_the_workspace_and_in_its_temporary_folder() {
 }
 
 #[test]
-fn a_command_writes_nowhere_else() {
+fn a_command_cannot_write_elsewhere() {
     for level in LEVELS {
         let bed = ToolFixture::at(level);
         let outside = bed.root.join("outside");
@@ -57,7 +57,7 @@ fn a_command_writes_nowhere_else() {
             "echo x > /proc/self/oom_score_adj".to_owned(),
         ] {
             let seen = bed.run(&cmd).not_ok();
-            // A hard link to a place with other rights is refused as one to another device would be.
+            // A hard link to a folder with other rights is refused with the error for another device.
             let said = seen.stderr().to_lowercase();
             let words = [
                 "permission denied",
@@ -77,7 +77,7 @@ fn a_command_writes_nowhere_else() {
 }
 
 #[test]
-fn the_home_is_out_of_reach_on_every_way() {
+fn the_home_cannot_be_accessed_by_any_path() {
     for level in LEVELS {
         let bed = ToolFixture::at(level);
         symlink(&bed.home, bed.workspace.join("home-link")).expect("link");
@@ -116,7 +116,7 @@ fn the_home_is_out_of_reach_on_every_way() {
 }
 
 #[test]
-fn what_lies_beside_the_home_can_be_read_and_run() {
+fn files_beside_the_home_can_be_read_and_run() {
     let bed = ToolFixture::new();
     fs::create_dir(bed.root.join("beside")).expect("folder");
     fs::write(bed.root.join("beside/file"), "seen").expect("file");
@@ -130,7 +130,7 @@ fn what_lies_beside_the_home_can_be_read_and_run() {
 }
 
 #[test]
-fn a_command_cannot_reach_the_folder_of_another() {
+fn a_command_cannot_access_the_folder_of_another() {
     let bed = ToolFixture::new();
     let other = bed.home.join("scratch").join("0".repeat(64)).join("tmp");
     fs::create_dir_all(&other).expect("folder");
@@ -140,20 +140,20 @@ fn a_command_cannot_reach_the_folder_of_another() {
 }
 
 #[test]
-fn only_harmless_devices_are_there() {
+fn only_harmless_devices_can_be_opened() {
     let bed = ToolFixture::new();
     let seen =
         bed.run("head -c 4 /dev/urandom | wc -c && head -c 4 /dev/zero > /dev/null && echo o > /dev/stdout");
     let seen = seen.ok();
     assert_eq!(seen.stdout().split_whitespace().collect::<Vec<_>>(), ["4", "o"]);
     bed.run("ls /dev").not_ok();
-    // Whatever block devices and memory there are, none of them opens.
+    // No block device or memory device can be opened.
     let seen = bed.run("for d in /dev/vda /dev/sda /dev/nvme0n1 /dev/mem /dev/kmsg /dev/loop0; do head -c1 $d && exit 9; done; true");
     seen.ok();
 }
 
 #[test]
-fn there_is_no_network_and_no_way_to_another_service() {
+fn no_network_and_no_other_service_can_be_reached() {
     for level in LEVELS {
         let bed = ToolFixture::at(level);
         let tcp = TcpListener::bind("127.0.0.1:0").expect("listener");
@@ -182,7 +182,7 @@ fn there_is_no_network_and_no_way_to_another_service() {
 }
 
 #[test]
-fn a_command_has_no_powers_but_over_files_and_gets_none() {
+fn a_command_has_only_file_capabilities_and_gains_none() {
     for level in LEVELS {
         let bed = ToolFixture::at(level);
         let seen = bed
@@ -193,7 +193,7 @@ fn a_command_has_no_powers_but_over_files_and_gets_none() {
             panic!("{values:?}")
         };
         let none = "0000000000000000";
-        // CHOWN, DAC_OVERRIDE and FOWNER for the superuser, nothing for anyone else.
+        // CHOWN, DAC_OVERRIDE and FOWNER for the superuser, nothing for other users.
         let own = if is_superuser() { "000000000000000b" } else { none };
         assert_eq!([inherited, permitted, effective, ambient], [none, own, own, none]);
         assert_eq!((no_new, seccomp), ("1", "2"));
@@ -215,7 +215,7 @@ fn a_command_can_signal_neither_wakeful_nor_its_supervisor() {
         let bed = ToolFixture::at(level);
         let own = std::process::id();
         let send = libc::SYS_pidfd_send_signal;
-        // The parent of the shell's parent is the supervisor, or, in a namespace, nobody at all.
+        // The grandparent of the shell is the supervisor; in a namespace it does not exist.
         let above = "above=$(cut -d' ' -f4 /proc/$PPID/stat)";
         for attempt in [
             format!("kill -0 {own}"),
@@ -226,7 +226,7 @@ fn a_command_can_signal_neither_wakeful_nor_its_supervisor() {
             format!("prlimit --pid {own} --nofile"),
             format!("renice 5 -p {own} > $TMPDIR/out"),
             format!("taskset -p 1 {own} > $TMPDIR/out"),
-            // By a folder of /proc, and as the one who is told of a pipe.
+            // Through a folder of /proc, and as the owner of a pipe who is signalled.
             format!(
                 "perl -e 'opendir(my $d, q(/proc/{own})) || die; exit(syscall({send}, fileno($d), 0, 0, 0) < 0)'"
             ),
@@ -235,13 +235,13 @@ fn a_command_can_signal_neither_wakeful_nor_its_supervisor() {
             let seen = bed.run(&format!("({attempt}) && exit 1; echo alive")).ok();
             assert_eq!(seen.stdout(), "alive\n", "{attempt}");
         }
-        // A command may still signal what it started, itself included.
+        // A command may still signal its own processes, including itself.
         bed.run("sleep 1000 & kill -9 $!; wait $!; [ $? = 137 ]").ok();
     }
 }
 
 #[test]
-fn only_a_few_variables_are_seen() {
+fn only_a_few_variables_are_passed() {
     let bed = ToolFixture::new();
     let seen = bed.run("env").ok();
     let found = variables(seen.stdout());
@@ -267,7 +267,7 @@ fn only_a_few_variables_are_seen() {
 }
 
 #[test]
-fn the_level_is_what_was_enforced() {
+fn the_level_reports_what_was_enforced() {
     let level = |pretend| {
         ToolFixture::at(pretend)
             .run("true")
@@ -278,7 +278,7 @@ fn the_level_is_what_was_enforced() {
     };
     let [full, subreaper, old] = LEVELS.map(level);
     assert!(full.starts_with("enforced: landlock-abi"), "{full}");
-    // Without a mount namespace nothing keeps a command from changing the mode of files it owns, the home among them.
+    // Without a mount namespace a command can change the mode of files that it owns, including the home's.
     assert!(
         subreaper.starts_with("partly_enforced: landlock-abi"),
         "{subreaper}"
@@ -289,7 +289,7 @@ fn the_level_is_what_was_enforced() {
 }
 
 #[test]
-fn a_namespace_that_cannot_be_used_is_done_without() {
+fn a_command_runs_without_a_namespace_that_cannot_be_used() {
     let bed = ToolFixture::at(DisabledFeatures {
         no_user_mapping: true,
         ..DisabledFeatures::default()
@@ -306,7 +306,7 @@ fn a_namespace_that_cannot_be_used_is_done_without() {
 }
 
 #[test]
-fn without_the_sandbox_a_command_is_refused_unless_that_was_allowed() {
+fn without_the_sandbox_a_command_is_refused_unless_allowed() {
     let lacking = [
         DisabledFeatures {
             no_landlock: true,
@@ -373,7 +373,7 @@ fn a_workspace_that_overlaps_the_home_is_refused() {
 }
 
 #[test]
-fn a_scratch_folder_within_reach_of_commands_is_refused() {
+fn a_scratch_folder_that_commands_can_access_is_refused() {
     let bed = ToolFixture::new();
     let options = wakeful_tools::ToolsOptions {
         program: sandbox_program(),

@@ -1,4 +1,4 @@
-//! Programs that people use every day do their work in the sandbox. One that this machine lacks is left out.
+//! Tests that everyday programs work in the sandbox. A program that this machine lacks is skipped.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ fn is_there(program: &str) -> bool {
         .is_ok_and(|output| output.status.success())
 }
 
-/// Runs a script at both ways of containment, if its program is there, and expects `done` as its last line.
+/// Runs a script in both kinds of containment, if its program exists, and expects `done` as its last line.
 #[track_caller]
 fn works(program: &str, script: &str) {
     works_at(&WAYS, program, script);
@@ -102,7 +102,7 @@ python3 a.py",
 }
 
 #[test]
-fn python_shares_work_among_processes() {
+fn python_multiprocessing_works() {
     // Its semaphores are files in /dev/shm, which a command has only in a mount namespace.
     works_at(
         &[DisabledFeatures::default()],

@@ -1,4 +1,4 @@
-//! Where groups are found, and that they hold.
+//! Tests how groups are found and that their limits hold.
 
 use std::process::Stdio;
 
@@ -51,7 +51,7 @@ fn our_groups_are_found_in_the_hierarchies_of_version_1() {
 }
 
 #[test]
-fn each_controller_of_a_hybrid_machine_is_found_where_it_is() {
+fn each_controller_of_a_hybrid_machine_is_found() {
     let cgroups = "5:cpu,pids:/user.slice\n0::/user.slice/session\n";
     let lines = [
         "33 31 0:30 / /sys/fs/cgroup/cpu,pids rw - cgroup cgroup rw,cpu,pids",
@@ -77,7 +77,7 @@ fn each_controller_of_a_hybrid_machine_is_found_where_it_is() {
 }
 
 #[test]
-fn only_groups_inside_what_is_mounted_are_found() {
+fn only_groups_inside_the_mounted_hierarchy_are_found() {
     let container = "30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw";
     assert_eq!(
         found(Controller::Pids, "0::/docker/abc/inner", &[container]),
@@ -109,7 +109,7 @@ fn groups_of_dead_daemons_are_removed_and_others_stay() {
 }
 
 #[test]
-fn a_group_takes_processes_refuses_more_and_is_removed() {
+fn a_group_holds_processes_refuses_more_and_is_removed() {
     if !bases()
         .iter()
         .any(|base| base.controllers.contains(&Controller::Pids))
@@ -122,7 +122,8 @@ fn a_group_takes_processes_refuses_more_and_is_removed() {
         ..CommandLimits::default()
     };
     let group = Group::make(&limits);
-    // At most 100 children, each of which ends with its input. The output ends when all are there or one is refused.
+    // At most 100 children, each of which exits when its input ends. The output ends when all have started
+    // or one is refused.
     let script = "read go; exec 3<&0; i=0; while [ $i -lt 100 ]; do cat <&3 >/dev/null & i=$((i+1)); done; exec >&-; wait";
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", script]).stderr(Stdio::null());

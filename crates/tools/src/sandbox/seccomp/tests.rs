@@ -1,10 +1,10 @@
-//! The filters, judged without a kernel.
+//! Tests the filters without a kernel.
 
 use std::sync::LazyLock;
 
 use super::*;
 
-/// Linux's bound on one filter.
+/// Linux's limit on the length of one filter.
 const INSTRUCTIONS_MAX: usize = 4096;
 const ARCH_OURS: u32 = if cfg!(target_arch = "x86_64") {
     0xc000_003e
@@ -14,7 +14,7 @@ const ARCH_OURS: u32 = if cfg!(target_arch = "x86_64") {
 const ARCH_I386: u32 = 0x4000_0003;
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const BOTH: [Containment; 2] = [Containment::Namespace, Containment::Subreaper];
-/// Set in the numbers of the second set of x86-64.
+/// The bit that marks x32 numbers on x86-64.
 const X32: c_long = 0x4000_0000;
 
 fn everything() -> ProtectedProcesses {
@@ -29,7 +29,7 @@ fn errno(errno: i32) -> u32 {
     libc::SECCOMP_RET_ERRNO | errno.cast_unsigned()
 }
 
-/// What the kernel would do about a call.
+/// The kernel's action for a call.
 fn judge(containment: Containment, call: c_long, arguments: [u64; 6]) -> u32 {
     judge_on(ARCH_OURS, containment, call, arguments)
 }
@@ -55,7 +55,7 @@ fn judge_on(arch: u32, containment: Containment, call: c_long, arguments: [u64; 
     answers.min_by_key(|action| order(*action)).expect("an answer")
 }
 
-/// Runs a filter as the kernel does, as far as these have instructions.
+/// Runs a filter as the kernel does, limited to the instructions that these filters use.
 fn interpret(program: &BpfProgram, data: &[u32]) -> u32 {
     let (mut at, mut value) = (0, 0);
     for _ in 0..INSTRUCTIONS_MAX {
@@ -78,7 +78,7 @@ fn interpret(program: &BpfProgram, data: &[u32]) -> u32 {
 }
 
 #[test]
-fn every_filter_fits_the_kernel_s_bound() {
+fn every_filter_fits_the_kernels_limit() {
     for program in programs(1, Containment::Subreaper, &everything()).expect("programs") {
         assert!(program.len() < INSTRUCTIONS_MAX, "{}", program.len());
     }
@@ -104,7 +104,7 @@ fn no_call_is_listed_twice() {
 }
 
 #[test]
-fn a_call_that_no_list_names_does_not_exist() {
+fn an_unlisted_call_does_not_exist() {
     let named: Vec<c_long> = ALLOWED.iter().copied().flatten().copied().collect();
     for call in (0..2_000).filter(|call| !named.contains(call) && !ALLOWED_HERE.contains(call)) {
         let is_refused = REFUSED.contains(&call) || REFUSED_HERE.contains(&call);
@@ -117,7 +117,7 @@ fn a_call_that_no_list_names_does_not_exist() {
 }
 
 #[test]
-fn the_second_set_of_numbers_is_refused_as_a_whole() {
+fn x32_calls_are_refused() {
     for call in 0..1_000 {
         let answer = judge(Containment::Namespace, X32 | call, [0; 6]);
         assert_eq!(answer, errno(libc::ENOSYS), "{call}");
@@ -125,7 +125,7 @@ fn the_second_set_of_numbers_is_refused_as_a_whole() {
 }
 
 #[test]
-fn a_call_of_another_processor_ends_the_process() {
+fn a_call_of_another_architecture_kills_the_process() {
     for call in 0..1_000 {
         let answer = judge_on(ARCH_I386, Containment::Namespace, call, [0; 6]);
         assert_eq!(answer, libc::SECCOMP_RET_KILL_PROCESS, "{call}");
@@ -133,7 +133,7 @@ fn a_call_of_another_processor_ends_the_process() {
 }
 
 #[test]
-fn shared_memory_needs_a_namespace_of_its_own() {
+fn shared_memory_needs_a_separate_namespace() {
     for call in IPC.iter().copied() {
         assert_eq!(judge(Containment::Namespace, call, [0; 6]), ALLOW, "{call}");
         assert_eq!(
@@ -145,10 +145,10 @@ fn shared_memory_needs_a_namespace_of_its_own() {
 }
 
 #[test]
-fn only_pairs_that_stay_connected_are_made() {
+fn only_connected_socket_pairs_are_allowed() {
     let unix = u64::from(libc::AF_UNIX.cast_unsigned());
     let flags = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK).cast_unsigned();
-    // A flag that does not exist hides nothing, and neither does the half that the kernel does not see.
+    // A flag that does not exist hides nothing, and neither does the upper half, which the kernel ignores.
     for extra in [0, u64::from(flags), 0x40_0000, 1 << 32] {
         for kind in 0..16 {
             let answer = judge(
@@ -172,10 +172,10 @@ fn only_pairs_that_stay_connected_are_made() {
 }
 
 #[test]
-fn no_call_takes_a_mode_that_sets_ids() {
+fn no_call_accepts_a_mode_with_set_id_bits() {
     let make = u64::from(libc::O_CREAT.cast_unsigned());
     let unnamed = u64::from(libc::O_TMPFILE.cast_unsigned());
-    // Which argument is the mode, and the others.
+    // The index of the mode argument, and the other arguments.
     let mut calls = vec![
         (libc::SYS_fchmod, 1, [3, 0, 0, 0, 0, 0]),
         (libc::SYS_fchmodat, 2, [3, 0, 0, 0, 0, 0]),
@@ -206,7 +206,7 @@ fn no_call_takes_a_mode_that_sets_ids() {
                 assert_eq!(judge(containment, call, arguments), expected, "{call} {mode:o}");
             }
         }
-        // Where no file is made, the mode is whatever stood in the register.
+        // If no file is created, the mode is an arbitrary register value.
         let arguments = [3, 0, 0, 0o4755, 0, 0];
         assert_eq!(judge(containment, libc::SYS_openat, arguments), ALLOW);
         for device in [libc::S_IFCHR, libc::S_IFBLK] {
@@ -220,14 +220,14 @@ fn no_call_takes_a_mode_that_sets_ids() {
 }
 
 #[test]
-fn only_harmless_requests_reach_a_file() {
+fn only_harmless_ioctl_requests_are_allowed() {
     let asked = |call, request| judge(Containment::Namespace, call, [1, request, 0, 0, 0, 0]);
     // TCGETS, FIONREAD, FICLONE.
     for request in [0x5401, 0x541b, 0x4004_9409] {
         assert_eq!(asked(libc::SYS_ioctl, request), ALLOW, "{request:#x}");
     }
-    // TIOCSTI, TIOCLINUX, TIOCSETD, FIOSETOWN, FS_IOC_SETFLAGS, BTRFS_IOC_SNAP_CREATE and its second version,
-    // and one with bits that the kernel does not see.
+    // TIOCSTI, TIOCLINUX, TIOCSETD, FIOSETOWN, FS_IOC_SETFLAGS, BTRFS_IOC_SNAP_CREATE and its second
+    // version, and one with bits that the kernel ignores.
     let refused = [
         0x5412,
         0x541c,
@@ -251,7 +251,7 @@ fn only_harmless_requests_reach_a_file() {
 }
 
 #[test]
-fn new_namespaces_and_odd_personalities_are_refused() {
+fn new_namespaces_and_unusual_personalities_are_refused() {
     let asked = |call, first| judge(Containment::Namespace, call, [first, 0, 0, 0, 0, 0]);
     // Threads and forks of the C library.
     for flags in [0x003d_0f00, 0x0120_0011, 0x4111] {

@@ -1,9 +1,9 @@
-//! What is not there when it is looked at is heard of when it comes.
+//! Tests that a missing source is reported when it appears.
 
 use super::*;
 
 #[tokio::test]
-async fn a_folder_that_is_not_there_is_heard_of_when_it_comes() {
+async fn a_missing_folder_is_reported_when_it_appears() {
     let scene = WatchedFolder::new(SourceKind::Folder);
     let deep = scene.root().join("away/deep");
     let missing = Source {
@@ -34,14 +34,14 @@ async fn a_folder_that_is_not_there_is_heard_of_when_it_comes() {
     fs::remove_dir_all(scene.root().join("away")).expect("removed");
     assert_eq!(stirred(&scene.outlook).await, notes);
     assert!(look().await.is_err(), "it went");
-    // What the kernel had still to tell of what went is told by now, or with what comes next.
+    // Pending events about the removal arrive before this, or together with the next ones.
     fs::create_dir_all(&deep).expect("folders");
     assert_eq!(stirred(&scene.outlook).await, notes, "it came back");
     look().await.expect("it is there again");
 }
 
 #[tokio::test]
-async fn a_repository_that_is_not_there_yet_is_heard_of_when_git_makes_it() {
+async fn a_missing_repository_is_reported_when_git_creates_it() {
     let scene = WatchedFolder::new(SourceKind::Git);
     let look = || {
         scene
@@ -61,7 +61,7 @@ async fn a_repository_that_is_not_there_yet_is_heard_of_when_git_makes_it() {
 }
 
 #[tokio::test]
-async fn who_waits_in_a_folder_that_another_listens_to_takes_nothing_from_them() {
+async fn waiting_in_a_watched_folder_keeps_the_other_watch() {
     let scene = WatchedFolder::new(SourceKind::Folder);
     let listen = |source: Source| {
         scene

@@ -1,4 +1,4 @@
-//! Folders that were made to harm whoever looks at them.
+//! Tests folders that are built to harm the scanner.
 
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, mkfifoat, openat};
 use wakeful_core::watch::{
@@ -7,7 +7,7 @@ use wakeful_core::watch::{
 
 use super::*;
 
-/// Memory of this process that is in use, in KiB.
+/// Resident memory of this process, in KiB.
 fn memory_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("a status");
     let line = status
@@ -25,7 +25,7 @@ fn patterns(count: usize) -> String {
 }
 
 #[tokio::test]
-async fn an_ignore_file_of_300000_lines_is_refused_and_its_repair_is_heard() {
+async fn an_ignore_file_of_300000_lines_is_refused_until_it_is_shortened() {
     let scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("a.md", "one");
     scene.write("deep/.gitignore", &patterns(300_000));
@@ -50,7 +50,7 @@ async fn an_ignore_file_of_300000_lines_is_refused_and_its_repair_is_heard() {
 }
 
 #[test]
-fn each_bound_of_an_ignore_file_is_named() {
+fn each_exceeded_limit_of_an_ignore_file_is_named() {
     let refused = |text: &str| {
         let scene = WatchedFolder::new(SourceKind::Folder);
         scene.write(".wakefulignore", text);
@@ -74,7 +74,7 @@ fn each_bound_of_an_ignore_file_is_named() {
 }
 
 #[test]
-fn patterns_of_all_folders_above_count_together() {
+fn patterns_of_all_parent_folders_count_together() {
     let scene = WatchedFolder::new(SourceKind::Folder);
     let half = "a\n".repeat(IGNORE_PATTERNS_MAX / 2);
     scene.write(".gitignore", &half);
@@ -99,7 +99,7 @@ fn hostile_patterns_and_pipes_do_no_harm() {
 }
 
 #[test]
-fn a_watched_tree_of_any_depth_is_looked_at_down_to_the_bound() {
+fn a_watched_tree_of_any_depth_is_scanned_to_the_limit() {
     let scene = WatchedFolder::new(SourceKind::Folder);
     scene.write("a.md", "one");
     let mut last = openat(CWD, scene.root(), OFlags::DIRECTORY, Mode::empty()).expect("a folder");
