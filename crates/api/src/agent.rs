@@ -1,4 +1,4 @@
-//! Agents.
+//! Endpoints and types for agents: their status, lifecycle, mode and model.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,226 +13,242 @@ use crate::endpoint::endpoints;
 use crate::text::{DateTime, Text};
 
 endpoints! { "agents":
-    /// All listed agents.
+    /// Lists all public agents.
     ListAgents {
-        /// Also those that were made for one call.
+        /// Also return private agents, which are created for a single call.
         #[serde(default)]
         include_private: bool
-    } = Get "/api/agents" -> AgentList { 200 "The agents, by name" }
-    /// Makes an agent.
+    } = Get "/api/agents" -> AgentList { 200 "The agents, sorted by name" }
+    /// Creates an agent.
     CreateAgent = Post "/api/agents" -> AgentStatus {
-        201 "It is there now",
-        409 "There is one of that name already, or the workspace cannot be used",
+        201 "The agent was created",
+        409 "An agent with this name exists, or the workspace cannot be used",
     }
-    /// One agent as it stands: small, the same size however long its history is.
+    /// Retrieves the status of an agent.
+    ///
+    /// The response is small; its size does not depend on the length of the agent's history.
     GetAgentStatus { agent_id: Text<AgentId> } = Get "/api/agents/{agent_id}/status" -> AgentStatus { 200 "The agent" }
-    /// What a page needs to draw an agent, before it follows the events.
+    /// Retrieves the status, the queue and the newest runs of an agent.
+    ///
+    /// Call it before following the agent's events, starting at `after_seq`.
     GetAgentState { agent_id: Text<AgentId> } = Get "/api/agents/{agent_id}/state" -> AgentState {
         200 "The agent, its queue and its newest runs",
     }
-    /// The status of the default agent.
-    GetDefaultAgentStatus {} = Get "/api/status" -> AgentStatus { 200 "The agent", 404 "It has not been made yet" }
-    /// The state of the default agent.
+    /// Retrieves the status of the default agent.
+    GetDefaultAgentStatus {} = Get "/api/status" -> AgentStatus { 200 "The agent", 404 "The default agent has not been created yet" }
+    /// Retrieves the status, the queue and the newest runs of the default agent.
     GetDefaultAgentState {} = Get "/api/state" -> AgentState {
         200 "The agent, its queue and its newest runs",
-        404 "It has not been made yet",
+        404 "The default agent has not been created yet",
     }
-    /// Pauses an agent: messages are queued, nothing starts.
+    /// Pauses an agent: messages are queued and nothing starts.
     PauseAgent { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/pause" -> AgentStatus {
-        200 "It is paused; a run that is under way goes on to its end",
+        200 "The agent is paused; a run in progress continues to its end",
     }
     /// Resumes a paused or stopped agent.
-    ResumeAgent { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/resume" -> AgentStatus { 200 "It works" }
-    /// Stops an agent: it takes no messages until it is resumed.
+    ResumeAgent { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/resume" -> AgentStatus { 200 "The agent is running" }
+    /// Stops an agent: messages are refused until it is resumed.
     StopAgent { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/stop" -> AgentStatus {
-        200 "It is stopped; a run that is under way goes on to its end",
+        200 "The agent is stopped; a run in progress continues to its end",
     }
-    /// Activates an agent: whatever its mode allows may wake it.
-    ActivateAgent { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/activate" -> AgentStatus { 200 "It is active" }
-    /// Makes an agent dormant: only a person wakes it. What is queued already still runs.
-    MakeAgentDormant { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/dormant" -> AgentStatus { 200 "It is dormant" }
-    /// Ends an agent for good. What is queued is cancelled, what it did stays to be read.
+    /// Activates an agent: every cause that its mode allows can wake it.
+    ActivateAgent { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/activate" -> AgentStatus { 200 "The agent is active" }
+    /// Makes an agent dormant: only a person can wake it.
+    ///
+    /// Messages that are already queued still run.
+    MakeAgentDormant { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/dormant" -> AgentStatus { 200 "The agent is dormant" }
+    /// Destroys an agent permanently.
+    ///
+    /// Queued messages are cancelled. The agent's history remains readable.
     DestroyAgent { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/destroy" -> AgentStatus {
-        200 "It is gone for good",
-        409 "A run of it is under way",
+        200 "The agent is destroyed",
+        409 "A run of the agent is in progress",
     }
-    /// Cancels every message that waits for an agent. An open run continues.
-    ClearQueue { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/queue/clear" -> AgentStatus { 200 "Nothing waits" }
-    /// Sets who may wake an agent.
-    SetAgentMode = Post "/api/agents/{agent_id}/mode" -> AgentStatus { 200 "It is set" }
-    /// Lets an agent sleep: until then only a person wakes it, and everything else waits.
+    /// Cancels every queued message of an agent. An open run continues.
+    ClearQueue { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/queue/clear" -> AgentStatus { 200 "The queue is empty" }
+    /// Sets the mode of an agent: which causes may wake it.
+    SetAgentMode = Post "/api/agents/{agent_id}/mode" -> AgentStatus { 200 "The mode is set" }
+    /// Puts an agent to sleep until a given time.
+    ///
+    /// Until then only a person can wake it; all other messages stay queued.
     SetAgentSleep = Post "/api/agents/{agent_id}/sleep" -> AgentStatus {
-        200 "It sleeps",
-        409 "The time has passed, or the agent is gone for good",
+        200 "The agent is asleep",
+        409 "The time is in the past, or the agent is destroyed",
     }
-    /// Ends the sleep of an agent: what waited begins. It is recorded as a person's override.
+    /// Ends the sleep of an agent, so that its queued messages start.
+    ///
+    /// The log records it as a person's override.
     WakeAgent { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/wake" -> AgentStatus {
-        200 "It does not sleep",
-        409 "It is stopped, or gone for good",
+        200 "The agent is not asleep",
+        409 "The agent is stopped or destroyed",
     }
-    /// Chooses an agent's model for the runs that begin from now on, or gives it the default back.
-    SetModel = Post "/api/agents/{agent_id}/model" -> AgentStatus { 200 "The agent", 409 "There is no such model" }
+    /// Sets the model of an agent, or restores the default model.
+    ///
+    /// The change applies to runs that start afterwards.
+    SetModel = Post "/api/agents/{agent_id}/model" -> AgentStatus { 200 "The agent", 409 "The model does not exist" }
 }
 
-/// What an agent does right now.
+/// What an agent is doing now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
-    /// Nothing, at no cost.
+    /// Idle: nothing is running or queued.
     Asleep,
-    /// Something waits for its turn.
+    /// Messages are queued and no run is open.
     Queued,
-    /// A run is under way.
+    /// A run is in progress.
     Working,
-    /// A run is open, and a person has to decide before it goes on.
+    /// A run is open and waits for a person's decision.
     WaitingOnHuman,
-    /// A run is open, and a brake holds it.
+    /// A run is open and held by a brake.
     Waiting,
-    /// A run is open, but cannot go on; the runtime's status says why.
+    /// A run is open and cannot continue; the runtime status contains the reason.
     Stuck,
 }
 
-/// An agent as it stands: small, the same size however long its history is.
+/// The current status of an agent. Its size does not depend on the length of the agent's history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentStatus {
-    /// Its name.
+    /// The agent's name.
     pub agent_id: String,
-    /// Whether it is listed.
+    /// Whether the agent appears in lists.
     pub visibility: Visibility,
-    /// Where it stands in its life.
+    /// The lifecycle state of the agent.
     pub lifecycle: Lifecycle,
-    /// Whether it works on what waits for it.
+    /// Whether the agent is running, paused or stopped.
     pub control: AgentControl,
-    /// Who may wake it.
+    /// Which causes may wake the agent.
     pub mode: InteractionMode,
-    /// Until when only a person wakes it; absent while it is not asleep by order.
+    /// Until this time only a person can wake the agent. Absent if the agent was not put to sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub sleep_until: Option<String>,
-    /// What it does right now.
+    /// What the agent is doing now.
     pub activity: Activity,
-    /// The folder its commands run in.
+    /// The folder in which the agent's commands run.
     pub workspace: String,
-    /// The model that a person chose for it; absent where the default holds.
+    /// The model that was chosen for this agent. Absent if the default model applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Which models its next run asks, and who chose them. Told of one agent, not in lists.
+    /// The models of the agent's next run and where they were chosen. Returned for a single agent, not in
+    /// lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_state: Option<AgentModelState>,
-    /// When it was made.
+    /// When the agent was created.
     #[schemars(with = "DateTime")]
     pub created_at: String,
-    /// Messages that wait for their turn.
+    /// The number of queued messages.
     pub pending: u64,
-    /// The run that is under way.
+    /// The key of the run in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_run: Option<String>,
     /// The newest run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_run: Option<RunSummary>,
-    /// Whether a brake holds it, its own or that of all: it keeps what comes and begins nothing.
+    /// Whether a brake holds the agent, either its own or the one for all agents. Messages are queued and
+    /// nothing starts.
     pub is_braked: bool,
-    /// Questions of its runs that wait for an answer.
+    /// The number of pending decisions of its runs.
     pub pending_decisions: u64,
-    /// Its runs that cannot go on until a person says so.
+    /// The number of quarantined runs, which wait until a person resumes or abandons them.
     pub quarantined_runs: u64,
-    /// The number of its newest event; 0 before the first.
+    /// The sequence number of the agent's newest event; 0 before the first event.
     pub last_seq: u64,
-    /// Tokens over all its runs.
+    /// The tokens used by all runs of the agent.
     pub token_usage: TokenUsage,
-    /// Model rounds over all its runs.
+    /// The number of model rounds of all runs of the agent.
     pub model_rounds: u64,
-    /// The files that guide it, never what they say. Told of one agent, not in lists.
+    /// The guidance files of the agent, without their contents. Returned for a single agent, not in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loaded_agents_md: Vec<LoadedAgentsMd>,
 }
 
-/// Which models an agent's next run asks, and who chose them. A run that is under way stays with its own.
+/// The models of an agent's next run and where they were chosen. A run in progress keeps its own models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentModelState {
-    /// Who chose.
+    /// Where the model was chosen.
     pub source: ModelSource,
-    /// The model or route of agents for whom nobody chose.
+    /// The model or route of agents without an override.
     pub runtime_default_model: String,
-    /// The model that is asked first.
+    /// The model that is requested first.
     pub effective_model: String,
-    /// Those that are asked when it fails for good, in this order.
+    /// The fallback models, in order. Each is requested when the one before it has failed permanently.
     pub effective_fallback_models: Vec<String>,
     /// The model or route that was chosen for this agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub override_model: Option<String>,
 }
 
-/// Who chose an agent's model.
+/// Where an agent's model was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelSource {
-    /// Nobody for this agent: the default holds.
+    /// No model was chosen for this agent; the default applies.
     RuntimeDefault,
-    /// A person for this agent, or its own section in the settings.
+    /// The model was chosen for this agent by a person or in its section of the settings.
     AgentOverride,
 }
 
-/// A file that guides an agent.
+/// A guidance file of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadedAgentsMd {
-    /// Whose guidance it is.
+    /// Whether the file belongs to the agent or to the workspace.
     pub root: GuidanceRoot,
-    /// Where it is.
+    /// The path of the file.
     pub path: String,
-    /// Which file it is.
+    /// The kind of guidance file.
     pub kind: GuidanceKind,
 }
 
-/// Whose guidance a file is.
+/// What a guidance file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GuidanceRoot {
-    /// The agent's own.
+    /// The agent.
     Agent,
-    /// The workspace's.
+    /// The workspace.
     Workspace,
 }
 
-/// All listed agents.
+/// A list of agents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentList {
-    /// By name.
+    /// The agents, sorted by name.
     pub agents: Vec<AgentStatus>,
 }
 
-/// What a page needs to draw an agent, before it follows the events.
+/// The status, queue and newest runs of an agent. The page loads it before it follows the events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentState {
-    /// The same as its status.
+    /// The status of the agent.
     pub agent: AgentStatus,
-    /// Messages that wait, next first; at most 50.
+    /// The queued messages, next first; at most 50.
     pub queue: Vec<QueuedMessage>,
-    /// Its newest runs, newest first; at most 50.
+    /// The newest runs, newest first; at most 50.
     pub runs: Vec<RunSummary>,
-    /// Follow the events from here.
+    /// The sequence number after which to follow the agent's events.
     pub after_seq: u64,
 }
 
-/// An agent to make.
+/// The agent to create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateAgent {
-    /// Its name.
+    /// The agent's name.
     pub agent_id: Text<AgentId>,
-    /// The folder its commands run in; the daemon's default when absent.
+    /// The folder in which the agent's commands run. Defaults to the daemon's workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 4096))]
     pub workspace: Option<String>,
-    /// Whether it is listed.
+    /// Whether the agent appears in lists.
     #[serde(default)]
     pub visibility: Visibility,
-    /// Who may wake it; `hybrid` when absent.
+    /// Which causes may wake the agent. Defaults to `hybrid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<InteractionMode>,
 }
 
-/// A model to choose for an agent.
+/// The model to set for an agent. Give either `model` or `clear`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [
@@ -242,31 +258,31 @@ pub struct CreateAgent {
 pub struct SetModel {
     /// The agent's name.
     pub agent_id: Text<AgentId>,
-    /// Which one. Holds for runs that begin from now on.
+    /// The model to use for runs that start from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 4096))]
     pub model: Option<String>,
-    /// Takes the choice back instead: the default holds again.
+    /// Remove the agent's model, so that the default applies again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clear: bool,
 }
 
-/// Who may wake an agent from now on.
+/// The mode to set for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetAgentMode {
     /// The agent's name.
     pub agent_id: Text<AgentId>,
-    /// The mode.
+    /// Which causes may wake the agent.
     pub mode: InteractionMode,
 }
 
-/// How long an agent sleeps.
+/// The sleep to set for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetAgentSleep {
     /// The agent's name.
     pub agent_id: Text<AgentId>,
-    /// Until when only a person wakes it.
+    /// The time until which only a person can wake the agent.
     pub until: Text<Millis>,
 }

@@ -1,4 +1,5 @@
-//! Brakes, and stop requests that the database does not have yet.
+//! Endpoints and types for brakes, and for stop requests that are in force before the database has stored
+//! them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,86 +10,90 @@ use crate::endpoint::endpoints;
 use crate::text::{DateTime, Text};
 
 endpoints! { "brake":
-    /// The brakes that are on.
+    /// Lists the brakes that are set.
     ListBrakes {} = Get "/api/brake" -> BrakeList { 200 "The brakes" }
-    /// Sets a brake on one agent or on all. Messages are queued, nothing starts, and what runs is stopped. A brake that is on
-    /// stays as it was set. It is in force when this answers, also where the database does not take it: then `not_durable` says
-    /// why, and it is stored as soon as that is possible.
-    SetBrake = Post "/api/brake" -> BrakeList { 200 "It holds", 404 "There is no such agent" }
-    /// Releases a brake. What it held goes on where it stopped. Nothing happens where there was none. It counts only when the
-    /// database has it.
+    /// Sets a brake on one agent or on all agents.
+    ///
+    /// Messages are queued, nothing starts, and work in progress is stopped. A brake that is already set is
+    /// not changed. The brake is in force when the response is sent, even if the database cannot store it;
+    /// `not_durable` then contains the reason, and the brake is stored as soon as possible.
+    SetBrake = Post "/api/brake" -> BrakeList { 200 "The brake is in force", 404 "The agent does not exist" }
+    /// Releases a brake.
+    ///
+    /// Held work resumes where it stopped. Releasing a brake that is not set has no effect. The release
+    /// takes effect only when the database has stored it.
     ReleaseBrake = Post "/api/brake/release" -> BrakeList {
-        200 "What still holds",
-        403 "An agent's own tool asks (`caller_is_tool_process`)",
-        404 "There is no such agent",
+        200 "The brakes that are still set",
+        403 "The caller is a tool process of an agent (`caller_is_tool_process`)",
+        404 "The agent does not exist",
     }
 }
 
-/// A brake that is on: nothing that it holds begins anything.
+/// A brake that is set. It prevents the agents that it holds from starting anything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Brake {
-    /// Who is held; absent for all.
+    /// The agent that the brake holds. Absent if the brake holds all agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// Why, in the words of whoever set it; empty where they said nothing.
+    /// The reason given when the brake was set; empty if none was given.
     pub reason: String,
-    /// By which way it came.
+    /// The channel through which the brake was set.
     pub channel: Channel,
-    /// When it was set.
+    /// When the brake was set.
     #[schemars(with = "DateTime")]
     pub at: String,
-    /// Why it is not durable yet; absent where it is.
+    /// Why the brake is not stored in the database yet. Absent once it is stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_durable: Option<NotDurable>,
 }
 
-/// Why a brake or a cancellation that is in force is not in the database yet.
+/// Why a brake or cancellation that is in force is not stored in the database yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotDurable {
-    /// What is in the way, such as `disk_full`, `database_unreachable` or `database_slow`.
+    /// The error code, such as `disk_full`, `database_unreachable` or `database_slow`.
     pub code: String,
-    /// One sentence about it.
+    /// A description of the error in one sentence.
     pub message: String,
-    /// Whether it is kept in the home and so survives a restart.
+    /// Whether the request is stored in the home folder and therefore survives a restart.
     pub is_saved: bool,
 }
 
-/// A cancellation that is in force and not in the database yet.
+/// A cancellation that is in force and not stored in the database yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PendingCancel {
-    /// The run that ends.
+    /// The run that is cancelled.
     pub run_key: String,
-    /// Why it is not durable yet.
+    /// Why the cancellation is not stored yet.
     pub not_durable: NotDurable,
 }
 
-/// The brakes that are on.
+/// The brakes that are set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BrakeList {
-    /// Whether everything is held.
+    /// Whether the brake for all agents is set.
     pub is_on: bool,
-    /// Every brake, that of all first.
+    /// All brakes; the brake for all agents comes first.
     pub brakes: Vec<Brake>,
 }
 
-/// A brake to set.
+/// The brake to set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetBrake {
-    /// Who is to be held; all where it is absent.
+    /// The agent to hold. If absent, all agents are held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<Text<AgentId>>,
-    /// Why.
+    /// The reason for the brake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 500))]
     pub reason: Option<String>,
 }
 
-/// A brake to release.
+/// The brake to release.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReleaseBrake {
-    /// Whose; that of all where it is absent.
+    /// The agent whose brake is released. If absent, the brake for all agents is released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<Text<AgentId>>,
 }

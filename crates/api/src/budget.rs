@@ -1,4 +1,4 @@
-//! What models cost, and what they may.
+//! Endpoints and types for the cost of model requests, budget caps and privacy receipts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,93 +14,98 @@ use crate::endpoint::endpoints;
 use crate::text::{Date, DateTime, Text};
 
 endpoints! { "budget":
-    /// What was spent today, what may be, and what the last days cost.
-    GetBudget {} = Get "/api/budget" -> Budget { 200 "Today's money" }
-    /// Sets the cap of an agent or of all together, or removes it. Runs that wait for money are looked at again.
-    SetCap = Post "/api/budget" -> Budget { 200 "It holds from the next request on", 404 "There is no such agent" }
-    /// What an agent's last days cost.
-    GetAgentSpending { agent_id: Text<AgentId> } = Get "/api/agents/{agent_id}/spending" -> AgentSpending { 200 "Its days" }
-    /// Every confirmation that a provider may be shown agents' work, oldest first.
-    ListPrivacyReceipts {} = Get "/api/privacy-receipts" -> Vec<PrivacyReceipt> { 200 "The confirmations" }
-    /// Confirms that a provider may be shown agents' work, under the rules that hold now.
+    /// Retrieves today's spending, the caps and the cost of the last days.
+    GetBudget {} = Get "/api/budget" -> Budget { 200 "The budget" }
+    /// Sets or removes the daily cap of one agent or of all agents together.
+    ///
+    /// Runs that are parked for budget are checked again.
+    SetCap = Post "/api/budget" -> Budget { 200 "The cap applies from the next request on", 404 "The agent does not exist" }
+    /// Retrieves the spending of an agent for the last days.
+    GetAgentSpending { agent_id: Text<AgentId> } = Get "/api/agents/{agent_id}/spending" -> AgentSpending { 200 "The spending per day" }
+    /// Lists all privacy receipts, oldest first.
+    ///
+    /// A privacy receipt confirms that a provider may receive agents' work.
+    ListPrivacyReceipts {} = Get "/api/privacy-receipts" -> Vec<PrivacyReceipt> { 200 "The privacy receipts" }
+    /// Confirms that a provider may receive agents' work under the current policies.
     ConfirmProvider { provider: Text<RuleId> } = Post "/api/privacy-receipts/{provider}" -> Vec<PrivacyReceipt> {
-        200 "It is confirmed, for every set of rules there is",
+        200 "The provider is confirmed for every policy version",
     }
 }
 
-/// Where a cap comes from.
+/// The origin of a cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CapOrigin {
-    /// A person set it.
+    /// Set by a person.
     Set,
-    /// Nobody did: the settings' number, or 5 dollars.
+    /// The default: the cap in the settings, or 5 dollars.
     Default,
 }
 
-/// What was spent today, what may be, and what the last days cost. Amounts are dollars as text, so that none is rounded.
+/// Today's spending, the caps and the cost of the last days. Amounts are decimal strings in US dollars, so
+/// that no amount is rounded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Budget {
-    /// The day, by the calendar of UTC.
+    /// The current day in UTC.
     #[schemars(with = "Date")]
     pub day: String,
-    /// When the next one begins.
+    /// When the next day begins.
     #[schemars(with = "DateTime")]
     pub next_day_at: String,
-    /// What all agents together may spend in a day.
+    /// The daily cap of all agents together.
     pub daily_cap_usd: String,
-    /// Where that cap comes from.
+    /// The origin of that cap.
     pub cap_origin: CapOrigin,
-    /// What they spent today.
+    /// The amount spent by all agents today.
     pub spent_usd: String,
-    /// What is put aside for requests that are under way.
+    /// The amount reserved for requests in progress.
     pub reserved_usd: String,
-    /// Every agent that has a cap of its own or spent something today, by name.
+    /// All agents that have their own cap or spent something today, sorted by name.
     pub agents: Vec<AgentBudget>,
-    /// The last days on which something was spent, oldest first; at most 31.
+    /// The last days with spending, oldest first; at most 31.
     pub days: Vec<DaySpending>,
 }
 
-/// What one agent spent today, and may.
+/// The spending and the cap of one agent today.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentBudget {
-    /// Which agent.
+    /// The agent's name.
     pub agent_id: String,
-    /// What it may spend in a day; absent where only the cap of all holds.
+    /// The daily cap of the agent. Absent if only the cap for all agents applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_cap_usd: Option<String>,
-    /// What it spent today.
+    /// The amount spent today.
     pub spent_usd: String,
-    /// What is put aside for its requests that are under way.
+    /// The amount reserved for the agent's requests in progress.
     pub reserved_usd: String,
-    /// Model requests today.
+    /// The number of model requests today.
     pub requests: u64,
 }
 
-/// What a day cost.
+/// The spending of one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DaySpending {
-    /// The day, by the calendar of UTC.
+    /// The day in UTC.
     #[schemars(with = "Date")]
     pub day: String,
-    /// What was spent.
+    /// The amount spent.
     pub spent_usd: String,
-    /// What is still put aside.
+    /// The amount that is still reserved.
     pub reserved_usd: String,
-    /// Model requests.
+    /// The number of model requests.
     pub requests: u64,
 }
 
-/// What an agent's last days cost.
+/// The spending of an agent for the last days.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentSpending {
-    /// Which agent.
+    /// The agent's name.
     pub agent_id: String,
-    /// The days on which it spent something, oldest first; at most 31.
+    /// The days with spending, oldest first; at most 31.
     pub days: Vec<DaySpending>,
 }
 
-/// A cap to set.
+/// The cap to set. Give either `daily_usd` or `unset`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [
@@ -108,110 +113,110 @@ pub struct AgentSpending {
     { "required": ["unset"], "properties": { "daily_usd": { "type": "null" }, "unset": { "const": true } } },
 ]))]
 pub struct SetCap {
-    /// Whose cap; of all agents together when absent.
+    /// The agent whose cap is set. If absent, the cap of all agents together is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<Text<AgentId>>,
-    /// Dollars a day, at most 1000000 with six decimals.
+    /// The cap in dollars per day, at most 1000000, with at most six decimals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_usd: Option<Text<MicroUsd>>,
-    /// Takes the cap away instead: the default holds again.
+    /// Remove the cap, so that the default applies again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unset: bool,
 }
 
-/// A confirmation that a provider may be shown agents' work.
+/// A confirmation that a provider may receive agents' work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PrivacyReceipt {
-    /// Which provider.
+    /// The name of the provider.
     pub provider: String,
-    /// Under which rules. Under others it has to be given anew.
+    /// The policy version that was confirmed. Another version needs a new confirmation.
     pub policy_version: String,
-    /// How it was given.
+    /// The channel through which the confirmation was given.
     pub channel: ReceiptChannel,
-    /// When.
+    /// When the confirmation was given.
     #[schemars(with = "DateTime")]
     pub at: String,
 }
 
-/// All attempts at the model rounds of a run.
+/// All attempts of the model rounds of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptTimeline {
-    /// In the order in which they were made.
+    /// The attempts, in the order in which they were made.
     pub attempts: Vec<Attempt>,
-    /// The model that was asked for.
+    /// The model that the run requested.
     pub requested_model_ref: String,
-    /// The model that was asked last.
+    /// The model of the latest attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_model_ref: Option<String>,
     /// The model that answered last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winning_model_ref: Option<String>,
-    /// The tokens of all of them, where anybody counted.
+    /// The tokens of all attempts. Absent if no provider counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregated_token_usage: Option<TokenUsage>,
 }
 
-/// One attempt.
+/// One request to one model within a round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
-    /// The step it is recorded as.
+    /// The step that records the attempt.
     pub operation_id: String,
-    /// Who provides the model.
+    /// The provider of the model.
     pub provider: String,
-    /// The model that was asked.
+    /// The model that was requested.
     pub model_ref: String,
-    /// Which attempt with this model in its round, from 1.
+    /// The number of the attempt with this model within its round, starting at 1.
     pub attempt: u32,
-    /// How many it may have.
+    /// The maximum number of attempts with this model in the round.
     pub max_attempts: u32,
-    /// When it began.
+    /// When the attempt started.
     #[schemars(with = "DateTime")]
     pub started_at: String,
-    /// When it ended.
+    /// When the attempt ended.
     #[schemars(with = "DateTime")]
     pub completed_at: String,
-    /// How long it took; waiting before it does not count.
+    /// The duration in milliseconds, without the backoff before the attempt.
     pub duration_ms: u64,
-    /// What failed.
+    /// The code of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_kind: Option<String>,
-    /// What can be done about that.
+    /// Whether the failure can be retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disposition: Option<ModelFailureKind>,
-    /// How it ended.
+    /// How the attempt ended.
     pub outcome: AttemptOutcome,
-    /// Whether the next model of the route was asked because of it.
+    /// Whether this attempt caused the run to use the next model of the route.
     pub advanced_to_fallback: bool,
-    /// How long was waited after it.
+    /// The backoff after the attempt, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff_ms: Option<u64>,
-    /// Tokens, as far as the provider counted them.
+    /// The tokens used, if the provider counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_usage: Option<TokenUsage>,
-    /// What it cost, in dollars; absent where it cost nothing.
+    /// The cost in dollars. Absent if the attempt cost nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<String>,
-    /// The rule by which the model might be asked, or the code of the gate that stayed shut.
+    /// The policy rule that allowed the request, or the code of the gate that rejected it.
     pub rule: String,
-    /// What happened on the way, where something went wrong.
+    /// Transport details of a failed attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport_diagnostics: Option<serde_json::Value>,
 }
 
-/// Why a run waits for money.
+/// Why a run waits for budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ParkedReason {
-    /// `budget_exceeded`.
+    /// The code, always `budget_exceeded`.
     pub code: String,
-    /// Whose cap stands in the way.
+    /// Which cap was exceeded.
     pub scope: CapScope,
-    /// The cap of a day.
+    /// The daily cap.
     pub cap_usd: String,
-    /// What the day had seen, spent and put aside, when the run was parked.
+    /// The amount spent and reserved on that day when the run was parked.
     pub spent_usd: String,
-    /// What the next request may cost at most.
+    /// The maximum cost of the next request.
     pub needed_usd: String,
-    /// The day it was.
+    /// The day on which the run was parked.
     #[schemars(with = "Date")]
     pub day: String,
 }

@@ -1,6 +1,7 @@
-//! A small typed client: one connection per call, and streams that can be followed.
+//! A typed client for the API, with one connection per call and support for event streams.
 //!
-//! It reaches a daemon by the socket in the daemon's home or over TCP, or calls a router in its own process.
+//! It connects to a daemon through the socket in the daemon's home or over TCP, or calls a router in its
+//! own process.
 
 use std::convert::Infallible;
 use std::io;
@@ -27,34 +28,35 @@ use wakeful_core::sse::{Frame, Frames};
 use crate::endpoint::{self, Endpoint, Operation};
 use crate::{ErrorBody, GetReadiness, Readiness, ReadinessStatus};
 
-/// Largest answer that is read. The API's own pages are bounded far below it.
+/// Largest response that the client reads, in bytes. The pages of the API are bounded far below it.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Longest time for one call. The server's own limit is shorter.
+/// Longest time for one call. The limit of the server is shorter.
 const CALL_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// Longest time until somebody takes the connection. On one machine the kernel does so at once.
+/// Longest time to connect. The kernel accepts local connections immediately.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(3);
 
-/// How often a socket is tried again on which more clients wait than the kernel keeps.
+/// Delay before another attempt to connect to a socket whose backlog is full.
 const BACKLOG_RETRY: Duration = Duration::from_millis(10);
 
-/// Longest time until a stream begins. Nothing has to be computed before its first line.
+/// Longest time until a stream begins. The server computes nothing before the first line.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Longest time to tell how far it is, which a daemon knows without looking. One that needs longer hangs.
+/// Longest time for a readiness request. The daemon answers it from memory, so a slower one is not
+/// responding.
 const READINESS_TIME_MAX: Duration = Duration::from_secs(3);
 
-/// The code of a daemon that serves no more streams by this way.
+/// The error code of a daemon that accepts no more streams on this transport.
 const TOO_MANY_STREAMS: &str = "too_many_streams";
 
-/// The body of a response, whichever way it came.
+/// The body of a response from any transport.
 pub type ResponseBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
-/// A router in this process, as a client calls it.
+/// A router in this process, in the form that the client calls.
 pub type InProcessRouter = BoxCloneSyncService<Request<Full<Bytes>>, Response<ResponseBody>, Infallible>;
 
-/// The API of one daemon, or of a router in this process.
+/// A client for one daemon, or for a router in this process.
 #[derive(Debug, Clone)]
 pub struct Client(Transport);
 
@@ -68,28 +70,23 @@ enum Transport {
     InProcess(InProcessRouter),
 }
 
-/// Why a call did not succeed.
+/// Why a call failed.
 #[derive(Debug)]
 pub enum ClientError {
-    /// Nobody answers there, or stopped in the middle.
+    /// The daemon cannot be reached, or the connection broke.
     Unreachable(String),
-    /// The server said no, and why.
-    Refused {
-        /// The HTTP status.
-        status: u16,
-        /// In words.
-        problem: Problem,
-    },
-    /// What came is not what the contract says.
+    /// The server returned an error.
+    Refused { status: u16, problem: Problem },
+    /// The response does not match the contract.
     Malformed(String),
 }
 
 impl std::fmt::Display for ClientError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unreachable(why) => write!(f, "the daemon does not answer: {why}"),
+            Self::Unreachable(why) => write!(f, "the daemon does not respond: {why}"),
             Self::Refused { problem, .. } => f.write_str(&problem.message),
-            Self::Malformed(why) => write!(f, "the daemon's answer cannot be understood: {why}"),
+            Self::Malformed(why) => write!(f, "the daemon sent an invalid response: {why}"),
         }
     }
 }
@@ -97,7 +94,7 @@ impl std::fmt::Display for ClientError {
 impl std::error::Error for ClientError {}
 
 impl Client {
-    /// A client for the daemon at `host:port`.
+    /// Creates a client for the daemon at `host:port`.
     #[must_use]
     pub const fn new(address: String, token: String) -> Self {
         Self(Transport::Daemon {
@@ -107,7 +104,7 @@ impl Client {
         })
     }
 
-    /// The same, by the socket in the daemon's home. Over TCP where nothing listens there.
+    /// Connects through the socket in the daemon's home. Falls back to TCP if the socket does not exist.
     #[must_use]
     pub fn by_socket(mut self, path: PathBuf) -> Self {
         if let Transport::Daemon { socket, .. } = &mut self.0 {
@@ -116,13 +113,13 @@ impl Client {
         self
     }
 
-    /// A client for a router in this process.
+    /// Creates a client for a router in this process.
     #[must_use]
     pub const fn in_process(router: InProcessRouter) -> Self {
         Self(Transport::InProcess(router))
     }
 
-    /// Whether it reaches a daemon.
+    /// Whether the client connects to a daemon.
     #[must_use]
     pub const fn is_daemon(&self) -> bool {
         matches!(self.0, Transport::Daemon { .. })
@@ -134,7 +131,7 @@ impl Client {
         serde_json::from_slice(&bytes).map_err(|error| malformed(&error))
     }
 
-    /// The body of a success.
+    /// Returns the body of a successful response.
     async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Bytes, ClientError> {
         let answered = async {
             let response = self.send(request).await?;
@@ -145,12 +142,12 @@ impl Client {
         };
         match self.0 {
             Transport::Daemon { .. } => within(CALL_TIME_MAX, answered).await,
-            // Nothing is between the caller and the database that could hang, so it may take its time.
+            // An in-process call has no connection that could hang, so it has no time limit.
             Transport::InProcess(_) => answered.await,
         }
     }
 
-    /// How far the daemon is. It answers with the same words whether it can be used or not.
+    /// Returns the readiness of the daemon, whether or not the response has a success status.
     pub async fn readiness(&self) -> Result<Readiness, ClientError> {
         let asked = async {
             let request = self.request(&GetReadiness {})?;
@@ -159,15 +156,15 @@ impl Client {
             let bytes = whole(response).await?;
             match serde_json::from_slice::<ReadinessStatus>(&bytes) {
                 Ok(ready) => Ok(ready.status),
-                // It may be too busy to say even that, and then says so.
+                // An overloaded daemon answers with an error body instead.
                 Err(_) => Err(said_no(status, &bytes)),
             }
         };
         within(READINESS_TIME_MAX, asked).await
     }
 
-    /// Follows a stream, from a place in it if one is given. Where the socket serves no more streams, over TCP: the daemon
-    /// has just answered, so its port is its own.
+    /// Follows a stream, optionally after a given event id. If the socket accepts no more streams, the
+    /// client retries over TCP; the daemon has just responded, so it owns the port.
     pub async fn follow<E: Endpoint>(&self, input: &E, after: Option<&str>) -> Result<Stream, ClientError> {
         let request = self.stream_request(input, after)?;
         let response = within(HEAD_TIME_MAX, self.send(request)).await?;
@@ -183,7 +180,7 @@ impl Client {
         }
     }
 
-    /// The same daemon over TCP; none where it is reached so already.
+    /// Returns the same client over TCP, or `None` if it does not use a socket.
     fn over_tcp(&self) -> Option<Self> {
         match &self.0 {
             Transport::Daemon {
@@ -263,7 +260,7 @@ impl Client {
     }
 }
 
-/// The stream that a response begins.
+/// Turns a response into a stream.
 async fn stream_of(response: Response<ResponseBody>) -> Result<Stream, ClientError> {
     if response.status() != StatusCode::OK {
         return Err(refused(response).await);
@@ -275,15 +272,18 @@ async fn stream_of(response: Response<ResponseBody>) -> Result<Stream, ClientErr
     })
 }
 
-/// The path and query of a call, and its body.
+/// Returns the path with query and the body of a call.
 fn target(operation: &Operation, fields: Value) -> Result<(String, Vec<u8>), ClientError> {
     let Value::Object(mut fields) = fields else {
-        return Err(ClientError::Malformed(format!("{} is no object", operation.name)));
+        return Err(ClientError::Malformed(format!(
+            "{} is not an object",
+            operation.name
+        )));
     };
     fields.retain(|_, value| !value.is_null());
     let mut target = operation.path.to_owned();
     for name in operation.path_parameters() {
-        // What may be in a path has no character that must be escaped there.
+        // Path parameters contain only characters that need no escaping.
         let value = fields.remove(name);
         let value = value.as_ref().and_then(Value::as_str).unwrap_or_default();
         target = target.replace(&format!("{{{name}}}"), value);
@@ -307,7 +307,7 @@ fn unreachable(error: &dyn std::error::Error) -> ClientError {
     ClientError::Unreachable(error.to_string())
 }
 
-/// Connects to a socket, waiting for those who came before.
+/// Connects to a socket and retries while its backlog is full.
 async fn connect_local(socket: &Path) -> io::Result<UnixStream> {
     let name = SocketName::of(socket)?;
     loop {
@@ -320,7 +320,7 @@ async fn connect_local(socket: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Sends a request on a connection of its own.
+/// Sends a request on a new connection.
 async fn exchange<C>(stream: C, request: Request<Full<Bytes>>) -> Result<Response<ResponseBody>, ClientError>
 where
     C: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -328,7 +328,7 @@ where
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|error| unreachable(&error))?;
-    // It ends with the answer's body, or when that is dropped.
+    // The task ends when the response body is complete or dropped.
     tokio::spawn(connection);
     let response = sender
         .send_request(request)
@@ -337,7 +337,7 @@ where
     Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
 }
 
-/// A stream of events that is being followed.
+/// An event stream.
 #[derive(Debug)]
 pub struct Stream {
     body: ResponseBody,
@@ -346,7 +346,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The next frame; none when the server has ended the stream.
+    /// Returns the next frame, or `None` when the server has ended the stream.
     pub async fn next(&mut self) -> Result<Option<Frame>, ClientError> {
         while self.ready.is_empty() {
             let Some(piece) = self.body.frame().await else {
@@ -366,7 +366,7 @@ async fn within<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, ClientError>>,
 ) -> Result<T, ClientError> {
-    let late = |_| ClientError::Unreachable(format!("it took longer than {} s", limit.as_secs()));
+    let late = |_| ClientError::Unreachable(format!("no response within {} s", limit.as_secs()));
     tokio::time::timeout(limit, work).await.map_err(late)?
 }
 
@@ -376,7 +376,7 @@ async fn whole(response: Response<ResponseBody>) -> Result<Bytes, ClientError> {
         .await;
     let body = body.map_err(|error| ClientError::Unreachable(error.to_string()))?;
     let bytes = body.to_bytes();
-    // No content is the JSON of nothing.
+    // An empty body is parsed as JSON `null`.
     Ok(if bytes.is_empty() {
         Bytes::from_static(b"null")
     } else {
@@ -384,7 +384,7 @@ async fn whole(response: Response<ResponseBody>) -> Result<Bytes, ClientError> {
     })
 }
 
-/// What a server that said no had to say.
+/// Reads the error from a response without success status.
 async fn refused(response: Response<ResponseBody>) -> ClientError {
     let status = response.status().as_u16();
     let body = match whole(response).await {
@@ -397,6 +397,6 @@ async fn refused(response: Response<ResponseBody>) -> ClientError {
 fn said_no(status: u16, body: &[u8]) -> ClientError {
     match serde_json::from_slice::<ErrorBody>(body) {
         Ok(ErrorBody { error: problem }) => ClientError::Refused { status, problem },
-        Err(_) => ClientError::Malformed(format!("status {status} without an error in it")),
+        Err(_) => ClientError::Malformed(format!("status {status} without an error body")),
     }
 }

@@ -1,4 +1,4 @@
-//! Questions for people, and brakes.
+//! Endpoints and types for decisions: questions that a person answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,23 +10,27 @@ use crate::endpoint::endpoints;
 use crate::text::{DateTime, Hex, whole};
 
 endpoints! { "decisions":
-    /// Questions: those that wait in the order in which people should see them, or all of them, newest first.
+    /// Lists decisions: the pending ones in order of urgency, or all of them, newest first.
     ListDecisions {
-        /// Only those that wait for an answer; `false` for those that are closed, too, newest first.
+        /// Return only pending decisions. With `false`, closed decisions are included and the newest come
+        /// first.
         #[serde(default = "yes")]
         pending: bool
-    } = Get "/api/decisions" -> DecisionList { 200 "The questions" }
-    /// One question, with all of its arguments and who was notified of it.
+    } = Get "/api/decisions" -> DecisionList { 200 "The decisions" }
+    /// Retrieves a decision with its complete arguments and its notifications.
     GetDecision {
-        /// The question's name, or the first digits of it.
+        /// The decision's id, or its first digits.
         decision_id: Hex<1, 64>
-    } = Get "/api/decisions/{decision_id}" -> Decision { 200 "The question", 409 "Several begin like this" }
-    /// Answers a question, once. With a version, only the question as it was read.
+    } = Get "/api/decisions/{decision_id}" -> Decision { 200 "The decision", 409 "Several ids begin with these digits" }
+    /// Answers a decision. A decision can be answered once.
+    ///
+    /// If `version` is given, the answer is accepted only for that version of the decision.
     AnswerDecision = Post "/api/decisions/{decision_id}/answer" -> Decision {
-        200 "The answer stands, and the run goes on by it",
-        403 "It takes no answer by this way (`answer_not_allowed`), or an agent's own tool asks (`caller_is_tool_process`)",
-        404 "There is no such question, or it has no such option (`option_unknown`)",
-        409 "It is closed (`decision_closed`), has changed since it was read (`decision_changed`), or several begin like this",
+        200 "The answer is stored, and the run continues",
+        403 "This channel may not answer the decision (`answer_not_allowed`), or the caller is a tool process of an agent (`caller_is_tool_process`)",
+        404 "The decision does not exist, or it does not have this option (`option_unknown`)",
+        409 "The decision is closed (`decision_closed`), has changed since it was read (`decision_changed`), or several ids begin \
+            with these digits",
     }
 }
 
@@ -34,129 +38,131 @@ const fn yes() -> bool {
     true
 }
 
-/// An answer that was given.
+/// The answer to a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
-    /// Which option.
+    /// The id of the chosen option.
     pub option: String,
-    /// By which way it came.
+    /// The channel through which the answer arrived.
     pub channel: Channel,
-    /// What the person said beside it.
+    /// The note that the person added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// When.
+    /// When the answer was given.
     #[schemars(with = "DateTime")]
     pub at: String,
 }
 
-/// That somebody was told of a question, or could not be.
+/// A notification about a decision, delivered or failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionNotification {
-    /// By which way: `desktop`, `webhook` or `command`.
+    /// The notification target: `desktop`, `webhook` or `command`.
     pub target: String,
-    /// How severe the question was then.
+    /// The severity of the decision when the notification was created.
     pub severity: Severity,
-    /// Whether it came through.
+    /// Whether the notification was delivered.
     pub is_delivered: bool,
-    /// How often it was tried.
+    /// The number of delivery attempts.
     pub attempts: u32,
-    /// Why it did not, the last time.
+    /// The error of the last attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// When it was last tried.
+    /// When delivery was last attempted.
     #[schemars(with = "DateTime")]
     pub at: String,
 }
 
-/// A question that a person answers; a run waits for it.
+/// A question that a person answers while a run waits for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
-    /// Its name.
+    /// The decision's id.
     pub decision_id: String,
-    /// What is asked.
+    /// The kind of decision.
     pub kind: DecisionKind,
-    /// Where it stands.
+    /// The status of the decision.
     pub status: DecisionStatus,
-    /// Grows with every change. Give it with an answer, and the answer is to what you read.
+    /// The version, which grows with every change. Send it with an answer to ensure that the decision has
+    /// not changed since you read it.
     pub version: u32,
     /// The question in one line.
     pub title: String,
-    /// The tool that would be used.
+    /// The tool that the action uses.
     pub tool: String,
-    /// Its arguments as JSON. Of one question all of them, at most 4 MiB; in lists as far as one line shows them.
-    /// Characters that nobody would see are spelled out.
+    /// The arguments of the action as JSON: complete for a single decision, at most 4 MiB; shortened to one
+    /// line in lists. Invisible characters are escaped.
     pub input: String,
-    /// Whether `input` is only how they begin. `GET /api/decisions/{decision_id}` has all of them.
+    /// Whether `input` is shortened. `GET /api/decisions/{decision_id}` returns the complete arguments.
     pub is_input_cut: bool,
-    /// Why not even the question alone has all of them; absent where it has, and in lists.
+    /// Why the complete arguments are not available. Absent if they are, and in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_gone: Option<InputGone>,
-    /// What may be answered.
+    /// The options to choose from.
     pub options: Vec<DecisionOption>,
-    /// What would be safe to answer; absent where nothing speaks for either.
+    /// The option that is safe to choose. Absent if no option is recommended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recommended_option_id: Option<String>,
-    /// How much depends on it.
+    /// How urgent the decision is.
     pub severity: Severity,
-    /// How far it reaches.
+    /// How far the consequences of the action reach.
     pub blast_radius: BlastRadius,
-    /// The rule that made it a question.
+    /// The policy rule that requires the decision.
     pub rule: String,
-    /// Why it stands out.
+    /// Reasons why the decision stands out in a list.
     pub badges: Vec<Badge>,
-    /// Whose run asks.
+    /// The agent whose run asks.
     pub agent_id: String,
-    /// The run that waits.
+    /// The run that waits for the decision.
     pub run_key: String,
-    /// The action that waits.
+    /// The action that waits for the decision.
     pub operation_id: String,
-    /// The action that this one would do again.
+    /// The earlier action that this action would repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<String>,
-    /// When it was asked.
+    /// When the decision was requested.
     #[schemars(with = "DateTime")]
     pub asked_at: String,
-    /// When it grows more severe, or is called off where it cannot; absent for never.
+    /// When an unanswered decision rises in severity, or is cancelled if its severity cannot rise. Absent
+    /// if it has no deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub deadline_at: Option<String>,
-    /// By which ways an answer is taken.
+    /// The channels through which an answer is accepted.
     pub may_answer: Vec<Channel>,
-    /// When it was closed, by whatever.
+    /// When the decision was closed, for any reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub closed_at: Option<String>,
-    /// The answer, once there is one.
+    /// The answer, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
-    /// Who was told of it. Told of one question, not in lists.
+    /// The notifications about this decision. Returned for a single decision, not in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notifications: Vec<DecisionNotification>,
 }
 
-/// Questions in the order in which people should see them.
+/// A list of decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionList {
-    /// The questions; at most 500.
+    /// The decisions; at most 500.
     pub decisions: Vec<Decision>,
-    /// How many wait for an answer.
+    /// The number of pending decisions.
     pub pending_count: u64,
 }
 
-/// An answer to give.
+/// The answer to give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerDecision {
-    /// The question's name, or the first digits of it.
+    /// The decision's id, or its first digits.
     pub decision_id: Hex<1, 64>,
-    /// The id of one of the question's options.
+    /// The id of one of the decision's options.
     #[schemars(length(min = 1, max = 200))]
     pub option: String,
-    /// What you say beside it; the model reads it where the answer is no.
+    /// A note to add. The model reads it if the action is denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2000))]
     pub note: Option<String>,
-    /// The version of the question that you read; without it, whichever stands.
+    /// The version of the decision that you read. If absent, the current version is answered.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     pub version: Option<u32>,
@@ -167,7 +173,7 @@ mod tests {
     use super::AnswerDecision;
 
     #[test]
-    fn a_version_may_be_spelled_with_a_point_as_json_does() {
+    fn a_version_may_be_written_with_a_decimal_point() {
         let version = |text: &str| {
             let body = format!(r#"{{"decision_id": "a", "option": "deny", "version": {text}}}"#);
             let read = serde_json::from_str::<AnswerDecision>(&body);

@@ -1,106 +1,99 @@
-//! What an endpoint is: one declaration that the server's registration, the OpenAPI document and the client are made from.
+//! The declaration of an endpoint, from which the server's routes, the OpenAPI document and the client are
+//! built.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Largest body in bytes: four times the longest message, so that escaping never makes a good one too long.
+/// Largest request body in bytes: four times the longest message, so that JSON escaping never makes a valid
+/// message too long.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 
-/// An endpoint, by the type of its input. The fields that its path names are in the path; the others are in the query of a
-/// `GET` or `DELETE` and in the JSON body of a `POST`.
+/// An endpoint, identified by its input type. The fields named in its path are sent in the path; the others
+/// are sent in the query of a `GET` or `DELETE` and in the JSON body of a `POST`.
 pub trait Endpoint: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
-    /// What a success is answered with.
+    /// The body of a successful response.
     type Output: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
 
-    /// Everything else about it.
+    /// The properties of the endpoint that do not depend on its types.
     const OPERATION: Operation;
 }
 
-/// The methods of the API.
+/// The HTTP methods of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Reads.
     Get,
-    /// Writes.
     Post,
-    /// Removes.
     Delete,
 }
 
-/// Who may call an endpoint.
+/// Which callers may use an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Programs with the token and browsers that are logged in.
+    /// Programs with the token, and browsers that are logged in.
     LoggedIn,
     /// Programs with the token.
     Program,
     /// Browsers that are logged in.
     Browser,
-    /// Anybody.
+    /// All callers, without authentication.
     Public,
 }
 
-/// Makes the schema of a type.
+/// A function that generates the schema of a type.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// One status that an endpoint answers with.
+/// One status that an endpoint responds with.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer {
-    /// The HTTP status.
     pub status: u16,
-    /// When it is answered.
+    /// The description of the response in the OpenAPI document.
     pub text: &'static str,
-    /// The body, where it is neither the output nor an `ErrorBody`.
+    /// The schema of the body, if it is neither the output nor an `ErrorBody`.
     pub schema: Option<SchemaOf>,
 }
 
 /// A header that an endpoint reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Header {
-    /// Its name.
     pub name: &'static str,
-    /// What it says.
+    /// The description in the OpenAPI document.
     pub text: &'static str,
-    /// What it may be.
     pub schema: SchemaOf,
 }
 
-/// An endpoint without its types.
+/// The properties of an endpoint, without its types.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation {
-    /// The name of its input type.
+    /// The name of the input type.
     pub name: &'static str,
-    /// The method.
     pub method: Method,
     /// The path, with the names of its parameters in braces.
     pub path: &'static str,
     /// The group in the OpenAPI document.
     pub tag: &'static str,
-    /// What it does; the first line is the summary.
+    /// The documentation; its first paragraph is the summary.
     pub doc: &'static str,
-    /// The statuses; the first is that of a success.
+    /// The possible responses; the first one is the success.
     pub answers: &'static [Answer],
-    /// Whether it reads a JSON body.
+    /// Whether the endpoint reads a JSON body.
     pub takes_body: bool,
-    /// The input.
     pub input: SchemaOf,
-    /// The output.
     pub output: SchemaOf,
-    /// Who may call it.
+    /// Which callers may use the endpoint.
     pub access: Access,
-    /// The types of its content. All but JSON are text.
+    /// The content types of the response. All except JSON are text.
     pub media: &'static [&'static str],
-    /// The type of a body that is not JSON, for endpoints that read one.
+    /// The content type of the request body, for endpoints whose body is not JSON.
     pub raw_body: Option<&'static str>,
-    /// Headers that it reads.
+    /// The headers that the endpoint reads.
     pub headers: &'static [Header],
-    /// Largest body in bytes.
+    /// Largest request body in bytes.
     pub body_bytes_max: usize,
 }
 
 impl Operation {
-    /// What holds where a declaration says nothing else.
+    /// The defaults for everything that a declaration leaves out.
     pub(crate) const fn of<E: Endpoint>() -> Self {
         Self {
             name: "",
@@ -120,13 +113,13 @@ impl Operation {
         }
     }
 
-    /// The names of the parameters in its path.
+    /// Returns the names of the parameters in the path.
     pub fn path_parameters(&self) -> impl Iterator<Item = &'static str> + use<> {
         let parts = self.path.split('/');
         parts.filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }
 
-    /// The status of a success.
+    /// Returns the status of a successful response.
     #[must_use]
     pub const fn status(&self) -> u16 {
         match self.answers {
@@ -136,8 +129,9 @@ impl Operation {
     }
 }
 
-/// Declares the endpoints of a noun. With braces after its name the input has these fields and no body; without, the type
-/// stands elsewhere. A type in parentheses after a status is the body of that answer.
+/// Declares the endpoints of a noun. With braces after its name, the macro defines the input type with
+/// these fields and no body; without braces, the input type is defined elsewhere. A type in parentheses
+/// after a status is the body of that response.
 macro_rules! endpoints {
     ($tag:literal: $(
         $(#[doc = $doc:literal])+

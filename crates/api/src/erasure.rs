@@ -1,4 +1,4 @@
-//! What may be taken out of the log.
+//! Endpoint and type for erasing contents from an agent's log.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,15 +11,18 @@ use crate::endpoint::endpoints;
 use crate::text::{LINE, Text, whole};
 
 endpoints! { "events":
-    /// Erases contents of a run or of some events that have ended. The log stays whole and records the erasure.
+    /// Erases the contents of a finished run or of a range of events.
+    ///
+    /// The log stays verifiable and records the erasure.
     EraseContent = Post "/api/agents/{agent_id}/erasures" -> Erasure {
-        200 "They are gone",
-        404 "There is no such agent or run",
-        409 "The run has not ended, the last event is before the first, or the log changed at the same moment",
+        200 "The contents are erased",
+        404 "The agent or the run does not exist",
+        409 "The run has not ended, the last event precedes the first, or the log changed at the same time",
     }
 }
 
-/// Contents to erase, of a run or of some events, and why. They must have ended.
+/// The contents to erase, of a run or of a range of events, and the reason. Runs that are still open cannot
+/// be erased.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [
@@ -32,18 +35,19 @@ endpoints! { "events":
 pub struct EraseContent {
     /// The agent's name.
     pub agent_id: Text<AgentId>,
-    /// The run whose contents go: what was said in it, what it was told, what its events say. Or else `first_seq`.
+    /// The run whose contents are erased: its transcript, its messages and the details of its events. Give
+    /// either `run_key` or `first_seq`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_key: Option<Text<RunKey>>,
-    /// The first event whose contents go.
+    /// The sequence number of the first event whose contents are erased.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = SEQ_MAX))]
     pub first_seq: Option<u64>,
-    /// The last event whose contents go; the first, where it is not given.
+    /// The sequence number of the last event whose contents are erased. Defaults to `first_seq`.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = SEQ_MAX))]
     pub last_seq: Option<u64>,
-    /// Why. It stays in the log.
+    /// The reason for the erasure. It is stored in the log.
     #[schemars(length(min = 1, max = 500), regex(pattern = LINE))]
     pub reason: String,
 }

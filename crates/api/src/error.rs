@@ -1,12 +1,12 @@
-//! The one shape of an error.
+//! The body of every error response.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::problem::Problem;
 
-/// What every request that did not succeed is answered with.
+/// The body of every response that is not a success.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorBody {
-    /// What is wrong.
+    /// The error.
     pub error: Problem,
 }

@@ -1,4 +1,4 @@
-//! Events: the log that everything a person sees is a projection of.
+//! Endpoints and types for events, the log from which all reports to people are derived.
 
 use std::borrow::Cow;
 
@@ -14,13 +14,18 @@ use crate::endpoint::{Header, endpoints};
 use crate::text::{DateTime, Limit, Text};
 
 endpoints! { "events":
-    /// Events of one agent: a page of them, or with `Accept: text/event-stream` all from there on as they happen.
+    /// Lists the events of an agent.
+    ///
+    /// With `Accept: text/event-stream` the response is a stream that continues with new events as they
+    /// happen.
     ListAgentEvents = Get "/api/agents/{agent_id}/events" -> EventPage { 200 "The events" } with {
         media: &["application/json", "text/event-stream"],
         headers: &[LAST_EVENT_ID],
     }
-    /// Events of all listed agents: a page of them, or with `Accept: text/event-stream` all as they happen.
-    ListEvents = Get "/api/events" -> EventFeed { 200 "The events", 404 "The cursor was never given out" } with {
+    /// Lists the events of all public agents.
+    ///
+    /// With `Accept: text/event-stream` the response is a stream of events as they happen.
+    ListEvents = Get "/api/events" -> EventFeed { 200 "The events", 404 "The cursor is unknown" } with {
         media: &["application/json", "text/event-stream"],
         headers: &[LAST_EVENT_ID],
     }
@@ -28,81 +33,84 @@ endpoints! { "events":
 
 const LAST_EVENT_ID: Header = Header {
     name: "Last-Event-ID",
-    text: "For streams: the id of the last event seen; pages do not look at it",
+    text: "For streams: the id of the last event received; ignored for pages",
     schema: String::json_schema,
 };
 
-/// Which events of one agent.
+/// Selects events of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListAgentEvents {
     /// The agent's name.
     pub agent_id: Text<AgentId>,
-    /// Only those with a greater number, oldest first. A page begins with the first when absent, a stream with the next.
+    /// Return only events with a greater sequence number, oldest first. If absent, a page begins with the
+    /// first event and a stream with the next new one.
     #[schemars(range(max = SEQ_MAX))]
     pub after_seq: Option<u64>,
-    /// Only those with a smaller number; without `after_seq` the newest of them, oldest first. Not for a stream.
+    /// Return only events with a smaller sequence number. Without `after_seq`, returns the newest of them,
+    /// oldest first. Not allowed for streams.
     #[schemars(range(max = SEQ_MAX))]
     pub before_seq: Option<u64>,
-    /// For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`.
+    /// For a stream in a browser: a single-use ticket that replaces the header `X-Wakeful-Token`.
     pub ticket: Option<String>,
-    /// Most rows of a page.
+    /// The maximum number of events in a page.
     #[serde(default)]
     pub limit: Limit,
 }
 
-/// Which events of all listed agents.
+/// Selects events of all public agents.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListEvents {
-    /// Go on from here, as an earlier answer said. When absent, a page has the newest, and a stream begins with the next.
+    /// The cursor of an earlier response, to continue from there. If absent, a page contains the newest
+    /// events and a stream begins with the next new one.
     #[schemars(length(max = 16384))]
     pub cursor: Option<String>,
-    /// For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`.
+    /// For a stream in a browser: a single-use ticket that replaces the header `X-Wakeful-Token`.
     pub ticket: Option<String>,
-    /// Most rows of a page.
+    /// The maximum number of events in a page.
     #[serde(default)]
     pub limit: Limit,
 }
 
-/// The greatest whole number that every reader of JSON holds exactly.
+/// The largest integer that every JSON parser represents exactly.
 pub const SEQ_MAX: u64 = (1 << 53) - 1;
 
 /// One event of one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
-    /// Its name: the hash that chains it to everything before it.
+    /// The event's id: the hash that chains it to all earlier events.
     pub event_id: String,
-    /// Whose event it is.
+    /// The agent whose log contains the event.
     pub agent_id: String,
-    /// Its number in the agent's log, counted from 1 without gaps.
+    /// The sequence number in the agent's log, starting at 1 without gaps.
     pub seq: u64,
-    /// When it happened.
+    /// When the event happened.
     #[schemars(with = "DateTime")]
     pub at: String,
-    /// What happened.
+    /// The kind of event.
     #[schemars(skip)]
     pub kind: String,
-    /// The run it belongs to.
+    /// The run that the event belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_key: Option<String>,
-    /// The version of the rules that had a part in it.
+    /// The version of the policy that was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_version: Option<String>,
-    /// How it is shown, the same on every surface.
+    /// The text and style in which every interface shows the event.
     pub presentation: Presentation,
-    /// Where it came from, as far as it is known.
+    /// The origin of the event, as far as it is known.
     pub provenance: Provenance,
-    /// The details; empty when they were erased. The schema has them by kind.
+    /// The details of the event; empty if they were erased. The schema lists them by kind.
     #[schemars(flatten, with = "EventContent")]
     pub payload: Value,
-    /// Whether the details are gone for good.
+    /// Whether the details were erased.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub erased: bool,
 }
 
-/// The kind and the payload of an event, for the schema: those that this version writes, those of erased events, and
-/// kinds of a newer version.
+/// The schema of the kind and payload of an event. It covers the kinds that this version writes, erased
+/// events, and kinds of newer versions.
 struct EventContent;
 
 impl JsonSchema for EventContent {
@@ -143,35 +151,37 @@ impl JsonSchema for EventContent {
 pub struct EventPage {
     /// The events.
     pub events: Vec<Event>,
-    /// Go on from here.
+    /// The value of `after_seq` for the next page.
     pub next_after_seq: u64,
-    /// Whether there is more.
+    /// Whether more events follow.
     pub has_more: bool,
 }
 
-/// Events of all listed agents, oldest first.
+/// Events of all public agents, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventFeed {
     /// The events.
     pub events: Vec<Event>,
-    /// Go on from here. What is inside may change; it is only good for giving it back.
+    /// The cursor for the next page. Treat it as opaque: its contents may change.
     pub cursor: String,
-    /// Whether there is more.
+    /// Whether more events follow.
     pub has_more: bool,
 }
 
-/// A piece of text as the model produces it. Only on streams, never stored, without an id: what was said is in the
-/// event and the transcript that follow. A new attempt begins again.
+/// A piece of text that the model is producing. Deltas are sent only on streams; they are not stored and
+/// have no id. The events and the transcript that follow contain the complete text. A new attempt starts
+/// from the beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Delta {
-    /// Who speaks.
+    /// The agent whose model produces the text.
     pub agent_id: String,
-    /// In which run.
+    /// The run that the text belongs to.
     pub run_key: String,
-    /// Which request of the run, from 0; a greater one replaces what came before.
+    /// The number of the model request in the run, starting at 0. Text of a greater number replaces all
+    /// earlier text.
     pub attempt: u32,
-    /// Which piece of it, from 0.
+    /// The number of the piece within the request, starting at 0.
     pub chunk: u32,
-    /// The words.
+    /// The text of the piece.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! How systems outside wake an agent.
+//! Endpoints and types for external triggers: secret URLs through which external systems wake an agent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,46 +9,49 @@ use crate::endpoint::endpoints;
 use crate::text::{DateTime, Text};
 
 endpoints! { "agents":
-    /// The external trigger of an agent. It is made when it is first asked for, and stays the same.
+    /// Retrieves the external trigger of an agent.
+    ///
+    /// The trigger is created by the first request and does not change afterwards.
     GetExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/external-trigger" -> ExternalTrigger {
         200 "The trigger; its path is a secret",
     }
-    /// Gives the trigger another address. The one before stops working.
+    /// Replaces the path of the trigger. The previous path stops working.
     RotateExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/external-trigger/rotate" -> ExternalTrigger {
         200 "The trigger; its path is a secret",
     }
-    /// Revokes the trigger: it accepts nothing until it gets another address.
+    /// Revokes the trigger: it accepts no deliveries until its path is rotated.
     RevokeExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/external-trigger/revoke" -> ExternalTrigger {
         200 "The trigger, without a path",
     }
 }
 
-/// The one capability by which systems outside may wake an agent. Its address is a secret: whoever has it can wake the agent.
+/// The secret URL through which external systems wake an agent. Anyone who has the URL can wake the agent.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExternalTrigger {
-    /// Its name.
+    /// The trigger's id.
     pub external_trigger_id: String,
-    /// Who is woken.
+    /// The agent that the trigger wakes.
     pub target_agent_id: String,
-    /// Where to POST to, under the daemon's address; absent while it is revoked. A secret.
+    /// The path to POST to, below the daemon's address. Absent while the trigger is revoked. Keep it
+    /// secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger_path: Option<String>,
-    /// What a delivery does.
+    /// How a delivery is handled.
     pub delivery_mode: DeliveryMode,
-    /// Whether it accepts deliveries.
+    /// Whether the trigger accepts deliveries.
     pub status: TriggerStatus,
-    /// How many deliveries were taken in.
+    /// The number of accepted deliveries.
     pub trigger_count: u64,
-    /// When the newest of them was.
+    /// When the newest delivery was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub last_triggered_at: Option<String>,
-    /// When it was made.
+    /// When the trigger was created.
     #[schemars(with = "DateTime")]
     pub created_at: String,
 }
 
-/// Without the address, so that no log of a value is a leak.
+/// Omits the path, so that logging a trigger does not leak the secret.
 impl std::fmt::Debug for ExternalTrigger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
@@ -59,11 +62,11 @@ impl std::fmt::Debug for ExternalTrigger {
     }
 }
 
-/// What became of a delivery.
+/// The result of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TriggerDeliveryResult {
-    /// The run that it may become.
+    /// The key of the run that the delivery may start.
     pub run_key: String,
-    /// Whether it was new; one that comes again is the same.
+    /// Whether the delivery was new. A repeated delivery is not accepted twice.
     pub is_new: bool,
 }

@@ -1,4 +1,5 @@
-//! What people wrote, and the writes of agents that are not over.
+//! Endpoints and types for the person's tasks, notes and categories, and for agents' writes to them that
+//! have not finished.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,239 +12,243 @@ use crate::endpoint::endpoints;
 use crate::text::{DateTime, Hex, LINE, Limit, NO_ZERO, Text};
 
 endpoints! { "journal":
-    /// Tasks, newest first.
+    /// Lists tasks, newest first.
     ListTasks = Get "/api/journal/tasks" -> TaskList { 200 "The tasks" }
-    /// One task.
+    /// Retrieves a task.
     GetTask { task_id: Text<RecordId> } = Get "/api/journal/tasks/{task_id}" -> Task { 200 "The task" }
-    /// Makes a task.
-    CreateTask = Post "/api/journal/tasks" -> WriteReceipt { 200 "It is written", 404 "There is no such category" }
-    /// Changes a task. What is left out stays.
+    /// Creates a task.
+    CreateTask = Post "/api/journal/tasks" -> WriteReceipt { 200 "The task was created", 404 "The category does not exist" }
+    /// Updates a task. Fields that are left out do not change.
     UpdateTask = Post "/api/journal/tasks/{task_id}" -> WriteReceipt {
-        200 "It is written",
-        404 "There is no such task or category",
-        409 "Nothing would change, or the key was used before for another write",
+        200 "The task was updated",
+        404 "The task or the category does not exist",
+        409 "Nothing would change, or the key was already used for a different write",
     }
-    /// Notes, newest first.
+    /// Lists notes, newest first.
     ListNotes {
-        /// Only those about this task.
+        /// Return only notes about this task.
         task_id: Option<Text<RecordId>>,
-        /// Most notes, from the newest back.
+        /// The maximum number of notes.
         #[serde(default)]
         limit: Limit
     } = Get "/api/journal/notes" -> NoteList { 200 "The notes" }
-    /// Makes a note.
-    CreateNote = Post "/api/journal/notes" -> WriteReceipt { 200 "It is written", 404 "There is no such task" }
-    /// Categories by name.
+    /// Creates a note.
+    CreateNote = Post "/api/journal/notes" -> WriteReceipt { 200 "The note was created", 404 "The task does not exist" }
+    /// Lists categories by name.
     ListCategories {} = Get "/api/journal/categories" -> JournalCategoryList { 200 "The categories" }
-    /// Makes a category.
+    /// Creates a category.
     CreateCategory = Post "/api/journal/categories" -> WriteReceipt {
-        200 "It is written",
-        409 "The name is taken, or the key was used for another write",
+        200 "The category was created",
+        409 "The name is taken, or the key was already used for a different write",
     }
-    /// Writes of agents to the journal that are not over, oldest first.
+    /// Lists the sagas that have not finished, oldest first.
+    ///
+    /// A saga is a write of an agent to the journal.
     ListSagas {} = Get "/api/journal/sagas" -> SagaList { 200 "The sagas" }
-    /// Says that the journal is right as it is, although a stuck saga could not be taken back.
+    /// Resolves a stuck saga by accepting the journal as it is.
+    ///
+    /// Use it when the write could not be undone.
     ResolveSaga { operation_id: Text<OperationId> } = Post "/api/journal/sagas/{operation_id}/resolve" -> SagaList {
-        200 "What is still not over",
-        404 "No such saga is stuck",
+        200 "The sagas that have not finished",
+        404 "No stuck saga has this id",
     }
 }
 
-/// Which tasks to list.
+/// Selects the tasks to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListTasks {
-    /// Only those with this status.
+    /// Return only tasks with this status.
     pub status: Option<TaskStatus>,
-    /// Only those whose id begins like this.
+    /// Return only tasks whose id begins with these digits.
     pub prefix: Option<Hex<1, 32>>,
-    /// Most tasks, from the newest back.
+    /// The maximum number of tasks.
     #[serde(default)]
     pub limit: Limit,
 }
 
-/// Something to do.
+/// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
-    /// Its name: 32 hex digits.
+    /// The task's id: 32 hex digits.
     pub task_id: Text<RecordId>,
-    /// One line.
+    /// The title, in one line.
     pub title: String,
-    /// More about it; may be empty.
+    /// The details; may be empty.
     pub details: String,
-    /// Where it stands.
+    /// The status of the task.
     pub status: TaskStatus,
-    /// What it belongs to.
+    /// The category of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category_id: Option<String>,
-    /// When it was made.
+    /// When the task was created.
     #[schemars(with = "DateTime")]
     pub created_at: String,
-    /// When it was last written.
+    /// When the task was last written.
     #[schemars(with = "DateTime")]
     pub updated_at: String,
-    /// How many writes it has seen.
+    /// The number of writes to the task.
     pub version: u64,
 }
 
-/// Tasks, newest first.
+/// A list of tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskList {
-    /// The tasks.
+    /// The tasks, newest first.
     pub tasks: Vec<Task>,
 }
 
-/// A task to make.
+/// The task to create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateTask {
-    /// One line.
+    /// The title, in one line.
     #[schemars(length(min = 1, max = 200), regex(pattern = LINE))]
     pub title: String,
-    /// More about it.
+    /// The details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16384), regex(pattern = NO_ZERO))]
     pub details: Option<String>,
-    /// What it belongs to.
+    /// The category of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category_id: Option<Text<RecordId>>,
-    /// Names this write: the same key again is the same write.
+    /// The idempotency key: repeating a write with the same key has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Text<TurnId>>,
 }
 
-/// What changes in a task. What is left out stays.
+/// The changes to a task. Fields that are left out do not change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateTask {
     /// The task's id.
     pub task_id: Text<RecordId>,
-    /// One line.
+    /// The title, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 200), regex(pattern = LINE))]
     pub title: Option<String>,
-    /// More about it.
+    /// The details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16384), regex(pattern = NO_ZERO))]
     pub details: Option<String>,
-    /// Where it stands.
+    /// The status of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<TaskStatus>,
-    /// What it belongs to.
+    /// The category of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category_id: Option<Text<RecordId>>,
-    /// Names this write: the same key again is the same write.
+    /// The idempotency key: repeating a write with the same key has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Text<TurnId>>,
 }
 
-/// Something written down.
+/// A note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
-    /// Its name: 32 hex digits.
+    /// The note's id: 32 hex digits.
     pub note_id: String,
-    /// What it says.
+    /// The text of the note.
     pub text: String,
-    /// The task it is about.
+    /// The task that the note is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// When it was made.
+    /// When the note was created.
     #[schemars(with = "DateTime")]
     pub created_at: String,
 }
 
-/// Notes, newest first.
+/// A list of notes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NoteList {
-    /// The notes.
+    /// The notes, newest first.
     pub notes: Vec<Note>,
 }
 
-/// Something to read, and no zero character.
+/// Text that is not blank and contains no NUL character.
 const NOTE: &str = r"^[^\u0000]*[^\s\u0000\u0085][^\u0000]*$";
 
-/// A note to make.
+/// The note to create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateNote {
-    /// What it says.
+    /// The text of the note.
     #[schemars(length(min = 1, max = 65536), regex(pattern = NOTE))]
     pub text: String,
-    /// The task it is about.
+    /// The task that the note is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<Text<RecordId>>,
-    /// Names this write: the same key again is the same write.
+    /// The idempotency key: repeating a write with the same key has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Text<TurnId>>,
 }
 
-/// A part of a life that tasks belong to.
+/// A category of tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalCategory {
-    /// Its name for programs: 32 hex digits.
+    /// The category's id: 32 hex digits.
     pub category_id: Text<RecordId>,
-    /// Its name for people.
+    /// The name that people see.
     pub name: String,
-    /// When it was made.
+    /// When the category was created.
     #[schemars(with = "DateTime")]
     pub created_at: String,
 }
 
-/// Categories by name.
+/// A list of categories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalCategoryList {
-    /// The categories.
+    /// The categories, sorted by name.
     pub categories: Vec<JournalCategory>,
 }
 
-/// A category to make.
+/// The category to create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateCategory {
-    /// Its name for people.
+    /// The name that people see.
     #[schemars(length(min = 1, max = 64), regex(pattern = LINE))]
     pub name: String,
-    /// Names this write: the same key again is the same write.
+    /// The idempotency key: repeating a write with the same key has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Text<TurnId>>,
 }
 
-/// What was written. The same write again gives the same answer.
+/// The result of a write. Repeating the write returns the same result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WriteReceipt {
-    /// What kind of record.
+    /// The kind of record that was written.
     pub kind: RecordKind,
-    /// Which one.
+    /// The id of the record.
     pub record_id: String,
-    /// How many writes it has seen with this one.
+    /// The number of writes to the record, including this one.
     pub version: u64,
 }
 
-/// A write of an agent to the journal that is not over.
+/// A write of an agent to the journal that has not finished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Saga {
-    /// The action that it carries out.
+    /// The action that the saga performs.
     pub operation_id: String,
-    /// The run of that action.
+    /// The run of the action.
     pub run_key: String,
-    /// Whose run it is; absent when the run is gone.
+    /// The agent of the run. Absent if the run no longer exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// How far it is.
+    /// The current phase.
     pub phase: SagaPhase,
-    /// Whether it is over.
+    /// The status of the saga.
     pub status: SagaStatus,
-    /// What went wrong last.
+    /// The last error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// When it last moved.
+    /// When the saga last changed.
     #[schemars(with = "DateTime")]
     pub updated_at: String,
 }
 
-/// Sagas that are not over, oldest first.
+/// A list of sagas that have not finished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SagaList {
-    /// The sagas.
+    /// The sagas, oldest first.
     pub sagas: Vec<Saga>,
 }

@@ -1,4 +1,4 @@
-//! The rest of what people wrote: records of every kind, writes to them, and what was committed.
+//! Endpoints and types for journal records of every kind, writes to them, and the committed changes.
 
 use std::collections::BTreeMap;
 
@@ -15,49 +15,49 @@ use crate::endpoint::endpoints;
 use crate::text::{DateTime, Hex, LINE, Limit, NO_ZERO, Text, whole, whole_number};
 
 endpoints! { "journal":
-    /// Records of a kind.
+    /// Lists the records of a kind.
     ListRecords = Get "/api/journal/records" -> JournalRecordList {
         200 "The records",
-        404 "The record that the kind belongs to is not named",
+        404 "The record that `related_id` requires for this kind is not given",
     }
-    /// One record of any kind; a deleted one too.
+    /// Retrieves a record of any kind, including deleted records.
     GetRecord { record_id: Text<RecordId> } = Get "/api/journal/records/{record_id}" -> JournalRecord { 200 "The record" }
-    /// Writes to the journal. Everything that one write touches is one transaction.
-    WriteJournal = Post "/api/journal/writes" -> WriteReceipt { 200 "It is written", 404 "There is no such record" }
-    /// What was committed after a number, oldest first: the outbox.
+    /// Writes to the journal. All records of one write are committed in one transaction.
+    WriteJournal = Post "/api/journal/writes" -> WriteReceipt { 200 "The write is committed", 404 "The record does not exist" }
+    /// Lists the committed changes after a sequence number, oldest first.
     ListChanges {
-        /// Only those after this number.
+        /// Return only changes after this sequence number.
         #[serde(default)]
         #[schemars(range(max = i64::MAX))]
         after_seq: u64,
-        /// Most changes; the last transaction is told whole.
+        /// The maximum number of changes. The last transaction is always returned complete.
         #[serde(default)]
         limit: Limit
     } = Get "/api/journal/changes" -> JournalChangeList { 200 "The changes" }
 }
 
-/// Which records to list.
+/// Selects the records to list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListRecords {
-    /// Of what kind.
+    /// The kind of record.
     pub kind: RecordListKind,
-    /// Only those that belong to this record.
+    /// Return only records that belong to this record.
     pub related_id: Option<Text<RecordId>>,
-    /// Only those of this day.
+    /// Return only records of this day.
     pub date: Option<Text<CalendarDay>>,
-    /// Only time entries that run.
+    /// Return only time entries that are running.
     #[serde(default)]
     pub running: bool,
-    /// With the kind `any`: how the id begins.
+    /// For the kind `any`: the first digits of the id.
     pub prefix: Option<Hex<1, 32>>,
-    /// Most records.
+    /// The maximum number of records.
     #[serde(default)]
     pub limit: Limit,
 }
 
 impl ListRecords {
-    /// All of a kind.
+    /// Selects all records of a kind.
     #[must_use]
     pub const fn all(kind: RecordListKind, limit: Limit) -> Self {
         Self {
@@ -71,101 +71,101 @@ impl ListRecords {
     }
 }
 
-/// A record of any kind: one flat object, and what a predicate sees. What it has besides these fields depends on its
-/// kind; what it has not is left out.
+/// A record of any kind, as one flat object. Predicates are evaluated on this object. The additional fields
+/// depend on the kind; fields without a value are left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalRecord {
-    /// What kind it is.
+    /// The kind of record.
     pub kind: RecordKind,
-    /// Its name: 32 hex digits.
+    /// The record's id: 32 hex digits.
     pub id: Text<RecordId>,
-    /// How many writes it has seen.
+    /// The number of writes to the record.
     pub version: u64,
-    /// When it was made.
+    /// When the record was created.
     #[schemars(with = "DateTime")]
     pub created_at: String,
-    /// Whether it was deleted; its tombstone can be restored.
+    /// Whether the record was deleted. A deleted record can be restored.
     pub removed: bool,
-    /// What its kind has.
+    /// The fields of the record's kind.
     #[serde(flatten)]
     pub fields: BTreeMap<String, Value>,
 }
 
-/// What is listed.
+/// The kind of records to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordListKind {
-    /// Checklists, newest first; `of` is a task.
+    /// Checklists, newest first; `related_id` is a task.
     Checklist,
-    /// The items of the checklist `of`, in order.
+    /// The items of the checklist `related_id`, in order.
     ChecklistItem,
-    /// Time entries, the last start first; `of` is a task.
+    /// Time entries, latest start first; `related_id` is a task.
     TimeEntry,
-    /// Plans, the last day first; `date` names one.
+    /// Day plans, latest day first; `date` selects one.
     DayPlan,
-    /// The blocks of the plan `of`, or of the plan of `date`, in order.
+    /// The blocks of the plan `related_id`, or of the plan for `date`, in order.
     DayPlanBlock,
-    /// Ratings, newest first; `of` is a record, `date` a day.
+    /// Ratings, newest first; `related_id` is a record, `date` a day.
     Rating,
-    /// Links, newest first; `of` is a record at either end.
+    /// Links, newest first; `related_id` is a record at either end.
     Link,
-    /// Any kind, by `prefix`; deleted records are among them.
+    /// Records of any kind whose id begins with `prefix`, including deleted records.
     Any,
 }
 
-/// Records.
+/// A list of records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalRecordList {
     /// The records.
     pub records: Vec<JournalRecord>,
 }
 
-/// What a block of a day is to be from now on.
+/// A block of a day plan to create or replace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DayPlanBlockWrite {
-    /// Which one; without it a new one is made.
+    /// The block to replace. If absent, a new block is created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block_id: Option<Text<RecordId>>,
-    /// From when.
+    /// When the block starts.
     pub starts_at: Text<Millis>,
-    /// Until when.
+    /// When the block ends.
     pub ends_at: Text<Millis>,
-    /// What is to be done then.
+    /// The task that is planned for the block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<Text<RecordId>>,
-    /// The part of a life that it is for.
+    /// The category that is planned for the block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category_id: Option<Text<RecordId>>,
-    /// More about it.
+    /// A note about the block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
     pub note: Option<String>,
 }
 
-/// The known words, or a namespaced one.
+/// One of the known link kinds, or a namespaced one.
 const LINK_KIND: &str = concat!(
     r"^(relates_to|blocks|follows|part_of|derived_from|duplicates|",
     r"[a-z][a-z0-9_]*:[a-z][a-z0-9_]*)$"
 );
 
-/// What is to be written.
+/// A write to the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum JournalWrite {
-    /// Another name for a category.
+    /// Renames a category.
     RenameCategory {
-        /// Which category.
+        /// The category to rename.
         category_id: Text<RecordId>,
-        /// Its new name.
+        /// The new name.
         #[schemars(length(min = 1, max = 64), regex(pattern = LINE))]
         name: String,
     },
-    /// A new checklist, with its first items.
+    /// Creates a checklist with its first items.
     CreateChecklist {
-        /// The task that it belongs to.
+        /// The task that the checklist belongs to.
         task_id: Text<RecordId>,
-        /// One line.
+        /// The title, in one line.
         #[schemars(length(min = 1, max = 200), regex(pattern = LINE))]
         title: String,
         /// The items, in order.
@@ -173,186 +173,189 @@ pub enum JournalWrite {
         #[schemars(length(max = 200), inner(length(min = 1, max = 200), regex(pattern = LINE)))]
         items: Vec<String>,
     },
-    /// More items, after those that are there.
+    /// Appends items to a checklist.
     AddItems {
-        /// Where.
+        /// The checklist to append to.
         checklist_id: Text<RecordId>,
         /// The items, in order.
         #[schemars(length(min = 1, max = 200), inner(length(min = 1, max = 200), regex(pattern = LINE)))]
         items: Vec<String>,
     },
-    /// Other words for an item, or another state. What is left out stays.
+    /// Changes the text or the state of an item. Fields that are left out do not change.
     UpdateItem {
-        /// Which item.
+        /// The item to change.
         item_id: Text<RecordId>,
-        /// Its new line.
+        /// The new text, in one line.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(length(min = 1, max = 200), regex(pattern = LINE))]
         text: Option<String>,
-        /// Whether it is done.
+        /// Whether the item is done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         checked: Option<bool>,
     },
-    /// Another order of the items.
+    /// Reorders the items of a checklist.
     OrderItems {
-        /// Where.
+        /// The checklist to reorder.
         checklist_id: Text<RecordId>,
-        /// The ids of all items, each once.
+        /// The ids of all items in the new order, each once.
         #[schemars(length(max = 200))]
         items: Vec<Text<RecordId>>,
     },
-    /// A timer of a task starts.
+    /// Starts a time entry for a task.
     StartTime {
-        /// Which task.
+        /// The task that the time is spent on.
         task_id: Text<RecordId>,
-        /// What is done.
+        /// A description of the work.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         description: Option<String>,
     },
-    /// It stops.
+    /// Stops a running time entry.
     StopTime {
-        /// Which time entry.
+        /// The time entry to stop.
         time_entry_id: Text<RecordId>,
     },
-    /// Time that was spent before.
+    /// Adds a finished time entry.
     AddTime {
-        /// On which task.
+        /// The task that the time was spent on.
         task_id: Text<RecordId>,
-        /// Since when.
+        /// When the time entry started.
         started_at: Text<Millis>,
-        /// Until when.
+        /// When the time entry ended.
         ended_at: Text<Millis>,
-        /// What was done.
+        /// A description of the work.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         description: Option<String>,
     },
-    /// Other words or other times. What is left out stays.
+    /// Changes the description or the times of a time entry. Fields that are left out do not change.
     UpdateTime {
-        /// Which time entry.
+        /// The time entry to change.
         time_entry_id: Text<RecordId>,
-        /// Since when.
+        /// When the time entry started.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         started_at: Option<Text<Millis>>,
-        /// Until when.
+        /// When the time entry ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended_at: Option<Text<Millis>>,
-        /// What was done.
+        /// A description of the work.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         description: Option<String>,
     },
-    /// The plan of a day, made where there is none, with its blocks, all in one transaction.
+    /// Creates or changes the plan of a day with its blocks, in one transaction.
     WriteDayPlan {
-        /// Which day.
+        /// The day of the plan.
         date: Text<CalendarDay>,
-        /// What the day is for; left out stays.
+        /// A note about the day. If absent, it does not change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         note: Option<String>,
-        /// Blocks that are new or different.
+        /// The blocks to create or replace.
         #[serde(default)]
         #[schemars(length(max = 96))]
         upserts: Vec<DayPlanBlockWrite>,
-        /// The ids of blocks that go.
+        /// The ids of blocks to delete.
         #[serde(default)]
         #[schemars(length(max = 96))]
         deletes: Vec<Text<RecordId>>,
     },
-    /// How good a record or a day was. What was said before on the same scale is replaced.
+    /// Rates a record or a day. An earlier rating on the same scale is replaced. Give either `record_id` or
+    /// `date`.
     #[schemars(extend("oneOf" = [
         { "required": ["record_id"], "properties": { "record_id": { "type": "string" }, "date": { "type": "null" } } },
         { "required": ["date"], "properties": { "record_id": { "type": "null" }, "date": { "type": "string" } } },
     ]))]
     Rate {
-        /// The record, unless it is a day.
+        /// The record to rate.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         record_id: Option<Text<RecordId>>,
-        /// The day, unless it is a record.
+        /// The day to rate.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         date: Option<Text<CalendarDay>>,
         /// The name of the scale.
         #[schemars(regex(pattern = "^[a-z][a-z0-9_]{0,31}$"))]
         scale: String,
-        /// From 1 to `most`.
+        /// The rating, from 1 to `scale_max`.
         #[serde(deserialize_with = "whole_number")]
         #[schemars(range(min = 1, max = 100))]
         value: u32,
-        /// The upper end of the scale; 5 unless given.
+        /// The upper end of the scale. Defaults to 5.
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
         #[schemars(range(min = 2, max = 100))]
         scale_max: Option<u32>,
-        /// More about it.
+        /// A note about the rating.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(length(max = 4096), regex(pattern = NO_ZERO))]
         note: Option<String>,
     },
-    /// What one record has to do with another.
+    /// Links one record to another.
     CreateLink {
-        /// The record that says it.
+        /// The record at which the link starts.
         from_id: Text<RecordId>,
-        /// The record that it is said of.
+        /// The record to which the link points.
         to_id: Text<RecordId>,
-        /// `relates_to`, `blocks`, `follows`, `part_of`, `derived_from`, `duplicates`, or `namespace:name`.
+        /// The kind of link: `relates_to`, `blocks`, `follows`, `part_of`, `derived_from`, `duplicates`, or
+        /// `namespace:name`.
         #[schemars(length(max = 64), regex(pattern = LINK_KIND))]
         link_kind: String,
     },
-    /// A record goes; its tombstone stays.
+    /// Deletes a record. Its tombstone remains, so that it can be restored.
     Remove {
-        /// Which record.
+        /// The record to delete.
         record_id: Text<RecordId>,
-        /// The category that takes what is in this one; one that is used does not go without it.
+        /// When deleting a category: the category that receives its tasks. Required if the category is in
+        /// use.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         move_to: Option<Text<RecordId>>,
     },
-    /// A record that was deleted comes back.
+    /// Restores a deleted record.
     Restore {
-        /// Which record.
+        /// The record to restore.
         record_id: Text<RecordId>,
     },
 }
 
-/// A write that somebody wants.
+/// A request to write to the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteJournal {
-    /// What is to be written, in one transaction.
+    /// The write, committed in one transaction.
     pub write: JournalWrite,
-    /// Names this write: the same key again is the same write.
+    /// The idempotency key: repeating a write with the same key has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Text<TurnId>>,
 }
 
-/// One record that a committed transaction wrote. Those of one transaction have the same `seq`.
+/// One record that a committed transaction wrote. Changes of one transaction have the same `seq`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalChange {
-    /// Its place among everything that was committed.
+    /// The sequence number of the transaction.
     pub seq: u64,
-    /// The host that wrote it, with its incarnation.
+    /// The host that wrote the record, including its incarnation.
     pub host: String,
-    /// Which transaction of that host.
+    /// The number of the transaction on that host.
     pub counter: u64,
-    /// What kind of record.
+    /// The kind of record.
     pub kind: JournalChangeKind,
-    /// Which one.
+    /// The id of the record.
     pub record_id: String,
-    /// The keys of what it says to the outside.
+    /// The tokens that subscriptions match.
     pub tokens: Vec<String>,
-    /// `person`, or `agent:` and a name.
+    /// The author of the change: `person`, or `agent:` followed by a name.
     pub author: String,
-    /// The operation that it was known by.
+    /// The operation that made the change.
     pub operation_id: String,
-    /// When.
+    /// When the change was committed.
     #[schemars(with = "DateTime")]
     pub at: String,
 }
 
-/// What was committed, oldest first, in whole transactions.
+/// A list of committed changes, in complete transactions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalChangeList {
-    /// The changes.
+    /// The changes, oldest first.
     pub changes: Vec<JournalChange>,
-    /// The newest place there is.
+    /// The sequence number of the newest transaction.
     pub last_seq: u64,
 }

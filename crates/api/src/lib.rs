@@ -1,8 +1,8 @@
-//! What goes over the wire, as types: the contract of the HTTP API and of every `--json` answer.
+//! The types of the HTTP API and of every `--json` output.
 //!
-//! Plain data without behaviour, and a small client that speaks it (feature `client`). The OpenAPI document and the
-//! types of the web page are generated from here, so
-//! a change of a field is a change of the contract, and the snapshot of the document shows it.
+//! The crate contains plain data without behaviour, and a small client (feature `client`). The OpenAPI
+//! document and the types of the web page are generated from it, so a changed field is a changed contract
+//! and shows in the snapshot of the document.
 #![forbid(unsafe_code)]
 
 mod agent;
@@ -80,7 +80,7 @@ pub use self::text::{Hex, LIMIT_MAX, Limit, Text};
 pub use self::transcript::*;
 pub use self::why::*;
 
-/// Every endpoint.
+/// Returns all endpoints.
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
     let nouns = [
         agent::OPERATIONS,
@@ -105,22 +105,22 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
     nouns.into_iter().flatten()
 }
 
-/// Tokens as the providers counted them.
+/// Token counts as reported by the providers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenUsage {
-    /// Tokens of requests.
+    /// The tokens of requests.
     pub input_tokens: u64,
-    /// Tokens of replies.
+    /// The tokens of responses.
     pub output_tokens: u64,
-    /// The sum of both.
+    /// The sum of input and output tokens.
     pub total_tokens: u64,
-    /// Those of requests that came from the provider's cache.
+    /// The input tokens that were read from the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_read_tokens: Option<u64>,
-    /// Those of requests that were written to the provider's cache.
+    /// The input tokens that were written to the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_write_tokens: Option<u64>,
-    /// Those of replies that were thoughts.
+    /// The output tokens that were used for reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Logins of browsers.
+//! Endpoints and types for browser logins.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,45 +7,54 @@ use crate::endpoint::{Access, endpoints};
 use crate::text::{DateTime, Hex};
 
 endpoints! { "login":
-    /// Makes a link that logs a browser in, once, within a minute. Only with the API's token.
+    /// Creates a link that logs a browser in.
+    ///
+    /// The link works once, within one minute. Requires the API token.
     CreateLoginLink {} = Post "/api/login-links" -> LoginLink { 201 "The link" } with { access: Access::Program }
-    /// Writes a login link into a file that only the daemon's user can read, for a browser to open. Only with the API's token.
+    /// Writes a login link to a file that only the daemon's user can read, for a browser to open. Requires
+    /// the API token.
     CreateLoginPage {} = Post "/api/login-pages" -> LoginPage { 201 "The file" } with { access: Access::Program }
-    /// The page, which takes the code of a link from the fragment of its address.
+    /// Retrieves the login page, which reads the code of a login link from the fragment of its URL.
     GetLoginPage {} = Get "/login" -> String { 200 "The page" } with { access: Access::Public, media: &["text/html"] }
-    /// Exchanges the code of a link for a login: a cookie, and the token that must go with it.
+    /// Exchanges the code of a login link for a login: a cookie, and the token that must be sent with it.
     EnterLogin = Post "/login" -> LoginGrant {
-        200 "Logged in; the cookie is in the header",
-        404 "The link was used, or is too old (`login_link_expired`)",
+        200 "The browser is logged in; the response header contains the cookie",
+        404 "The link was used or has expired (`login_link_expired`)",
     } with { access: Access::Public }
-    /// Ends the login of this browser and deletes its cookie.
-    LogOut {} = Post "/api/logout" -> () { 204 "The login is ended for good, and the cookie deleted in the browser" }
-    /// The browsers that are logged in.
+    /// Logs this browser out and deletes its cookie.
+    LogOut {} = Post "/api/logout" -> () { 204 "The login is ended, and the cookie is deleted in the browser" }
+    /// Lists the browsers that are logged in.
     ListLogins {} = Get "/api/logins" -> LoginList { 200 "The logins, newest first" }
-    /// Ends a login: its requests are refused, its streams end, and a restart does not bring it back.
-    RevokeLogin { login_id: Hex<8, 8> } = Delete "/api/logins/{login_id}" -> () { 204 "The login is ended" }
-    /// Ends all logins.
-    RevokeAllLogins {} = Delete "/api/logins" -> () { 204 "No browser is logged in any more" }
-    /// Makes a ticket that opens one event stream of this browser, where no header can be sent. Programs need none.
+    /// Revokes a login.
+    ///
+    /// Its requests are refused and its streams end. A restart does not restore it.
+    RevokeLogin { login_id: Hex<8, 8> } = Delete "/api/logins/{login_id}" -> () { 204 "The login is revoked" }
+    /// Revokes all logins.
+    RevokeAllLogins {} = Delete "/api/logins" -> () { 204 "All logins are revoked" }
+    /// Creates a ticket for one event stream of this browser.
+    ///
+    /// Browsers cannot send headers with an event stream and use a ticket instead. Programs do not need
+    /// one.
     CreateStreamTicket {} = Post "/api/stream-tickets" -> StreamTicket { 201 "The ticket" } with { access: Access::Browser }
 }
 
-/// A link that logs a browser in, once.
+/// A link that logs a browser in once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoginLink {
-    /// Open it in a browser. The code is in the fragment, which browsers do not send to servers.
+    /// The URL to open in a browser. The code is in the fragment, which browsers do not send to servers.
     pub url: String,
-    /// The link stops working at this time.
+    /// When the link expires.
     #[schemars(with = "DateTime")]
     pub expires_at: String,
 }
 
-/// A file on the daemon's machine that leads a browser to a login link.
+/// A file on the daemon's machine that opens a login link in a browser.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoginPage {
-    /// The file. Only the user that runs the daemon can read it; it is deleted when the link is used or expires.
+    /// The path of the file. Only the user that runs the daemon can read it; it is deleted when the link is
+    /// used or expires.
     pub path: String,
-    /// The link in it stops working at this time.
+    /// When the link in the file expires.
     #[schemars(with = "DateTime")]
     pub expires_at: String,
 }
@@ -54,33 +63,34 @@ pub struct LoginPage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnterLogin {
-    /// The code of the link.
+    /// The code of the login link.
     pub code: Hex<64, 64>,
 }
 
-/// A fresh login. The cookie comes in the response's header.
+/// A new login. The response header contains the cookie.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoginGrant {
-    /// The page keeps it in its origin's storage and sends it as `X-Wakeful-Token` beside the cookie. It is not shown again.
+    /// The login token. The page stores it in its origin's storage and sends it as `X-Wakeful-Token` with
+    /// the cookie. It is not shown again.
     pub token: String,
 }
 
 /// A browser that is logged in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Login {
-    /// Its id, not a secret.
+    /// The login's id, which is not a secret.
     #[schemars(regex(pattern = "^[0-9a-f]{8}$"))]
     pub id: String,
-    /// Which browser it is, as far as it said.
+    /// The name of the browser, as far as it identified itself.
     pub name: String,
     #[schemars(with = "DateTime")]
     pub created_at: String,
-    /// When it last sent a request, to within an hour.
+    /// When the browser last sent a request, accurate to one hour.
     #[schemars(with = "DateTime")]
     pub last_used_at: String,
     #[schemars(with = "DateTime")]
     pub expires_at: String,
-    /// Whether the request for this list came with this login.
+    /// Whether the current request uses this login.
     pub is_current: bool,
 }
 
@@ -93,9 +103,10 @@ pub struct LoginList {
 /// A ticket that opens one event stream.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamTicket {
-    /// Send it as the parameter `ticket` of the stream, with the cookie of the same login. It works once, within 30 seconds.
+    /// The ticket. Send it as the parameter `ticket` of the stream, with the cookie of the same login. It
+    /// works once, within 30 seconds.
     pub ticket: String,
-    /// The ticket stops working at this time.
+    /// When the ticket expires.
     #[schemars(with = "DateTime")]
     pub expires_at: String,
 }

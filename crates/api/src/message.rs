@@ -1,4 +1,4 @@
-//! Messages: what enters an agent's queue.
+//! Endpoints and types for messages, the entries of an agent's queue.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,54 +11,57 @@ use crate::endpoint::{Access, BODY_BYTES_MAX, Header, endpoints};
 use crate::text::{DateTime, Text, whole};
 
 endpoints! { "messages":
-    /// Puts a message into an agent's queue. It is durable when this answers.
+    /// Adds a message to an agent's queue. The message is durable when the response is sent.
     SendMessage = Post "/api/agents/{agent_id}/messages" -> AcceptedMessage {
-        202 "It is kept; its run answers it, now or later",
-        409 "The key was used before for another message, two keys differ, an attachment is not what it says, or the model, \
-             the workspace or a tool does not exist here",
+        202 "The message is stored; its run starts now or later",
+        409 "The key was already used for a different message, the two keys differ, an attachment does not match its media type, \
+            or the model, the workspace or a tool does not exist",
     } with { headers: &[IDEMPOTENCY_KEY], body_bytes_max: MESSAGE_BODY_BYTES_MAX }
-    /// Wakes the agent of a trigger. The body, of any kind, is given to the agent as untrusted data. `Idempotency-Key` or
-    /// `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one.
-    /// `X-Correlation-Id` and `X-Causation-Id` say what it belongs together with and what it was caused by; they are kept and shown.
+    /// Wakes the agent of an external trigger.
+    ///
+    /// The agent receives the body, which can have any content type, as untrusted data. `Idempotency-Key`
+    /// or `X-Delivery-Id` names the delivery, so that a repeated delivery is accepted once; without a name,
+    /// equal bodies within a minute are one delivery. `X-Correlation-Id` and `X-Causation-Id` name the
+    /// chain of causes and the direct cause; they are stored and shown.
     DeliverExternalTrigger { external_trigger_id: String, token: String } = Post "/api/external-triggers/{external_trigger_id}/{token}" -> TriggerDeliveryResult {
-        202 "It is accepted, or was before",
-        404 "There is no such trigger: never was, revoked, or with another address",
-        409 "The agent accepts nothing now; the code says why",
+        202 "The delivery is accepted, or was accepted before",
+        404 "The trigger does not exist, was revoked, or has a different path",
+        409 "The agent does not accept messages now; the code gives the reason",
     } with { access: Access::Public, raw_body: Some("application/octet-stream") }
 }
 
-/// Largest body of a message in bytes: all that may be attached, in base64, and what any other body may have.
+/// Largest body of a message in bytes: the largest attachments in base64, plus the limit of other bodies.
 const MESSAGE_BODY_BYTES_MAX: usize = BODY_BYTES_MAX + ATTACHMENTS_BYTES_MAX.div_ceil(3) * 4;
 
-/// Names what is sent.
+/// The header that names a message or a delivery.
 pub(crate) const IDEMPOTENCY_KEY: Header = Header {
     name: "Idempotency-Key",
-    text: "Names what is sent, like `key` in the body",
+    text: "The idempotency key, like `key` in the body",
     schema: |_| schemars::json_schema!({ "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]([ -~]*[!-~])?$" }),
 };
 
-/// A message for an agent.
+/// A message to an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendMessage {
     /// The agent's name.
     pub agent_id: Text<AgentId>,
-    /// What the agent is to do. At most 256 KiB.
+    /// The text of the message. At most 256 KiB.
     #[schemars(length(min = 1, max = 262144))]
     pub text: String,
-    /// Names this message: the same key with the same message again is the same message, with another it is an
-    /// error. The header `Idempotency-Key` does the same.
+    /// The idempotency key. Repeating the same message with the same key has no further effect; a different
+    /// message with the same key is an error. The header `Idempotency-Key` does the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Text<TurnId>>,
-    /// Who answers; the daemon's model when absent.
+    /// The model for this run. Defaults to the agent's model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 4096))]
     pub model: Option<String>,
-    /// Most model rounds before the run is ended.
+    /// The maximum number of model rounds, after which the run ends.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 100000))]
     pub max_rounds: Option<u32>,
-    /// The folder this run's commands run in; the agent's when absent.
+    /// The folder in which the commands of this run are executed. Defaults to the agent's workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 4096))]
     pub workspace: Option<String>,
@@ -66,21 +69,21 @@ pub struct SendMessage {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub deny_tools: Vec<String>,
-    /// Tools that this run may use only after a person said so.
+    /// Tools that require a person's approval in this run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub ask_tools: Vec<String>,
-    /// How soon it wants its turn; `normal` when absent. It says nothing about trust.
+    /// The priority in the queue. Defaults to `normal`. It does not affect trust.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// Pictures and documents, at most 20 MiB together; the model is shown them before the text.
+    /// Images and documents, at most 20 MiB together. The model receives them before the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8))]
     pub attachments: Vec<AttachmentInput>,
 }
 
 impl SendMessage {
-    /// A message that leaves everything else to the agent.
+    /// Creates a message with default options.
     #[must_use]
     pub const fn new(agent: AgentId, text: String) -> Self {
         Self {
@@ -98,20 +101,20 @@ impl SendMessage {
     }
 }
 
-/// A picture or a document that comes with a message.
+/// An image or a document that is sent with a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AttachmentInput {
-    /// Its file name, without folders.
+    /// The file name, without folders.
     #[schemars(
         length(min = 1, max = 255),
         regex(pattern = r"^[^/\u0000-\u001f\u007f-\u009f]+$")
     )]
     pub name: String,
-    /// What it is, and its first bytes must say the same.
+    /// The media type, which must match the first bytes of the file.
     #[schemars(regex(pattern = "^(image/(png|jpeg|gif|webp)|application/pdf|text/plain)$"))]
     pub media_type: String,
-    /// Its bytes in base64 with padding; at most 5 MiB before that.
+    /// The contents in base64 with padding; at most 5 MiB before encoding.
     #[schemars(
         length(min = 4, max = 6990508),
         regex(pattern = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$")
@@ -119,14 +122,14 @@ pub struct AttachmentInput {
     pub data: String,
 }
 
-/// A message that is durable.
+/// A message that was stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AcceptedMessage {
-    /// The run that answers it, now or later.
+    /// The key of the run that handles the message, now or later.
     pub run_key: String,
-    /// Whose queue it is in.
+    /// The agent whose queue contains the message.
     pub agent_id: String,
-    /// Whether it was new.
+    /// Whether the message was new.
     pub admission: Admission,
 }
 
@@ -134,26 +137,26 @@ pub struct AcceptedMessage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Admission {
-    /// It was.
+    /// The message was new.
     New,
-    /// The same message was there already.
+    /// The same message was already stored.
     Duplicate,
 }
 
-/// A message that waits for its turn.
+/// A queued message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueuedMessage {
-    /// The run that will answer it.
+    /// The key of the run that will handle the message.
     pub run_key: String,
-    /// The number of the event that announced it: the order of the queue among equal priorities.
+    /// The sequence number of the event that recorded the message. It orders messages of equal priority.
     pub seq: u64,
-    /// How soon it wants its turn.
+    /// The priority in the queue.
     #[serde(default)]
     pub priority: Priority,
-    /// When it came.
+    /// When the message was stored.
     #[schemars(with = "DateTime")]
     pub admitted_at: String,
-    /// How it begins.
+    /// The beginning of the message.
     pub preview: String,
 }
 
@@ -162,7 +165,7 @@ mod tests {
     use super::SendMessage;
 
     #[test]
-    fn a_whole_number_may_be_spelled_with_a_point_and_nothing_else_passes() {
+    fn an_integer_may_be_written_with_a_decimal_point() {
         let read = |rounds: &str| {
             let body = format!(r#"{{"agent_id": "main", "text": "x", "max_rounds": {rounds}}}"#);
             serde_json::from_str::<SendMessage>(&body)

@@ -1,4 +1,4 @@
-//! What a predicate may be, for the schema. The core reads them.
+//! The JSON schemas of predicates. The core crate parses and evaluates them.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ predicate! {
     Predicate, json!({ "type": "string" })
 }
 predicate! {
-    /// A predicate over the state at the moment when a schedule fires.
+    /// A predicate over an agent's situation when a schedule fires.
     ScheduleGuard, json!({ "enum": GUARD_FIELDS })
 }
 fn schema(part: &Schema, field: &Value) -> Schema {

@@ -1,4 +1,4 @@
-//! Runs and their steps.
+//! Endpoints and types for runs and their steps.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,210 +19,217 @@ use crate::text::{DateTime, Hex, Limit, Text};
 use crate::{PendingCancel, WhyRun};
 
 endpoints! { "runs":
-    /// Runs of all agents, newest first.
-    ListRuns = Get "/api/runs" -> RunList { 200 "The runs", 404 "There is no such agent" }
-    /// Runs of one agent, newest first.
+    /// Lists the runs of all agents, newest first.
+    ListRuns = Get "/api/runs" -> RunList { 200 "The runs", 404 "The agent does not exist" }
+    /// Lists the runs of an agent, newest first.
     ListAgentRuns {
         agent_id: Text<AgentId>,
-        /// Only those in this state.
+        /// Return only runs in this state.
         #[serde(default)]
         state: RunState,
-        /// Most rows.
+        /// The maximum number of runs.
         #[serde(default)]
         limit: Limit,
-        /// Only those that are older than this one.
+        /// Return only runs that are older than this one.
         before: Option<Text<RunKey>>
     } = Get "/api/agents/{agent_id}/runs" -> RunList { 200 "The runs" }
-    /// One run with everything that happened in it. A message whose turn has not come is a run that is `queued`.
+    /// Retrieves a run with all of its steps.
+    ///
+    /// A message that has not started yet is returned as a run with the outcome `queued`.
     GetRun { run_key: Text<RunKey> } = Get "/api/runs/{run_key}" -> Run { 200 "The run" }
-    /// Why there is a run, or why there is none: also for keys of causes that never became one.
-    GetWhyRun { run_key: Text<RunKey> } = Get "/api/runs/{run_key}/why" -> WhyRun { 200 "What led to it" }
-    /// Cancels a run, or takes its message out of the queue. One that has ended stays as it is.
+    /// Explains why a run exists, or why it does not.
+    ///
+    /// It also accepts keys of causes that never became a run.
+    GetWhyRun { run_key: Text<RunKey> } = Get "/api/runs/{run_key}/why" -> WhyRun { 200 "The cause, the verdict and the gates" }
+    /// Cancels a run, or removes its message from the queue. A run that has ended does not change.
     CancelRun { run_key: Text<RunKey> } = Post "/api/runs/{run_key}/cancel" -> CancelledRun {
-        200 (Run) "The run as it stands; an open one ends at its next safe point",
-        202 (PendingCancel) "It is in force here, and the database does not have it yet",
+        200 (Run) "The current run; an open run ends at its next safe point",
+        202 (PendingCancel) "The cancellation is in force and not stored in the database yet",
     }
     /// Resumes a quarantined run.
     ResumeRun { run_key: Text<RunKey> } = Post "/api/runs/{run_key}/resume" -> Run {
-        200 "It is open again",
-        409 "It is not quarantined (`run_not_quarantined`)",
+        200 "The run is open again",
+        409 "The run is not quarantined (`run_not_quarantined`)",
     }
-    /// Abandons a quarantined run. What it finished stays; what it was writing to the journal is taken back.
+    /// Abandons a quarantined run.
+    ///
+    /// Completed steps remain. Unfinished writes to the journal are undone.
     AbandonRun { run_key: Text<RunKey> } = Post "/api/runs/{run_key}/abandon" -> Run {
-        200 "It has ended",
-        409 "It is not quarantined (`run_not_quarantined`)",
+        200 "The run has ended",
+        409 "The run is not quarantined (`run_not_quarantined`)",
     }
 }
 
-/// Which runs to list, of all agents.
+/// Selects the runs to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListRuns {
-    /// Only this agent's.
+    /// Return only runs of this agent.
     pub agent_id: Option<Text<AgentId>>,
-    /// Only those in this state.
+    /// Return only runs in this state.
     #[serde(default)]
     pub state: RunState,
-    /// Most rows.
+    /// The maximum number of runs.
     #[serde(default)]
     pub limit: Limit,
-    /// Only those that are older than this one.
+    /// Return only runs that are older than this one.
     pub before: Option<Text<RunKey>>,
-    /// Only those whose key begins with these digits: at most two, which is enough to know it is ambiguous. With it the
-    /// other parameters count for nothing.
+    /// Return only runs whose key begins with these digits, at most two, which is enough to detect an
+    /// ambiguous prefix. The other parameters are ignored.
     pub prefix: Option<Hex<1, 64>>,
 }
 
-/// What a cancellation came to.
+/// The result of a cancellation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CancelledRun {
-    /// It is durable.
+    /// The cancellation is stored.
     Run(Box<Run>),
-    /// It is in force, and not in the database yet.
+    /// The cancellation is in force and not stored in the database yet.
     Pending(PendingCancel),
 }
 
-/// A run with everything that happened in it.
+/// A run with all of its steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
-    /// Its name.
+    /// The run's key.
     pub run_key: String,
-    /// Whose run it is.
+    /// The agent of the run.
     pub agent_id: String,
-    /// `open`, `queued`, `quarantined`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`, `abandoned`.
+    /// The status: `open`, `queued`, `quarantined`, or how the run ended: `completed`, `failed`,
+    /// `out_of_rounds`, `cancelled`, `abandoned`.
     pub outcome: RunStatus,
-    /// The model's last words.
+    /// The text of the model's last response.
     pub final_text: String,
-    /// Model replies.
+    /// The number of model responses.
     pub rounds: u32,
-    /// Every tool call, in order.
+    /// All tool calls, in order.
     pub tool_calls: Vec<ToolCall>,
-    /// Operation ids of calls that the policy denied.
+    /// The operation ids of calls that the policy denied.
     pub denied: Vec<String>,
-    /// Operation ids of calls whose outcome nobody knows.
+    /// The operation ids of calls whose outcome is unknown.
     pub unknown: Vec<String>,
-    /// Tokens.
+    /// The tokens used by the run.
     pub token_usage: TokenUsage,
-    /// What it cost, in dollars; absent where it cost nothing.
+    /// The cost in dollars. Absent if the run cost nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<String>,
-    /// Why it waits for money, if it does.
+    /// Why the run waits for budget. Absent if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parked: Option<ParkedReason>,
-    /// Every attempt at its model rounds.
+    /// All attempts of the run's model rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_attempt_timeline: Option<AttemptTimeline>,
-    /// From its beginning to its end; 0 while it is open.
+    /// The duration from start to end in milliseconds; 0 while the run is open.
     pub duration_ms: u64,
-    /// What went wrong, if it failed.
+    /// The details of the failure, if the run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_artifact: Option<FailureArtifact>,
-    /// When it began.
+    /// When the run started.
     #[schemars(with = "DateTime")]
     pub started_at: String,
-    /// When it ended.
+    /// When the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub ended_at: Option<String>,
-    /// Why it ran.
+    /// The message that started the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<RunCause>,
-    /// Who answers.
+    /// The model of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The folder its commands run in.
+    /// The folder in which the run's commands are executed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// The run that started it and waits for its end, if one did.
+    /// The run that started this one and waits for its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RunLink>,
-    /// The runs of other agents that it started.
+    /// The sub-runs that this run started on other agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<RunLink>,
-    /// Every model round and tool call, in order.
+    /// All model rounds and tool calls, in order.
     pub steps: Vec<Step>,
-    /// Why its state could not be read, as a code; then only its rows are shown.
+    /// The code of the error that prevented reading the run's state. Only its stored rows are shown then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
-    /// Why it was moved aside, if it was.
+    /// Why the run is quarantined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
 
-/// Why a run ran: the message, and every gate it passed.
+/// The message that started a run, and all gates that it passed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunCause {
-    /// What kind of message it was.
+    /// The kind of message.
     pub kind: MessageKind,
-    /// Whose word it was.
+    /// The authority of the message.
     pub authority: Authority,
-    /// The door by which it came.
+    /// The interface through which the message arrived.
     pub surface: DeliverySurface,
-    /// How that door knew the sender.
+    /// How the sender was identified.
     pub context: AdmissionContext,
-    /// When it came.
+    /// When the message was stored.
     #[schemars(with = "DateTime")]
     pub admitted_at: String,
-    /// What was said; the whole text.
+    /// The complete text of the message.
     pub text: String,
-    /// How soon it wanted its turn.
+    /// The priority in the queue.
     #[serde(default)]
     pub priority: Priority,
-    /// What it belongs together with: the key with which its chain of causes began, or the name that a sender gave.
+    /// The id of the chain of causes: the key of its first cause, or an id that a sender gave.
     #[serde(default)]
     pub correlation_id: String,
-    /// What it was caused by: a run, a change, or the name that a sender gave.
+    /// The direct cause: a run, a change, or an id that a sender gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation_id: Option<String>,
-    /// `run`, or the code of the refusal; none while it waits.
+    /// `run`, or the code of the refusal. Absent while the message is queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<WakeOutcome>,
-    /// The run that took it up, if another did.
+    /// The run that absorbed the message, if it is a different one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absorbed_by: Option<String>,
-    /// Every check, in order.
+    /// All gates that were checked, in order.
     pub gates: Vec<Gate>,
 }
 
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
-    /// Its name.
+    /// The run's key.
     pub run_key: String,
-    /// Whose run it is.
+    /// The agent of the run.
     pub agent_id: String,
-    /// `open`, `quarantined`, or how it ended.
+    /// `open`, `quarantined`, or how the run ended.
     pub status: RunStatus,
-    /// Whether it is open and waits for money; the run itself says how much.
+    /// Whether the run is open and waits for budget. Retrieve the run for the amount.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub parked: bool,
-    /// The runs that it started and can do nothing without, while it waits for one of them.
+    /// The sub-runs without which the run cannot continue.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting_on: Vec<String>,
-    /// State changes so far.
+    /// The number of state transitions.
     pub transitions: u64,
-    /// When it began.
+    /// When the run started.
     #[schemars(with = "DateTime")]
     pub started_at: String,
-    /// When it ended.
+    /// When the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub ended_at: Option<String>,
-    /// How the message begins that it answers.
+    /// The beginning of the message that started the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
-    /// Why it was moved aside, if it was.
+    /// Why the run is quarantined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
 
-/// Runs, newest first.
+/// A list of runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunList {
-    /// The runs.
+    /// The runs, newest first.
     pub runs: Vec<RunSummary>,
-    /// Give it as `before` for older ones; absent at the end.
+    /// The value of `before` for the next page. Absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_before: Option<String>,
 }
@@ -230,44 +237,44 @@ pub struct RunList {
 /// One tool call of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// Its operation.
+    /// The operation id of the call.
     pub operation_id: String,
-    /// How it stands.
+    /// The status of the call.
     pub status: StepStatus,
-    /// The enforced isolation.
+    /// The sandbox that was enforced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
 }
 
-/// Any step of a run.
+/// One step of a run: a model round or a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
-    /// Its operation.
+    /// The operation id of the step.
     pub operation_id: String,
-    /// What kind of step it is.
+    /// The kind of step.
     pub kind: StepKind,
-    /// The tool, or the model.
+    /// The name of the tool or model.
     pub name: String,
-    /// How it stands.
+    /// The status of the step.
     pub status: StepStatus,
-    /// The rule that permitted or denied it, or what was wrong.
+    /// The rule that allowed or denied the step, or the error.
     pub reason: String,
-    /// When it was put down.
+    /// When the step was created.
     #[schemars(with = "DateTime")]
     pub at: String,
-    /// How long it took.
+    /// The duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Tokens, for a model round.
+    /// The tokens used by a model round.
     pub token_usage: TokenUsage,
-    /// The enforced isolation.
+    /// The sandbox that was enforced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
 }
 
-/// What kind of step it is.
+/// The kind of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepKind {

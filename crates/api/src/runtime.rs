@@ -1,4 +1,4 @@
-//! The daemon itself.
+//! Endpoints and types for the daemon: health, readiness, status and metrics.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,165 +10,167 @@ use crate::endpoint::{Access, endpoints};
 use crate::text::{DateTime, Object};
 
 endpoints! { "daemon":
-    /// Whether the process lives.
-    GetHealth {} = Get "/healthz" -> Health { 200 "It does" } with { access: Access::Public }
-    /// Whether it can be used.
+    /// Checks whether the daemon process is alive.
+    GetHealth {} = Get "/healthz" -> Health { 200 "The process is alive" } with { access: Access::Public }
+    /// Checks whether the daemon can serve requests.
     GetReadiness {} = Get "/readyz" -> ReadinessStatus {
-        200 "It can",
-        503 (ReadinessStatus) "Not yet, not now, or no longer",
+        200 "The daemon is ready",
+        503 (ReadinessStatus) "The daemon is recovering, failing or stopping",
     } with { access: Access::Public }
-    /// The daemon as it stands.
+    /// Retrieves the status of the daemon.
     GetRuntimeStatus {} = Get "/api/runtime/status" -> RuntimeStatus { 200 "The daemon" }
-    /// Ends the daemon. Runs come to a safe point and go on when it is started again; no agent is stopped.
-    ShutDown {} = Post "/api/runtime/shutdown" -> ReadinessStatus { 202 "It will end in a moment" }
-    /// Numbers for Prometheus.
-    GetMetrics {} = Get "/metrics" -> String { 200 "The numbers" } with { media: &["text/plain"] }
-    /// This document.
-    GetOpenApi {} = Get "/api/openapi.json" -> Object { 200 "The contract" } with { access: Access::Public }
+    /// Shuts the daemon down.
+    ///
+    /// Runs continue to a safe point and resume when the daemon is started again. No agent is stopped.
+    ShutDown {} = Post "/api/runtime/shutdown" -> ReadinessStatus { 202 "The daemon is shutting down" }
+    /// Retrieves metrics in the Prometheus text format.
+    GetMetrics {} = Get "/metrics" -> String { 200 "The metrics" } with { media: &["text/plain"] }
+    /// Retrieves this OpenAPI document.
+    GetOpenApi {} = Get "/api/openapi.json" -> Object { 200 "The OpenAPI document" } with { access: Access::Public }
 }
 
-/// Whether the process lives.
+/// The health of the daemon process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
-    /// Always `ok`: a dead process does not answer.
+    /// Always `ok`: a dead process does not respond.
     pub status: HealthStatus,
 }
 
-/// What a process that answers says of itself.
+/// The health of a process that responds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
-    /// It lives.
+    /// The process is alive.
     Ok,
 }
 
-/// Whether it can be used.
+/// Whether the daemon can serve requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadinessStatus {
-    /// How far it is.
+    /// The readiness of the daemon.
     pub status: Readiness,
-    /// The stable word for what is wrong with its storage, while that is so.
+    /// The code of the storage error, while there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
 }
 
-/// How far a daemon is.
+/// The readiness of a daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Readiness {
-    /// It takes up what an earlier life left. Ask again in a moment.
+    /// The daemon recovers the work of an earlier process. Retry shortly.
     Recovering,
-    /// It serves.
+    /// The daemon serves requests.
     Ready,
-    /// Its storage refused the last write, so that nothing new is acknowledged. What is there can be read.
+    /// The storage refused the last write, so new writes are not acknowledged. Reading is possible.
     Failing,
-    /// It brings what is under way to a safe point and ends.
+    /// The daemon brings running work to a safe point and exits.
     Stopping,
 }
 
-/// The daemon as it stands.
+/// The current status of the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuntimeStatus {
-    /// The program's version.
+    /// The version of the program.
     pub version: String,
-    /// Its process.
+    /// The process id.
     pub pid: u32,
-    /// The folder everything lives in.
+    /// The home folder, which contains all data.
     pub home_dir: String,
-    /// Where it listens.
+    /// The address at which the daemon listens.
     pub http_addr: String,
-    /// `sqlite` or `postgres`.
+    /// The database: `sqlite` or `postgres`.
     pub database: String,
-    /// When it began.
+    /// When the daemon started.
     #[schemars(with = "DateTime")]
     pub started_at: String,
-    /// A hash of the configuration it was started with.
+    /// A hash of the configuration with which the daemon was started.
     pub config_fingerprint: String,
-    /// How far it is.
+    /// The readiness of the daemon.
     pub readiness: Readiness,
-    /// Why its storage refused the last write, until one has worked again.
+    /// Why the storage refused the last write. Absent after a successful write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<Problem>,
-    /// What it does on the whole.
+    /// What the daemon is doing.
     pub state: DaemonState,
-    /// Listed agents that are not paused.
+    /// The number of public agents that are not paused.
     pub active_agent_count: u64,
-    /// Background tasks under way.
+    /// The number of background tasks in progress.
     pub active_task_count: u64,
-    /// Agents with a run under way.
+    /// The number of agents with a run in progress.
     pub processing_agent_count: u64,
-    /// Agents for which something waits and nothing runs.
+    /// The number of agents with queued messages and no run in progress.
     pub waiting_agent_count: u64,
-    /// Who listens to streams.
+    /// The number of open event streams.
     pub stream_count: u64,
-    /// Who answers when a message names no model.
+    /// The model that is used when a message names none.
     pub model: DefaultModel,
-    /// The newest failure, if there was one.
+    /// The newest failure, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<LastFailure>,
-    /// Agents whose work cannot go on; at most 50.
+    /// The agents whose work cannot continue; at most 50.
     pub stuck: Vec<StuckAgent>,
-    /// The brakes that are on, that of all first.
+    /// The brakes that are set; the brake for all agents comes first.
     pub brakes: Vec<Brake>,
-    /// Questions that wait for an answer, of all agents.
+    /// The number of pending decisions of all agents.
     pub pending_decision_count: u64,
-    /// Runs that cannot go on until a person says so, of all agents.
+    /// The number of quarantined runs of all agents, which wait until a person resumes or abandons them.
     pub quarantined_run_count: u64,
 }
 
-/// What a daemon does on the whole.
+/// What a daemon is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DaemonState {
-    /// Nothing, at no cost.
+    /// Nothing is running or queued.
     Idle,
-    /// Nothing runs, but something waits.
+    /// Messages are queued and no run is in progress.
     Waiting,
-    /// Something runs.
+    /// At least one run is in progress.
     Processing,
 }
 
-/// Who answers when a message names no model.
+/// The model that is used when a message names none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DefaultModel {
-    /// Its name.
+    /// The model reference.
     pub reference: String,
-    /// Whether it is the built-in demo script, which only pretends to think.
+    /// Whether it is the built-in demo script, which does not call a real model.
     pub is_demo: bool,
 }
 
-/// A failure that outlives its moment.
+/// The newest failure, kept after the failed operation has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LastFailure {
-    /// When.
+    /// When the failure occurred.
     #[schemars(with = "DateTime")]
     pub occurred_at: String,
-    /// One sentence.
+    /// A description of the failure in one sentence.
     pub summary: String,
-    /// In which part of its life.
+    /// The phase in which the failure occurred.
     pub phase: FailurePhase,
-    /// Where to look.
+    /// Where to find details.
     pub detail_hint: String,
 }
 
-/// In which part of a daemon's life something failed.
+/// The phase in which a daemon failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailurePhase {
-    /// Before it served.
+    /// While starting.
     Startup,
-    /// While it ended.
+    /// While shutting down.
     Shutdown,
-    /// In a run.
+    /// During a run.
     RuntimeTurn,
 }
 
-/// An agent whose work cannot go on.
+/// An agent whose work cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StuckAgent {
-    /// Which agent.
+    /// The agent's name.
     pub agent_id: String,
-    /// Why.
+    /// Why the work cannot continue.
     #[serde(flatten)]
     pub problem: Problem,
 }

@@ -1,4 +1,4 @@
-//! Schedules: when agents are woken by the clock, and what became of it.
+//! Endpoints and types for schedules, which wake agents at certain times, and the records of their firings.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,56 +14,62 @@ use crate::predicate::ScheduleGuard;
 use crate::text::{DateTime, Limit, NO_CONTROL, NOT_BLANK, Object, Text, whole};
 
 endpoints! { "schedules":
-    /// Schedules by name.
+    /// Lists schedules by name.
     ListSchedules {
-        /// Only those of this agent.
+        /// Return only schedules of this agent.
         agent_id: Option<Text<AgentId>>,
-        /// Only those whose name comes after this one.
+        /// Return only schedules whose name sorts after this one.
         after: Option<Text<RuleId>>,
-        /// Most schedules, by name.
+        /// The maximum number of schedules.
         #[serde(default)]
         limit: Limit
     } = Get "/api/schedules" -> ScheduleList { 200 "The schedules" }
-    /// Makes a schedule. Without `always` it wakes its agent only when something changed since the agent last ran.
+    /// Creates a schedule.
+    ///
+    /// Without `always`, it wakes the agent only if something changed since the agent last ran.
     AddSchedule = Post "/api/schedules" -> Schedule {
-        201 "It is made",
-        404 "There is no such agent",
-        409 "The name is taken, the agent is gone for good, or the pattern never fires here",
+        201 "The schedule was created",
+        404 "The agent does not exist",
+        409 "The name is taken, the agent is destroyed, or the pattern never fires",
     }
-    /// One schedule.
+    /// Retrieves a schedule.
     GetSchedule { schedule_id: Text<RuleId> } = Get "/api/schedules/{schedule_id}" -> Schedule { 200 "The schedule" }
-    /// Changes a schedule. Another pattern or zone is another revision, and begins now.
+    /// Updates a schedule.
+    ///
+    /// A new pattern or time zone creates a new revision, which starts now.
     EditSchedule = Post "/api/schedules/{schedule_id}" -> Schedule {
-        200 "It is changed",
-        409 "It is over, or its new pattern never fires here",
+        200 "The schedule was updated",
+        409 "The schedule is disabled, or its new pattern never fires",
     }
-    /// Pauses a schedule: nothing fires, and what would have been due meanwhile is not made up for.
-    PauseSchedule { schedule_id: Text<RuleId> } = Post "/api/schedules/{schedule_id}/pause" -> Schedule { 200 "It is paused" }
+    /// Pauses a schedule. Firings that are missed during the pause are not caught up.
+    PauseSchedule { schedule_id: Text<RuleId> } = Post "/api/schedules/{schedule_id}/pause" -> Schedule { 200 "The schedule is paused" }
     /// Resumes a schedule.
-    ResumeSchedule { schedule_id: Text<RuleId> } = Post "/api/schedules/{schedule_id}/resume" -> Schedule { 200 "It fires again" }
-    /// Ends a schedule for good. Its history stays.
-    DisableSchedule { schedule_id: Text<RuleId> } = Post "/api/schedules/{schedule_id}/disable" -> Schedule { 200 "It is over" }
-    /// Lets a schedule fire now, also when nothing changed. What is to come stays as it is.
-    TriggerSchedule = Post "/api/schedules/{schedule_id}/trigger" -> ScheduledExecution { 200 "What became of it" }
-    /// A schedule and what became of its firings, newest first.
+    ResumeSchedule { schedule_id: Text<RuleId> } = Post "/api/schedules/{schedule_id}/resume" -> Schedule { 200 "The schedule is active" }
+    /// Disables a schedule permanently. Its history remains.
+    DisableSchedule { schedule_id: Text<RuleId> } = Post "/api/schedules/{schedule_id}/disable" -> Schedule { 200 "The schedule is disabled" }
+    /// Fires a schedule now, even if nothing changed. Later firings are not affected.
+    TriggerSchedule = Post "/api/schedules/{schedule_id}/trigger" -> ScheduledExecution { 200 "The record of the firing" }
+    /// Lists the firings of a schedule, newest first.
     ListScheduledExecutions {
         schedule_id: Text<RuleId>,
-        /// Most records, from the newest back.
+        /// The maximum number of records.
         #[serde(default)]
         limit: Limit
     } = Get "/api/schedules/{schedule_id}/executions" -> ScheduleHistory { 200 "The history" }
-    /// Raises an event: every active schedule that waits for it fires, each by itself. One that came before under the same key
-    /// fires nothing again.
+    /// Raises an event: every active schedule that waits for it fires.
+    ///
+    /// Raising an event again with the same key fires nothing.
     RaiseEvent = Post "/api/events/{event}" -> EventFirings {
-        200 "What became of each schedule that waits for it",
-        409 "There are two keys, or too many schedules wait for the event",
+        200 "The records of the firings, one per schedule",
+        409 "Two different keys were given, or too many schedules wait for the event",
     } with { headers: &[IDEMPOTENCY_KEY] }
 }
 
-/// Five or six fields of stars, numbers and names with ranges, steps and lists; or a word such as `@daily`.
+/// Five or six cron fields of stars, numbers and names with ranges, steps and lists, or a macro such as
+/// `@daily`.
 const CRON: &str = r"^[ \t]*(@[a-z]+|[0-9A-Za-z*,/-]+([ \t]+[0-9A-Za-z*,/-]+){4,5})[ \t]*$";
 
-/// When a schedule fires: a pattern in a zone, an interval from an anchor, or one moment.
+/// When a schedule fires: a cron pattern in a time zone, an interval from an anchor, or a single time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [
@@ -90,23 +96,24 @@ const CRON: &str = r"^[ \t]*(@[a-z]+|[0-9A-Za-z*,/-]+([ \t]+[0-9A-Za-z*,/-]+){4,
     },
 ]))]
 pub struct SchedulePattern {
-    /// A cron pattern of five fields.
+    /// A cron pattern with five fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 500), regex(pattern = CRON))]
     pub cron: Option<String>,
-    /// The zone whose clocks the pattern means, by its IANA name. It belongs to `cron`.
+    /// The IANA name of the time zone in which the pattern is evaluated. Used with `cron`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub time_zone: Option<String>,
-    /// How far apart firings are.
+    /// The time between firings, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 3_155_760_000_u64))]
     pub interval_seconds: Option<u64>,
-    /// A moment at which it fires; now where none is given. It belongs to `interval_seconds`.
+    /// A time at which the schedule fires, from which the interval is counted. Defaults to now. Used with
+    /// `interval_seconds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub anchor: Option<String>,
-    /// The one moment at which it fires.
+    /// The single time at which the schedule fires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub at: Option<String>,
@@ -115,132 +122,132 @@ pub struct SchedulePattern {
 /// A schedule of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
-    /// Its name.
+    /// The schedule's name.
     pub schedule_id: String,
-    /// Whom it wakes.
+    /// The agent that the schedule wakes.
     pub agent_id: String,
-    /// Which pattern it has: another one is another revision, and its firings are others.
+    /// The revision of the pattern. A new pattern creates a new revision with its own firings.
     pub revision: u32,
-    /// What people call it.
+    /// The label that people see.
     pub label: String,
-    /// When it fires.
+    /// When the schedule fires.
     pub pattern: SchedulePattern,
-    /// What it says to the agent.
+    /// The message that a firing delivers to the agent.
     pub message: String,
-    /// Whether it is at work.
+    /// The status of the schedule.
     pub status: ScheduleStatus,
-    /// What becomes of a firing while the one before it is under way.
+    /// How a firing is handled while the previous one is in progress.
     pub concurrency: Concurrency,
-    /// Whether missed firings are made up for.
+    /// Whether missed firings are caught up.
     pub allows_catch_up: bool,
-    /// Whether it is over after its first firing.
+    /// Whether the schedule is disabled after its first firing.
     pub auto_disable_after_run: bool,
-    /// How old a missed firing may be and still be made up for.
+    /// The maximum age of a missed firing that is caught up, in seconds.
     pub catch_up_window_seconds: u64,
-    /// How many of them run at once.
+    /// The maximum number of missed firings that run at once.
     pub max_catch_up_runs_per_tick: u64,
-    /// Whether it wakes the agent also when nothing changed.
+    /// Whether the schedule wakes the agent even if nothing changed.
     pub always: bool,
-    /// What must hold for a firing to wake the agent.
+    /// A predicate that must be true for a firing to wake the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Object>")]
     pub guard: Option<serde_json::Value>,
-    /// The event that lets it fire beside its time.
+    /// The event that fires the schedule in addition to its pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
-    /// The moment that the newest firing was meant for.
+    /// The nominal time of the newest firing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub last_execution_at: Option<String>,
-    /// The moment that the next firing is meant for.
+    /// The nominal time of the next firing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub next_execution_at: Option<String>,
-    /// That moment and the two after it.
+    /// The nominal times of the next three firings.
     pub upcoming: Vec<String>,
-    /// The newest run that it asked for.
+    /// The key of the newest run that the schedule requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_run_key: Option<String>,
-    /// How many records of its firings were ever made.
+    /// The number of firing records that were ever created.
     pub execution_count: u64,
-    /// When it was made.
+    /// When the schedule was created.
     #[schemars(with = "DateTime")]
     pub created_at: String,
 }
 
-/// Schedules by name.
+/// A list of schedules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduleList {
-    /// The schedules.
+    /// The schedules, sorted by name.
     pub schedules: Vec<Schedule>,
-    /// Those of which something cannot be read; they rest.
+    /// The schedules with data that cannot be read. They do not fire.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableSchedule>,
 }
 
-/// A schedule of which something cannot be read.
+/// A schedule with data that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnreadableSchedule {
-    /// Its name, as it is kept.
+    /// The stored name of the schedule.
     pub schedule_id: String,
-    /// Whom it wakes, as it is kept.
+    /// The stored name of the agent.
     pub agent_id: String,
-    /// What cannot be read.
+    /// The column that cannot be read.
     pub column: String,
 }
 
-/// A schedule to make.
+/// The schedule to create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddSchedule {
-    /// Its name; one is made up where none is given.
+    /// The schedule's name. If absent, a name is generated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule_id: Option<Text<RuleId>>,
-    /// Whom it wakes.
+    /// The agent that the schedule wakes.
     pub agent_id: Text<AgentId>,
-    /// What people call it; its name where nothing is given.
+    /// The label that people see. Defaults to the schedule's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 200), regex(pattern = NO_CONTROL))]
     pub label: Option<String>,
-    /// When it fires.
+    /// When the schedule fires.
     pub pattern: SchedulePattern,
-    /// What it says to the agent.
+    /// The message that a firing delivers to the agent.
     #[schemars(length(min = 1, max = 16384), regex(pattern = NOT_BLANK))]
     pub message: String,
-    /// Whether it begins at rest.
+    /// Whether the schedule is created paused.
     #[serde(default)]
     pub is_paused: bool,
-    /// What becomes of a firing while the one before it is under way; `forbid` when absent.
+    /// How a firing is handled while the previous one is in progress. Defaults to `forbid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<Concurrency>,
-    /// Whether missed firings are made up for; as `schedule.catch_up` of the home says where nothing is given.
+    /// Whether missed firings are caught up. Defaults to the setting `schedule.catch_up` of the home.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allows_catch_up: Option<bool>,
-    /// Whether it is over after its first firing. One moment always is.
+    /// Whether the schedule is disabled after its first firing. A schedule with a single time always is.
     #[serde(default)]
     pub auto_disable_after_run: bool,
-    /// How old a missed firing may be and still be made up for; a day where nothing is given.
+    /// The maximum age of a missed firing that is caught up, in seconds. Defaults to one day.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 31622400))]
     pub catch_up_window_seconds: Option<u64>,
-    /// How many of them run at once; 1 where nothing is given.
+    /// The maximum number of missed firings that run at once. Defaults to 1.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 100))]
     pub max_catch_up_runs_per_tick: Option<u64>,
-    /// Whether it wakes the agent also when nothing changed.
+    /// Whether the schedule wakes the agent even if nothing changed.
     #[serde(default)]
     pub always: bool,
-    /// What must hold for a firing to wake the agent: a predicate over `since_last_run_ms`, `queued`, `changed`, `source`
-    /// and `is_catch_up`. A firing for which it does not hold is skipped, with a record.
+    /// A predicate that must be true for a firing to wake the agent, over `since_last_run_ms`, `queued`,
+    /// `changed`, `source` and `is_catch_up`. If it is false, the firing is skipped and recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<ScheduleGuard>")]
     pub guard: Option<serde_json::Value>,
-    /// The event that lets it fire beside its time.
+    /// The event that fires the schedule in addition to its pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<Text<EventName>>,
 }
 
-/// What of a schedule is to be different. What is absent stays.
+/// The changes to a schedule. Fields that are left out do not change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("not" = { "anyOf": [
@@ -250,105 +257,106 @@ pub struct AddSchedule {
 pub struct EditSchedule {
     /// The schedule's name.
     pub schedule_id: Text<RuleId>,
-    /// What people call it.
+    /// The label that people see.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 200), regex(pattern = NO_CONTROL))]
     pub label: Option<String>,
-    /// When it fires.
+    /// When the schedule fires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<SchedulePattern>,
-    /// What it says to the agent.
+    /// The message that a firing delivers to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 16384), regex(pattern = NOT_BLANK))]
     pub message: Option<String>,
-    /// What becomes of a firing while the one before it is under way.
+    /// How a firing is handled while the previous one is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<Concurrency>,
-    /// Whether missed firings are made up for.
+    /// Whether missed firings are caught up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allows_catch_up: Option<bool>,
-    /// Whether it wakes the agent also when nothing changed.
+    /// Whether the schedule wakes the agent even if nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub always: Option<bool>,
-    /// What must hold for a firing to wake the agent.
+    /// A predicate that must be true for a firing to wake the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<ScheduleGuard>")]
     pub guard: Option<serde_json::Value>,
-    /// Whether nothing must hold any more. Not together with `guard`.
+    /// Remove the guard. Cannot be combined with `guard`.
     #[serde(default)]
     pub clear_guard: bool,
-    /// The event that lets it fire beside its time.
+    /// The event that fires the schedule in addition to its pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<Text<EventName>>,
-    /// Whether it waits for no event any more. Not together with `event`.
+    /// Remove the event. Cannot be combined with `event`.
     #[serde(default)]
     pub clear_event: bool,
 }
 
-/// A wish that a schedule fires now.
+/// A request to fire a schedule now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TriggerSchedule {
     /// The schedule's name.
     pub schedule_id: Text<RuleId>,
-    /// Names this wish: the same key again is the same wish.
+    /// The idempotency key: repeating the request with the same key has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Text<TurnId>>,
 }
 
-/// Word that something happened.
+/// An event to raise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RaiseEvent {
-    /// What happened.
+    /// The name of the event.
     pub event: Text<EventName>,
-    /// Names this delivery: the same key again is the same one, and no schedule fires for it twice. The header
+    /// The idempotency key: a repeated event with the same key does not fire a schedule twice. The header
     /// `Idempotency-Key` does the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Text<TurnId>>,
 }
 
-/// What became of an event.
+/// The result of raising an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventFirings {
-    /// What happened.
+    /// The name of the event.
     pub event: String,
-    /// The name of the delivery.
+    /// The idempotency key of the event.
     pub key: String,
-    /// What became of each schedule that waits for it, by name. None where nobody waits.
+    /// The records of the firings, one per schedule, sorted by name. Empty if no schedule waits for the
+    /// event.
     pub executions: Vec<ScheduledExecution>,
 }
 
-/// A record of a firing.
+/// The record of a firing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduledExecution {
-    /// Which schedule.
+    /// The schedule's name.
     pub schedule_id: String,
-    /// Its place among all records of the schedule, from 1.
+    /// The sequence number among all records of the schedule, starting at 1.
     pub seq: u64,
-    /// Which revision of the schedule.
+    /// The revision of the schedule.
     pub revision: u32,
-    /// The moment that was meant; of several, the first.
+    /// The nominal time of the firing; if the record covers several, of the first.
     #[schemars(with = "DateTime")]
     pub due_at: String,
-    /// How many firings it speaks of.
+    /// The number of firings that the record covers.
     pub firing_count: u64,
-    /// Whether there were even more.
+    /// Whether the count was capped because there were more firings.
     pub is_capped: bool,
-    /// What made it fire.
+    /// What fired the schedule.
     pub trigger_source: TriggerSource,
-    /// What was decided.
+    /// The outcome of the firing.
     pub outcome: ExecutionOutcome,
-    /// Why, where it did not run.
+    /// Why the firing did not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<ExecutionReason>,
-    /// The run that it asked for.
+    /// The key of the run that the firing requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_key: Option<String>,
-    /// Where that run stands; absent before it has begun.
+    /// The status of that run. Absent before it has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_status: Option<RunStatus>,
-    /// When the run began.
+    /// When the run started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub run_started_at: Option<String>,
@@ -356,18 +364,18 @@ pub struct ScheduledExecution {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub run_ended_at: Option<String>,
-    /// Whether it was missed and is made up for.
+    /// Whether this is a missed firing that was caught up.
     pub is_catch_up: bool,
-    /// When it was decided.
+    /// When the outcome was decided.
     #[schemars(with = "DateTime")]
     pub at: String,
 }
 
-/// A schedule and what became of its firings, newest first. The oldest records are not kept for ever.
+/// A schedule and the records of its firings. The oldest records are eventually deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduleHistory {
     /// The schedule.
     pub schedule: Schedule,
-    /// The records.
+    /// The records, newest first.
     pub executions: Vec<ScheduledExecution>,
 }

@@ -1,26 +1,26 @@
-//! Names of Unix sockets that the kernel takes, however long the path is.
+//! Socket paths that fit the kernel's limit, regardless of the length of the real path.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
-/// Longest path of a Unix socket in bytes. The kernel has room for one more, a zero.
+/// Longest path of a Unix socket in bytes. The kernel reserves one more byte for the terminating NUL.
 const PATH_BYTES_MAX: usize = 107;
 
-/// A name by which a socket can be bound or connected to. It holds until dropped.
+/// A path with which a socket can be bound or connected to. It is valid until dropped.
 ///
-/// A path that is too long is shortened by the number of its open folder, which needs no other folder and follows the
-/// home wherever it is moved.
+/// A path that is too long is replaced by `/proc/self/fd/N/FILE` with a descriptor of its open folder. This
+/// needs no other folder and stays valid when the home is moved.
 #[derive(Debug)]
 pub struct SocketName {
     name: PathBuf,
-    /// Open for as long as the name holds.
+    /// Keeps the descriptor in `name` open.
     _folder: Option<File>,
 }
 
 impl SocketName {
-    /// A name for the socket at this path.
+    /// Creates a name for the socket at this path.
     pub fn of(path: &Path) -> io::Result<Self> {
         if path.as_os_str().len() <= PATH_BYTES_MAX {
             return Ok(Self {
@@ -39,7 +39,6 @@ impl SocketName {
         })
     }
 
-    /// The name.
     #[must_use]
     pub fn as_path(&self) -> &Path {
         &self.name
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_at_a_path_of_any_length_is_bound_and_found() {
+    fn a_socket_can_be_bound_at_a_path_of_any_length() {
         let folder = std::env::temp_dir().join(format!("wakeful-socket-{}", std::process::id()));
         for length in [1, 200] {
             let home = folder.join("h".repeat(length));

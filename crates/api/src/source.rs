@@ -1,4 +1,4 @@
-//! What is watched outside.
+//! Endpoints and types for sources: watched folders and Git repositories.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,72 +9,74 @@ use crate::endpoint::endpoints;
 use crate::text::{DateTime, Text};
 
 endpoints! { "sources":
-    /// All sources by name.
+    /// Lists all sources by name.
     ListSources {} = Get "/api/sources" -> SourceList { 200 "The sources" }
-    /// Watches a folder or a Git repository from now on. What is there already is read once and is no change, so this takes as
-    /// long as reading it. The same one again is the same one.
+    /// Starts watching a folder or a Git repository.
+    ///
+    /// Existing contents are scanned once and do not count as changes, so the request takes as long as the
+    /// scan. Adding the same source again has no effect.
     AddSource = Post "/api/sources" -> Source {
-        200 "It is watched",
-        409 "The name or the path is taken, there are too many, or it cannot be watched",
+        200 "The source is watched",
+        409 "The name or the path is taken, there are too many sources, or the source cannot be watched",
     }
-    /// Watches a source no longer, and forgets what was seen of it.
+    /// Stops watching a source and deletes its stored scan results.
     RemoveSource { source_id: Text<SourceId> } = Delete "/api/sources/{source_id}" -> Source {
-        200 "It is gone; this is what it was",
+        200 "The removed source",
     }
     /// Scans a source now.
     ScanSource { source_id: Text<SourceId> } = Post "/api/sources/{source_id}/scan" -> SourceScan {
-        200 "What it came to",
-        409 "It cannot be read; the message says why",
+        200 "The result of the scan",
+        409 "The source cannot be read; the message gives the reason",
     }
 }
 
-/// Something outside that is watched: what changes there wakes whoever subscribes to it.
+/// A watched folder or Git repository. Its changes wake the agents that subscribe to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
-    /// Its name.
+    /// The source's name.
     pub source_id: String,
-    /// What it is.
+    /// The kind of source.
     pub kind: SourceKind,
-    /// Where it is.
+    /// The path of the source.
     pub path: String,
-    /// When it was added. What was there already is no change.
+    /// When the source was added. Contents from before do not count as changes.
     #[schemars(with = "DateTime")]
     pub created_at: String,
-    /// How many files or refs it had when it was last looked at.
+    /// The number of files or refs in the last scan.
     pub entries: u64,
-    /// Why it could not be looked at, or not be heard, the last time.
+    /// Why the last scan or watch failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
 }
 
-/// All sources by name: there are few.
+/// A list of all sources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceList {
-    /// The sources.
+    /// The sources, sorted by name.
     pub sources: Vec<Source>,
 }
 
-/// A source to add. The same one again is the same one.
+/// The source to add. Adding the same source again has no effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddSource {
-    /// Its name; made up where none is given.
+    /// The source's name. If absent, a name is generated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_id: Option<Text<SourceId>>,
-    /// What it is.
+    /// The kind of source.
     pub kind: SourceKind,
-    /// Where it is: a whole path.
+    /// The absolute path of the source.
     #[schemars(length(min = 1, max = 4096))]
     pub path: String,
 }
 
-/// What a look at a source came to.
+/// The result of a scan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceScan {
-    /// Which source.
+    /// The source's name.
     pub source_id: String,
-    /// How many changes it told.
+    /// The number of changes that were found.
     pub changes: u64,
-    /// How many files or refs could not be read; they are taken to be as they were.
+    /// The number of files or refs that could not be read. They are treated as unchanged.
     pub unreadable: u64,
 }

@@ -1,4 +1,4 @@
-//! What agents want to be woken for.
+//! Endpoints and types for subscriptions, which wake agents when matching changes are committed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,80 +9,87 @@ use crate::predicate::Predicate;
 use crate::text::{DateTime, Limit, Object, Text, whole_number};
 
 endpoints! { "subscriptions":
-    /// Subscriptions by name.
+    /// Lists subscriptions by name.
     ListSubscriptions {
-        /// Only those of this agent.
+        /// Return only subscriptions of this agent.
         agent_id: Option<Text<AgentId>>,
-        /// Only those whose names come after this one.
+        /// Return only subscriptions whose name sorts after this one.
         after: Option<Text<RuleId>>,
-        /// Most subscriptions.
+        /// The maximum number of subscriptions.
         #[serde(default)]
         limit: Limit
-    } = Get "/api/subscriptions" -> SubscriptionList { 200 "The subscriptions", 404 "There is no such agent" }
-    /// Makes a subscription: from now on, changes that it matches wake its agent. The same one again is the same one.
+    } = Get "/api/subscriptions" -> SubscriptionList { 200 "The subscriptions", 404 "The agent does not exist" }
+    /// Creates a subscription: changes that match it wake its agent from now on.
+    ///
+    /// Creating the same subscription again has no effect.
     CreateSubscription = Post "/api/subscriptions" -> Subscription {
-        200 "It holds",
-        404 "There is no such agent",
-        409 "Another one has this name, there are too many, or its terms are too large",
+        200 "The subscription exists",
+        404 "The agent does not exist",
+        409 "The name is taken, there are too many subscriptions, or the specification is too large",
     }
-    /// Deletes a subscription. What it queued stays queued.
+    /// Deletes a subscription. Messages that it queued stay queued.
     DeleteSubscription { subscription_id: Text<RuleId> } = Delete "/api/subscriptions/{subscription_id}" -> Subscription {
-        200 "It is gone; this is what it was",
+        200 "The deleted subscription",
     }
-    /// Pauses a subscription: until it is resumed, it wakes nothing. What would have matched is counted as refused, and is not
-    /// made up for. What it queued stays queued.
+    /// Pauses a subscription: it wakes nothing until it is resumed.
+    ///
+    /// Matches during the pause are counted as refused and are not delivered later. Messages that it queued
+    /// stay queued.
     PauseSubscription { subscription_id: Text<RuleId> } = Post "/api/subscriptions/{subscription_id}/pause" -> Subscription {
-        200 "It is paused",
+        200 "The subscription is paused",
     }
-    /// Resumes a subscription: it sees what is committed from now on.
+    /// Resumes a subscription. It matches changes that are committed from now on.
     ResumeSubscription { subscription_id: Text<RuleId> } = Post "/api/subscriptions/{subscription_id}/resume" -> Subscription {
-        200 "It wakes its agent again",
+        200 "The subscription is active",
     }
 }
 
-/// A subscription: a change that it matches wakes its agent.
+/// A subscription. Changes that match it wake its agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Subscription {
-    /// Its name.
+    /// The subscription's name.
     pub subscription_id: String,
-    /// Who is woken.
+    /// The agent that the subscription wakes.
     pub agent_id: String,
-    /// Tokens of which one is enough: a kind such as `TASK`, a value such as `task.status=done`, or `id:` and a record.
+    /// Tokens of which at least one must match: a kind such as `TASK`, a value such as `task.status=done`,
+    /// or `id:` followed by a record id.
     pub any: Vec<String>,
-    /// Tokens that must all be there.
+    /// Tokens that must all match.
     pub all: Vec<String>,
-    /// What a changed record must be like.
+    /// A predicate over the changed record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Object>")]
     pub predicate: Option<serde_json::Value>,
-    /// What must hold of the agent and of the change: a predicate over `since_last_run_ms`, `queued`, `author` and `depth`.
+    /// A predicate over the agent and the change: `since_last_run_ms`, `queued`, `author` and `depth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Object>")]
     pub guard: Option<serde_json::Value>,
-    /// How long nothing begins after a wake by it; what comes meanwhile is gathered.
+    /// How long nothing starts after a wake by this subscription, in milliseconds. Changes in that time are
+    /// collected.
     pub cooldown_ms: u64,
-    /// How long changes are gathered before the first of them wakes.
+    /// How long changes are collected before they wake the agent, in milliseconds, counted from the first
+    /// of them.
     pub debounce_ms: u64,
-    /// What the agent is told to do; may be empty.
+    /// The instruction for the agent; may be empty.
     pub message: String,
-    /// When it was made. It does not see what was before.
+    /// When the subscription was created. It does not match earlier changes.
     #[schemars(with = "DateTime")]
     pub created_at: String,
-    /// Whether it wakes its agent, or is put aside.
+    /// Whether the subscription is active and not paused.
     pub is_active: bool,
 }
 
-/// Subscriptions by name.
+/// A list of subscriptions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SubscriptionList {
-    /// The subscriptions.
+    /// The subscriptions, sorted by name.
     pub subscriptions: Vec<Subscription>,
-    /// Where the next page begins, if there is one.
+    /// The value of `after` for the next page. Absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after: Option<String>,
 }
 
-/// A subscription to make. The same name with the same terms again is the same subscription.
+/// The subscription to create. Creating it again with the same name and specification has no effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("anyOf" = [
@@ -90,36 +97,37 @@ pub struct SubscriptionList {
     { "required": ["all"], "properties": { "all": { "minItems": 1 } } },
 ]))]
 pub struct CreateSubscription {
-    /// Its name; made up where none is given.
+    /// The subscription's name. If absent, a name is generated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscription_id: Option<Text<RuleId>>,
-    /// Who is woken.
+    /// The agent that the subscription wakes.
     pub agent_id: Text<AgentId>,
-    /// Tokens of which one is enough.
+    /// Tokens of which at least one must match.
     #[serde(default)]
     #[schemars(length(max = 256))]
     pub any: Vec<String>,
-    /// Tokens that must all be there.
+    /// Tokens that must all match.
     #[serde(default)]
     #[schemars(length(max = 256))]
     pub all: Vec<String>,
-    /// What a changed record must be like.
+    /// A predicate over the changed record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Predicate>")]
     pub predicate: Option<serde_json::Value>,
-    /// What must hold of the agent and of the change.
+    /// A predicate over the agent and the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Predicate>")]
     pub guard: Option<serde_json::Value>,
-    /// How long nothing begins after a wake by it.
+    /// How long nothing starts after a wake by this subscription, in milliseconds.
     #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(max = 604_800_000))]
     pub cooldown_ms: u64,
-    /// How long changes are gathered before the first of them wakes.
+    /// How long changes are collected before they wake the agent, in milliseconds, counted from the first
+    /// of them.
     #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(max = 3_600_000))]
     pub debounce_ms: u64,
-    /// What the agent is told to do.
+    /// The instruction for the agent.
     #[serde(default)]
     #[schemars(length(max = 4096))]
     pub message: String,

@@ -1,4 +1,5 @@
-//! Small values with one spelling, which their schema says and their deserialization checks.
+//! String representations of small values. The schema describes each representation and deserialization
+//! checks it.
 
 use std::borrow::Cow;
 
@@ -11,41 +12,41 @@ use wakeful_core::journal::{CalendarDay, RecordId};
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::time::Millis;
 
-/// Most rows of a list.
+/// Maximum number of rows in a list.
 pub const LIMIT_MAX: u32 = 500;
 
-/// Rows of a list where the caller does not say how many.
+/// Number of rows in a list if the caller gives no limit.
 const LIMIT_DEFAULT: u32 = 100;
 
 /// Text without control characters.
 pub(crate) const NO_CONTROL: &str = r"^[^\u0000-\u001f\u007f-\u009f]*$";
 
-/// One line with something to read in it.
+/// One line of text that is not blank.
 pub(crate) const LINE: &str = concat!(
     r"^[^\u0000-\u001f\u007f-\u009f]*",
     r"[^\s\u0000-\u001f\u007f-\u009f]",
     r"[^\u0000-\u001f\u007f-\u009f]*$"
 );
 
-/// Text without the zero character, which PostgreSQL does not keep.
+/// Text without the NUL character, which PostgreSQL does not store.
 pub(crate) const NO_ZERO: &str = r"^[^\u0000]*$";
 
-/// Text with something to read in it.
+/// Text that is not blank.
 pub(crate) const NOT_BLANK: &str = r"[^\s\u0085]";
 
-/// A value of the core, spelled as text.
+/// A core value in its string representation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Text<T>(pub T);
 
-/// How a value is spelled on the wire.
+/// The string representation of a value.
 pub trait Spelling: Sized {
-    /// What the text may be.
+    /// Returns the schema of the string.
     fn schema() -> Schema;
 
-    /// Reads the text; the error says what it must be.
+    /// Parses the string. The error states what the string must be.
     fn read(text: &str) -> Result<Self, String>;
 
-    /// The text.
+    /// Formats the value.
     fn spell(&self) -> String;
 }
 
@@ -106,7 +107,8 @@ macro_rules! spelling {
     };
 }
 
-/// A name: lower-case letters and digits, and between them what the type allows.
+/// Implements `Spelling` for a name: lower-case letters and digits, with the separators that the type
+/// allows between them.
 macro_rules! name {
     ($type:ty, $pattern:literal) => {
         spelling!(
@@ -118,7 +120,7 @@ macro_rules! name {
     };
 }
 
-/// A hash.
+/// Implements `Spelling` for a hash.
 macro_rules! hash {
     ($type:ident) => {
         spelling!(
@@ -168,12 +170,12 @@ spelling!(
     ToString::to_string
 );
 
-/// Between `MIN` and `MAX` lower-case hex digits: an id, or how one begins.
+/// Between `MIN` and `MAX` lower-case hex digits: an id or a prefix of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hex<const MIN: usize, const MAX: usize>(String);
 
 impl<const MIN: usize, const MAX: usize> Hex<MIN, MAX> {
-    /// The digits.
+    /// Returns the digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -224,7 +226,7 @@ impl<const MIN: usize, const MAX: usize> JsonSchema for Hex<MIN, MAX> {
     }
 }
 
-/// How many rows a list has at most.
+/// The maximum number of rows in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u32")]
 pub struct Limit(pub u32);
@@ -241,7 +243,7 @@ impl TryFrom<u32> for Limit {
     fn try_from(rows: u32) -> Result<Self, String> {
         match rows {
             1..=LIMIT_MAX => Ok(Self(rows)),
-            _ => Err(format!("must be 1 to {LIMIT_MAX}; ask for several pages instead")),
+            _ => Err(format!("must be 1 to {LIMIT_MAX}; request several pages instead")),
         }
     }
 }
@@ -260,16 +262,17 @@ impl JsonSchema for Limit {
     }
 }
 
-/// Stands in for a `String` that holds a time.
+/// The schema of a `String` that contains a time.
 pub(crate) type DateTime = Text<Millis>;
 
-/// Stands in for a `String` that holds a day.
+/// The schema of a `String` that contains a day.
 pub(crate) type Date = Text<CalendarDay>;
 
-/// Stands in for a `Value` that is an object.
+/// The schema of a `Value` that is an object.
 pub(crate) type Object = Map<String, Value>;
 
-/// A whole number, also when it is spelled with a point: in JSON `5` and `5.0` are one number.
+/// Deserializes an integer that may have a decimal point, because `5` and `5.0` are the same number in
+/// JSON.
 pub(crate) fn whole<'de, D: Deserializer<'de>, T: std::str::FromStr>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -281,12 +284,12 @@ pub(crate) fn whole<'de, D: Deserializer<'de>, T: std::str::FromStr>(
         .filter(|number| number.fract() == 0.0)
         .map(|number| format!("{number:.0}"));
     let parsed = spelled.and_then(|digits| digits.parse().ok());
-    parsed.map(Some).ok_or_else(|| {
-        serde::de::Error::custom(format!("{number} is no whole number, or one that is too large"))
-    })
+    parsed
+        .map(Some)
+        .ok_or_else(|| serde::de::Error::custom(format!("{number} is not a whole number or is too large")))
 }
 
-/// The same of a number that must be there.
+/// Deserializes a required integer that may have a decimal point.
 pub(crate) fn whole_number<'de, D: Deserializer<'de>, T: std::str::FromStr>(
     deserializer: D,
 ) -> Result<T, D::Error> {

@@ -1,4 +1,4 @@
-//! What was said.
+//! Endpoint and types for the transcript of an agent's conversation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,82 +10,82 @@ use crate::endpoint::endpoints;
 use crate::text::{DateTime, Limit, Text};
 
 endpoints! { "agents":
-    /// The newest lines of an agent's conversation, oldest first.
+    /// Retrieves the newest entries of an agent's transcript, oldest first.
     GetAgentTranscript {
         agent_id: Text<AgentId>,
-        /// Most lines, from the newest back.
+        /// The maximum number of entries, counted from the newest.
         #[serde(default)]
         limit: Limit
-    } = Get "/api/agents/{agent_id}/transcript" -> Transcript { 200 "The lines" }
+    } = Get "/api/agents/{agent_id}/transcript" -> Transcript { 200 "The transcript" }
 }
 
-/// The newest lines of a conversation, oldest first.
+/// The newest entries of an agent's transcript.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Transcript {
-    /// Whose conversation.
+    /// The agent's name.
     pub agent_id: String,
-    /// The lines.
+    /// The entries, oldest first.
     pub lines: Vec<TranscriptLine>,
-    /// Whether there are older ones: ask for more lines.
+    /// Whether there are older entries. Increase `limit` to retrieve them.
     pub has_more: bool,
 }
 
-/// One line.
+/// One entry of a transcript.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TranscriptLine {
-    /// The run it came from.
+    /// The run that the entry belongs to.
     pub run_key: String,
-    /// Who speaks.
+    /// The author of the entry.
     pub role: Role,
-    /// When.
+    /// When the entry was added.
     #[schemars(with = "DateTime")]
     pub at: String,
-    /// What is said.
+    /// The content of the entry.
     pub blocks: Vec<Block>,
-    /// Whether what was said is gone for good.
+    /// Whether the content was erased.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub erased: bool,
 }
 
-/// One piece of a line.
+/// One block of content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
-    /// Words.
+    /// Text.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// What the model thought before it spoke, as far as its provider shows it.
+    /// Reasoning of the model before its response, as far as the provider shows it.
     Thinking {
-        /// A summary in words; often empty.
+        /// A summary of the reasoning; often empty.
         text: String,
     },
-    /// A picture or a document that a person gave.
+    /// An image or a document that a person attached.
     Attachment {
-        /// Its file name.
+        /// The file name.
         name: String,
-        /// What it is, such as `image/png`.
+        /// The media type, such as `image/png`.
         media_type: String,
-        /// How long it is in base64.
+        /// The length of the contents in base64, in bytes.
         base64_bytes: usize,
     },
-    /// The model asks for a tool.
+    /// A tool call that the model requested.
     ToolUse {
-        /// Pairs call and result.
+        /// The id that connects the call with its result.
         call_id: String,
-        /// The tool's name as the model wrote it.
+        /// The name of the tool, as the model wrote it.
         name: String,
         /// The arguments as the model wrote them.
         input: Value,
     },
-    /// What became of a tool call.
+    /// The result of a tool call.
     ToolResult {
-        /// The call it answers.
+        /// The id of the call.
         call_id: String,
-        /// True when the tool did not do what was asked.
+        /// Whether the tool call failed.
         is_error: bool,
-        /// What the model reads: JSON as text.
+        /// The result that the model reads: JSON as a string.
         content: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Why something woke an agent, and why nothing did.
+//! Endpoint and types that explain why an agent was woken, and why it was not.
 
 use std::collections::BTreeMap;
 
@@ -18,130 +18,132 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{AgentControl, InteractionMode, Lifecycle};
 
 endpoints! { "agents":
-    /// What kept an agent from being woken.
+    /// Explains what kept an agent from being woken.
     GetWhyNot {
         agent_id: Text<AgentId>,
-        /// From when on; the last day where nothing is said.
+        /// The start of the time range. Defaults to one day ago.
         since: Option<Text<Millis>>
-    } = Get "/api/agents/{agent_id}/why-not" -> WhyNot { 200 "What was refused, what waits and what holds it" }
+    } = Get "/api/agents/{agent_id}/why-not" -> WhyNot { 200 "The refused causes, the queued messages and the current holds" }
 }
 
-/// What arose, as it was kept with its message.
+/// The cause of a wake, as it was stored with its message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WakeCause {
-    /// `operator`, `subscription`, `schedule`, `trigger` or `run`.
+    /// The kind of cause: `operator`, `subscription`, `schedule`, `trigger` or `run`.
     pub kind: OriginKind,
-    /// What refusals are counted by: the kind, and the name of the subscription, schedule, trigger or run.
+    /// The source by which refusals are counted: the kind, and the name of the subscription, schedule,
+    /// trigger or run.
     pub source: String,
-    /// What arose, in one sentence.
+    /// A description of the cause in one sentence.
     pub description: String,
-    /// How many causes made by agents precede it.
+    /// How many causes made by agents precede this one.
     pub depth: u32,
-    /// How soon it wants its turn.
+    /// The priority in the queue.
     #[serde(default)]
     pub priority: Priority,
-    /// What it belongs together with: the key with which its chain of causes began, or the name that a sender gave.
+    /// The id of the chain of causes: the key of its first cause, or an id that a sender gave.
     #[serde(default)]
     pub correlation_id: String,
-    /// What it was caused by: a run, a change, or the name that a sender gave.
+    /// The direct cause: a run, a change, or an id that a sender gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation_id: Option<String>,
-    /// What it names by id: subscription, change, schedule, moment, trigger, delivery or run.
+    /// The ids of related objects: subscription, change, schedule, nominal time, trigger, delivery or run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_refs: BTreeMap<String, String>,
-    /// The tokens of the change, at most 64.
+    /// The tokens of the change; at most 64.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<String>,
-    /// Who made the change: `person`, or `agent:` and its name.
+    /// The author of the change: `person`, or `agent:` followed by a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// The change, by its logical key.
+    /// The logical change key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
-    /// The moment that was meant.
+    /// The nominal time of the firing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub scheduled_at: Option<String>,
-    /// The run that asked for it.
+    /// The run that caused the wake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_key: Option<String>,
 }
 
-/// What was decided about a cause.
+/// The decision about a cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Wake {
-    /// The run that was asked for.
+    /// The key of the requested run.
     pub run_key: String,
-    /// What arose.
+    /// The cause.
     pub cause: WakeCause,
-    /// `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal.
+    /// The verdict: `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal.
     pub verdict: WakeOutcome,
-    /// The verdict in one sentence.
+    /// A description of the verdict in one sentence.
     pub message: String,
-    /// When.
+    /// When the verdict was reached.
     #[schemars(with = "DateTime")]
     pub at: String,
-    /// Every gate that was looked at, up to the first that stayed shut.
+    /// The gates that were checked, up to the first that refused.
     pub gates: Vec<Gate>,
-    /// What would have to change.
+    /// What to change so that the cause is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// Something that holds an agent right now.
+/// A condition that keeps queued work of an agent from starting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hold {
-    /// Which kind, for programs.
+    /// The code of the hold.
     pub code: HoldCode,
-    /// What it is, in one sentence.
+    /// A description of the hold in one sentence.
     pub message: String,
-    /// Until when by itself; absent where it stays until somebody acts.
+    /// When the hold ends without intervention. Absent if a person must act.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub until: Option<String>,
-    /// What would have to change.
+    /// What to change to end the hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// Why there is a run, or why there is none.
+/// Why a run exists, or why it does not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WhyRun {
     /// The run's key.
     pub run_key: String,
-    /// Who was to be woken.
+    /// The agent that the cause concerns.
     pub agent_id: String,
-    /// `queued`, the status of the run, or what was decided instead of a run.
+    /// `queued`, the status of the run, or the verdict if no run was started.
     pub status: RunStatus,
-    /// All of it in one sentence.
+    /// A summary in one sentence.
     pub summary: String,
-    /// What arose.
+    /// The cause.
     pub cause: WakeCause,
-    /// How the message begins.
+    /// The beginning of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal; absent where no record was kept.
+    /// The verdict: `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal. Absent if it was
+    /// not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<WakeOutcome>,
-    /// When that was decided.
+    /// When the verdict was reached.
     #[schemars(with = "DateTime")]
     pub at: String,
-    /// Every gate that was looked at.
+    /// The gates that were checked.
     pub gates: Vec<Gate>,
-    /// The run that took it up, if another did.
+    /// The run that absorbed the message, if it is a different one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absorbed_by: Option<String>,
-    /// What it took up beside its own message; at most 20.
+    /// The other messages that the run absorbed; at most 20.
     pub absorbed: Vec<Wake>,
-    /// How many those are in all.
+    /// The total number of absorbed messages.
     pub absorbed_count: u64,
-    /// What holds it, while it waits.
+    /// The holds that keep the message from starting.
     pub holds: Vec<Hold>,
-    /// Until when it waits by itself.
+    /// The message does not start before this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub not_before: Option<String>,
-    /// What would have to change, where it was refused.
+    /// What to change so that the cause is accepted, if it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -149,91 +151,91 @@ pub struct WhyRun {
 /// What kept an agent from being woken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhyNot {
-    /// The agent.
+    /// The agent's name.
     pub agent_id: String,
-    /// From when on.
+    /// The start of the time range.
     #[schemars(with = "DateTime")]
     pub since: String,
-    /// All of it in one sentence.
+    /// A summary in one sentence.
     pub summary: String,
-    /// Where it stands in its life.
+    /// The lifecycle state of the agent.
     pub lifecycle: Lifecycle,
-    /// Whether it works on what waits for it.
+    /// Whether the agent is running, paused or stopped.
     pub control: AgentControl,
-    /// Who may wake it.
+    /// Which causes may wake the agent.
     pub mode: InteractionMode,
-    /// What holds it.
+    /// The current holds of the agent.
     pub holds: Vec<Hold>,
-    /// What waits for it, next first; at most 20.
+    /// The queued messages, next first; at most 20.
     pub queued: Vec<QueuedWake>,
-    /// How many messages wait in all.
+    /// The total number of queued messages.
     pub queued_count: u64,
-    /// What was refused, newest first; at most 20.
+    /// The refused causes, newest first; at most 20.
     pub refused: Vec<Wake>,
-    /// Refusals by source, reason and day, newest day first.
+    /// The number of refusals by source, reason and day, newest day first.
     pub refusals: Vec<RefusalCount>,
-    /// Its schedules, the next moment first; at most 20.
+    /// The agent's schedules, sorted by next firing; at most 20.
     pub schedules: Vec<NextFiring>,
-    /// How many schedules it has; counted up to 500.
+    /// The number of schedules; counted up to 500.
     pub schedule_count: u64,
-    /// How many subscriptions it has; counted up to 500.
+    /// The number of subscriptions; counted up to 500.
     pub subscription_count: u64,
-    /// When something last tried to wake it.
+    /// When a cause last tried to wake the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub last_tried_at: Option<String>,
 }
 
-/// A message that waits.
+/// A queued message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueuedWake {
-    /// The run that it will become.
+    /// The key of the run that the message will start.
     pub run_key: String,
-    /// What arose.
+    /// The cause.
     pub cause: WakeCause,
-    /// Since when it waits.
+    /// When the message was queued.
     #[schemars(with = "DateTime")]
     pub queued_at: String,
-    /// Until when it waits by itself; absent where it may begin at once.
+    /// The message does not start before this time. Absent if it may start immediately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub not_before: Option<String>,
 }
 
-/// How often a source was refused for one reason on one day.
+/// The number of refusals of one source for one reason on one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusalCount {
-    /// By what.
+    /// The source of the refused causes.
     pub source: String,
     /// The code of the refusal.
     pub code: WakeOutcome,
-    /// The refusal in one sentence.
+    /// A description of the refusal in one sentence.
     pub message: String,
     /// The day in UTC.
     #[schemars(with = "Date")]
     pub day: String,
-    /// How often.
+    /// The number of refusals.
     pub count: u64,
-    /// The last time.
+    /// When the newest refusal happened.
     #[schemars(with = "DateTime")]
     pub last_at: String,
-    /// What would have to change.
+    /// What to change so that the causes are accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// When a schedule wakes the agent next, and what became of it the last time.
+/// The next firing of a schedule and the outcome of its previous one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NextFiring {
-    /// The schedule.
+    /// The schedule's name.
     pub schedule_id: String,
-    /// Whether it is at work.
+    /// The status of the schedule.
     pub status: ScheduleStatus,
-    /// Its next moment; absent where it has none.
+    /// The nominal time of the next firing. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<DateTime>")]
     pub next_at: Option<String>,
-    /// What was decided the last time: a word such as `run`, `skipped` or `refused`, and its reason.
+    /// The outcome of the previous firing, such as `run`, `skipped` or `refused`, and its reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_outcome: Option<String>,
 }
