@@ -1,4 +1,5 @@
-//! Bursts are absorbed, not multiplied: a run takes up what waits beside its own message, each with its own record.
+//! Finds an agent's next work and absorbs bursts: one run handles several queued messages, and each keeps
+//! its own record.
 
 use wakeful_core::blob::Blob;
 use wakeful_core::cause::ABSORBED_MAX;
@@ -19,22 +20,21 @@ use crate::admission::wake_row;
 use crate::run::blocks;
 use crate::wake::opening;
 
-/// A message that waits, and what it says.
+/// A queued message and its body.
 pub(crate) type PendingMessage = (Message, Option<Vec<u8>>);
 
-/// What a run begins with.
+/// The first transcript entry of a run and the messages it covers.
 #[derive(Debug)]
 pub(crate) struct FirstEntry {
-    /// What is said.
     pub(crate) entry: TranscriptEntry,
-    /// What keeps it, where that is not the body of the run's own message.
+    /// The blob of the entry, if it differs from the body of the run's own message.
     pub(crate) body: Option<Blob>,
-    /// The messages that it takes up beside its own.
+    /// The messages that the run absorbs in addition to its own.
     pub(crate) absorbs: Vec<Message>,
 }
 
 impl FirstEntry {
-    /// That of a run which takes up nothing but its own message.
+    /// An entry that absorbs no other messages.
     pub(crate) const fn plain(entry: TranscriptEntry) -> Self {
         Self {
             entry,
@@ -43,7 +43,7 @@ impl FirstEntry {
         }
     }
 
-    /// That of a run which takes up others as well: as many as it can be told of, in their order.
+    /// An entry that absorbs further messages in queue order, as many as fit.
     pub(crate) fn of(
         message: &Message,
         body: Option<&[u8]>,
@@ -77,29 +77,26 @@ fn text(blocks: &[Block]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// What an agent has to do.
+/// The next work of an agent.
 pub(crate) enum AgentWork {
-    /// There is no such agent.
+    /// The agent does not exist.
     Unknown,
-    /// It goes on with an open run.
+    /// Continue an open run.
     Run(RunKey),
-    /// It starts the run of a message.
+    /// Start the run of a message.
     Message(Box<NextMessage>),
-    /// Nothing may begin.
+    /// Nothing may start.
     Nothing,
 }
 
-/// The message whose run starts next.
 pub(crate) struct NextMessage {
     pub(crate) agent: Agent,
     pub(crate) message: Message,
-    /// What it says.
     pub(crate) body: Option<Vec<u8>>,
-    /// What can be taken up with it.
+    /// Further messages that the run may absorb.
     pub(crate) beside: Vec<PendingMessage>,
 }
 
-/// Finds what an agent does next.
 pub(crate) fn find(view: &mut View<'_>, agent: &AgentId, query: WorkQuery) -> Result<AgentWork, StoreError> {
     if let Some(run) = view.due_run(agent, query)? {
         return Ok(AgentWork::Run(run));
@@ -122,7 +119,7 @@ pub(crate) fn find(view: &mut View<'_>, agent: &AgentId, query: WorkQuery) -> Re
     })))
 }
 
-/// What there is to do for one run: it goes on, or its message starts it, or it has ended.
+/// Finds the work for one run: continue it, start it from its message, or nothing if it has ended.
 pub(crate) fn find_target(view: &mut View<'_>, run: RunKey) -> Result<AgentWork, StoreError> {
     if let Some(row) = view.run(&run)? {
         let is_open = row.status == RunStatus::Open;
@@ -146,7 +143,7 @@ pub(crate) fn find_target(view: &mut View<'_>, run: RunKey) -> Result<AgentWork,
     })))
 }
 
-/// What may begin now and can be taken up together with a message.
+/// Returns the queued messages that may start now and can be absorbed together with a message.
 fn absorbable(
     view: &mut View<'_>,
     agent: &AgentOverview,
@@ -156,7 +153,7 @@ fn absorbable(
     if !own.cause.origin.is_absorbed() {
         return Ok(Vec::new());
     }
-    // One more, because its own message may be among them.
+    // One more, because the run's own message may be among them.
     let most = u32::try_from(ABSORBED_MAX + 1).unwrap_or(u32::MAX);
     let rows = view.absorbable_messages(agent, now, most)?;
     let others = rows.into_iter().map(|row| row.message);
@@ -169,7 +166,8 @@ fn absorbable(
     waiting.collect()
 }
 
-/// Whether all of these still wait: where one has gone, what the run is about to be told is not true.
+/// Whether all of these messages are still queued. If one is not, the run's prepared first entry is out of
+/// date.
 pub(crate) fn all_wait(tx: &mut Tx<'_>, absorbs: &[Message]) -> Result<bool, StoreError> {
     for message in absorbs {
         if !tx.is_queued(&message.run_key)? {
@@ -179,7 +177,7 @@ pub(crate) fn all_wait(tx: &mut Tx<'_>, absorbs: &[Message]) -> Result<bool, Sto
     Ok(true)
 }
 
-/// Takes these out of the queue: this run answers them.
+/// Removes these messages from the queue and records that this run absorbed them.
 pub(crate) fn absorb(tx: &mut Tx<'_>, absorbs: &[Message], by: RunKey, at: Millis) -> Result<(), StoreError> {
     for message in absorbs {
         tx.dequeue(&message.agent_id, &message.run_key)?;
@@ -192,7 +190,8 @@ pub(crate) fn absorb(tx: &mut Tx<'_>, absorbs: &[Message], by: RunKey, at: Milli
     Ok(())
 }
 
-/// The gates that a message has met so far, and these after them. One that is met again tells the newer tale.
+/// The gates already recorded for a message, followed by these. A gate that was evaluated again replaces
+/// its earlier result.
 pub(crate) fn known_gates(
     tx: &mut Tx<'_>,
     message: &Message,

@@ -1,4 +1,5 @@
-//! PreparedAdmission: a cause is judged, and becomes a message in line or a refusal with its reason, in one transaction.
+//! Admission: evaluates a cause and stores it as a queued message, or as a refusal with its reason, in one
+//! transaction.
 
 use wakeful_core::id::RunnerId;
 use wakeful_core::key::RunKey;
@@ -12,47 +13,44 @@ use wakeful_store::{StoreError, Tx, View};
 use crate::api::append;
 use crate::wake::{StartAttempt, StartWrite, judge};
 
-/// A cause that arose, and what was found out about it. Prepared before the transaction, which may run more than once.
+/// A cause and the facts about it. Prepared before the transaction, because the transaction may be retried.
 #[derive(Debug, Clone)]
 pub(crate) struct PreparedAdmission {
-    /// The message that it becomes.
     pub(crate) message: Message,
-    /// What the message says.
     pub(crate) body: PackedBlob,
-    /// The event that announces it.
+    /// The event that announces the message.
     pub(crate) sealed: SealedEvent,
-    /// What decides whether it is admitted.
+    /// The facts that decide whether the message is admitted.
     pub(crate) facts: CauseFacts,
 }
 
-/// What became of it.
 #[derive(Debug)]
 pub(crate) enum AdmissionOutcome {
-    /// It is queued and announced.
+    /// The message is queued; this event announces it.
     New(Event),
-    /// It was there before.
+    /// The same message was admitted before.
     Known,
-    /// Its key names another message.
+    /// The key belongs to a different message.
     KeyReused,
-    /// It was refused, and that is recorded.
+    /// The message was refused and the refusal is recorded.
     Refused(Refusal),
-    /// There is no such agent.
+    /// The agent does not exist.
     Unknown,
 }
 
-/// What became of a message whose run was to start with it.
+/// The outcome of an admission that also starts the run.
 #[derive(Debug)]
 pub(crate) enum StartedAdmission {
-    /// Its run has started, with this right to write; these events were committed.
+    /// The run has started under this fence; these events were committed.
     Started(Fence, Vec<Event>),
-    /// This is all that became of it.
+    /// The run did not start; the message has this outcome.
     NotStarted(AdmissionOutcome),
     /// Another process drives the agent.
     Busy(RunnerId),
 }
 
 impl PreparedAdmission {
-    /// A message of which nothing is known but what it says.
+    /// A message without further facts.
     pub(crate) fn plain(message: Message, body: PackedBlob, sealed: SealedEvent) -> Self {
         Self {
             facts: CauseFacts::of(&message.cause, &message.agent_id),
@@ -62,11 +60,12 @@ impl PreparedAdmission {
         }
     }
 
-    /// Judges the cause and writes what becomes of it. A transaction that admits several does it in the order of the
-    /// agents' ids, because each locks its agent's head.
+    /// Evaluates the cause and writes the outcome. A transaction that admits several messages must process
+    /// agents in the order of their ids, because each admission locks the agent's head.
     pub(crate) fn commit(&self, tx: &mut Tx<'_>) -> Result<AdmissionOutcome, StoreError> {
         let (agent_id, run) = (&self.message.agent_id, &self.message.run_key);
-        // Locked first, like in every transition: two with one key meet here and not in each other's way.
+        // Lock the head first, as in every transition: two admissions with the same key serialize here
+        // instead of deadlocking.
         let (Some(mut head), Some(agent)) = (tx.lock_head_to_announce(agent_id)?, tx.agent(agent_id)?) else {
             return Ok(AdmissionOutcome::Unknown);
         };
@@ -82,7 +81,8 @@ impl PreparedAdmission {
             AdmissionResult::Refused(refusal) => return self.refuse(tx, refusal, &gates),
             AdmissionResult::Queued { not_before } => not_before,
         };
-        // A person is told that there is no room; whatever comes by itself is counted.
+        // If the queue is full, a person receives `StoreError::QueueFull`; other causes are refused and
+        // counted.
         if self.message.cause.origin.is_absorbed() && tx.queued(agent_id)? >= QUEUE_MAX {
             gates.push(Gate::new("queue", false).with(Refusal::QueueFull.to_string()));
             return self.refuse(tx, Refusal::QueueFull, &gates);
@@ -97,8 +97,9 @@ impl PreparedAdmission {
         entry.write(tx, &mut head)
     }
 
-    /// Admits the message and starts its run in one transaction. What could not start at once is refused; under a brake it
-    /// is queued, and so is what another transaction has admitted meanwhile.
+    /// Admits the message and starts its run in one transaction. A message that cannot start at once is
+    /// refused, unless a brake holds it or another transaction has admitted it meanwhile; then it is
+    /// queued.
     pub(crate) fn commit_and_start(
         &self,
         tx: &mut Tx<'_>,
@@ -117,7 +118,7 @@ impl PreparedAdmission {
         Ok(StartedAdmission::NotStarted(outcome))
     }
 
-    /// Why its run could not start at once. None for a message that is there already.
+    /// The reason why the run cannot start at once. None for a message that was admitted before.
     fn obstacle(&self, tx: &mut Tx<'_>, runner: &RunnerId) -> Result<Option<StartedAdmission>, StoreError> {
         let agent_id = &self.message.agent_id;
         if tx.agent(agent_id)?.is_none() || tx.message(&self.message.run_key)?.is_some() {
@@ -127,7 +128,7 @@ impl PreparedAdmission {
             Claim::Won(fence) => tx.release_head(agent_id, fence)?,
             Claim::Held { by } => return Ok(Some(StartedAdmission::Busy(by))),
         }
-        // Only with the lock that the claim took is the answer true until the commit.
+        // The claim holds the lock, so this result stays valid until the commit.
         let Some(agent) = tx.agent(agent_id)? else {
             return Ok(None);
         };
@@ -151,23 +152,21 @@ impl PreparedAdmission {
     }
 }
 
-/// A message that was judged and goes into the queue.
+/// An accepted message to write to the queue.
 pub(crate) struct QueueEntry<'a> {
-    /// The message.
     pub(crate) message: &'a Message,
-    /// What it says.
     pub(crate) body: &'a PackedBlob,
-    /// The event that announces it.
+    /// The event that announces the message.
     pub(crate) sealed: &'a SealedEvent,
-    /// Every gate that was looked at.
+    /// Every gate that was evaluated.
     pub(crate) gates: &'a [Gate],
-    /// The time before which it does not begin.
+    /// The run does not start before this time.
     pub(crate) not_before: Option<Millis>,
 }
 
 impl QueueEntry<'_> {
-    /// Admits the message, puts it in the queue, records the wake and appends the event: every way into the queue ends
-    /// here. With the head of its agent.
+    /// Stores the message, queues it, records the wake and appends the event. Every admission ends here.
+    /// Requires the agent's locked head.
     pub(crate) fn write(&self, tx: &mut Tx<'_>, head: &mut LogHead) -> Result<AdmissionOutcome, StoreError> {
         let message = self.message;
         match tx.admit_message(message)? {
@@ -187,7 +186,7 @@ impl QueueEntry<'_> {
     }
 }
 
-/// The record of a verdict on a message.
+/// The record of a wake outcome.
 pub(crate) fn wake_row(message: &Message, verdict: WakeOutcome, gates: &[Gate], at: Millis) -> WakeRow {
     WakeRow {
         run_key: message.run_key,
@@ -200,7 +199,7 @@ pub(crate) fn wake_row(message: &Message, verdict: WakeOutcome, gates: &[Gate], 
     }
 }
 
-/// How many precede a run: as many as precede the deepest of all that it took up.
+/// The causal depth of a run: the maximum over all messages it absorbed.
 pub(crate) fn depth_of(view: &mut View<'_>, run: &RunKey) -> Result<u32, StoreError> {
     let own = view.message(run)?.map_or(0, |message| message.cause.depth);
     let absorbed = view.absorbed_by(run)?;

@@ -1,4 +1,5 @@
-//! What the server and the commands call: one service per noun. Each call is one read or one transaction.
+//! The services that the server and the commands call, one per noun. Each call is one read or one
+//! transaction.
 
 pub mod agent;
 pub mod budget;
@@ -55,25 +56,16 @@ pub const SESSION: &str = "cli";
 
 /// The services, one per noun.
 pub struct RuntimeApi {
-    /// Agents.
     pub agents: AgentApi,
-    /// Messages and conversations.
     pub messages: MessageApi,
-    /// Runs.
     pub runs: RunApi,
-    /// The event log.
     pub events: EventApi,
-    /// Decisions.
     pub decisions: DecisionApi,
-    /// Brakes.
     pub brakes: BrakeApi,
-    /// Budgets and spending.
     pub budgets: BudgetApi,
-    /// Confirmations that a hosted provider may be used.
+    /// Privacy receipts of hosted providers.
     pub receipts: ReceiptApi,
-    /// Schedules.
     pub schedules: ScheduleApi,
-    /// External triggers.
     pub triggers: TriggerApi,
     shared: Arc<Shared>,
 }
@@ -85,7 +77,7 @@ impl RuntimeApi {
         Self::over(Shared::new(context, Ingress::Daemon))
     }
 
-    /// The services of a process without a daemon: messages wait for a process that drives them.
+    /// The services of a process without a daemon: messages stay queued until another process drives them.
     #[must_use]
     pub fn without_service(context: ApiContext) -> Self {
         Self::over(Shared::new(context, Ingress::Process))
@@ -109,14 +101,14 @@ impl RuntimeApi {
         }
     }
 
-    /// The same services for a process that starts the run of each message it sends. A message whose run could not start at
-    /// once is refused, unless only a brake holds it: then it is queued.
+    /// The same services for a process that starts the run of each message it sends. A message whose run
+    /// cannot start at once is refused, unless only a brake holds it; then it is queued.
     #[must_use]
     pub fn starting_at_once(&self, how: StartAtOnce) -> Self {
         Self::over(self.shared.with_ingress(Ingress::StartAtOnce(how)))
     }
 
-    /// Subscriptions. `book` is their copy in memory.
+    /// The subscription service. `book` is the in-memory subscription index.
     #[must_use]
     pub fn subscriptions(&self, journal: Arc<dyn Journal>, book: Arc<SubscriptionIndex>) -> SubscriptionApi {
         SubscriptionApi {
@@ -126,7 +118,6 @@ impl RuntimeApi {
         }
     }
 
-    /// The journal.
     #[must_use]
     pub fn journal(&self, journal: Arc<dyn Journal>) -> JournalApi {
         JournalApi {
@@ -135,12 +126,12 @@ impl RuntimeApi {
         }
     }
 
-    /// How the loop that drives agents learns of work.
+    /// The signal that notifies the service loop about work.
     pub(crate) fn work(&self) -> Arc<WorkSignal> {
         Arc::clone(&self.shared.work)
     }
 
-    /// Makes wakes of changes for the service.
+    /// The dispatcher that turns changes into wakes.
     pub fn notice_dispatcher(
         &self,
         journal: Arc<dyn Journal>,
@@ -159,19 +150,19 @@ impl RuntimeApi {
         }
     }
 
-    /// Why the storage refused the last write, until one has worked again. Known without asking it.
+    /// The error of the last failed write, until a write succeeds. Does not access the database.
     #[must_use]
     pub fn last_write_error(&self) -> Option<Problem> {
         self.shared.store.last_write_error().as_ref().map(Problem::from)
     }
 
-    /// Reads something small. One who waits for it finds out whether the database answers.
+    /// Reads a small value to check whether the database responds.
     pub async fn probe_read(&self) -> Result<(), EngineError> {
         let read = self.shared.store.read(|view| view.retention_state());
         Ok(read.await.map(drop)?)
     }
 
-    /// Who looks at the schedules when they are due.
+    /// The scheduler that fires due schedules.
     #[must_use]
     pub fn scheduler(&self, journal: Arc<dyn Journal>, writers: WriterMode) -> Scheduler {
         Scheduler {
@@ -185,7 +176,8 @@ impl RuntimeApi {
         }
     }
 
-    /// Tries a write after one was refused. While the daemon reports that it cannot be used, no request would try one.
+    /// Tries a write after one failed. While the daemon reports that it is unavailable, no request would
+    /// try one.
     pub async fn probe_write(&self) -> Result<(), EngineError> {
         if self.shared.store.last_write_error().is_some() {
             let written = self.shared.store.write(|tx| {

@@ -1,17 +1,17 @@
-//! Coming to a stop at the next safe point, without losing or repeating anything.
+//! Graceful shutdown: drivers stop at the next safe point, without losing or repeating effects.
 
 use tokio::sync::watch;
 
-/// Told to everybody who drives runs.
+/// The receiving end of a shutdown request, held by every driver.
 #[derive(Debug, Clone)]
 pub struct Halt(watch::Receiver<bool>);
 
-/// The other end. Once thrown it stays thrown.
+/// The sending end. A shutdown request cannot be withdrawn.
 #[derive(Debug)]
 pub struct HaltSwitch(watch::Sender<bool>);
 
 impl Halt {
-    /// A switch and what it tells.
+    /// Creates a switch and its receiving end.
     #[must_use]
     pub fn new() -> (HaltSwitch, Self) {
         let (sender, receiver) = watch::channel(false);
@@ -24,16 +24,16 @@ impl Halt {
         Self::new().1
     }
 
-    /// Whether the stop was asked for.
+    /// Whether shutdown was requested.
     #[must_use]
     pub fn is_set(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Resolves when the stop is asked for.
+    /// Resolves when shutdown is requested.
     pub async fn asked(&self) {
         let mut receiver = self.0.clone();
-        // An error means that nobody is left who could ask.
+        // An error means that every switch was dropped, so no request can arrive.
         if receiver.wait_for(|set| *set).await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -41,7 +41,7 @@ impl Halt {
 }
 
 impl HaltSwitch {
-    /// Asks everybody to stop.
+    /// Requests shutdown.
     pub fn throw(&self) {
         self.0.send_replace(true);
     }

@@ -1,5 +1,5 @@
-//! Hands what was committed, and what a model is saying, to whoever listens. Nothing waits for a listener: one that
-//! is too slow is told so and reads the rest from the store.
+//! Publishes committed events and streamed model output to listeners. Publishing never waits: a listener
+//! that falls behind receives a lag error and reads the rest from the store.
 
 use std::sync::Arc;
 
@@ -11,50 +11,45 @@ use wakeful_store::rows::EventRow;
 
 use crate::{Observer, TextDelta};
 
-/// Most pieces of news that a listener may lie behind. A screenful of activity of many agents; beyond it, reading
-/// pages from the store is cheaper than memory.
+/// Maximum number of messages that a listener may lag behind. A screenful of activity of many agents;
+/// beyond it, reading pages from the store is cheaper than memory.
 pub const LISTENER_LAG_MAX: usize = 1_024;
 
-/// Something to tell.
+/// A message to listeners.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HubMessage {
-    /// Events of one agent became durable, in this order. None at all means: something did, look at the store.
+    /// Events of one agent became durable, in this order. An empty list means: some did, read the store.
     Events {
-        /// Whose events.
         agent_id: AgentId,
-        /// The events.
         events: Vec<EventRow>,
     },
-    /// A model says something. It is not stored; the round that follows is.
+    /// Streamed text of a model. It is not stored; the resulting round is.
     Words {
-        /// Who speaks.
         agent_id: AgentId,
-        /// In which run.
         run_key: RunKey,
-        /// Which request of the run.
+        /// The number of the request within the run.
         attempt: u32,
-        /// Which piece of it.
+        /// The number of the piece within the request.
         chunk: u32,
-        /// The words.
         text: String,
     },
 }
 
-/// The place where news is handed over.
+/// The publisher of committed events and streamed text.
 #[derive(Debug)]
 pub struct Hub {
     listeners: broadcast::Sender<Arc<HubMessage>>,
-    /// How many events were seen since somebody last forgot them.
+    /// The number of events since the last reset.
     growth: watch::Sender<u64>,
-    /// Rung when something happened that agents may subscribe to.
+    /// Notified when something happened that agents may subscribe to.
     turned: Notify,
-    /// Rung when a run may have left something behind.
+    /// Notified when a run ended and may have left unfinished sagas.
     ended: Notify,
-    /// Rung when reserved money was settled.
+    /// Notified when reserved money was settled.
     settled: Notify,
 }
 
-/// A listener's end.
+/// The receiving end of a listener.
 pub type Listener = broadcast::Receiver<Arc<HubMessage>>;
 
 impl Hub {
@@ -70,54 +65,54 @@ impl Hub {
         }
     }
 
-    /// Listens from now on.
+    /// Subscribes to messages from now on.
     #[must_use]
     pub fn listen(&self) -> Listener {
         self.listeners.subscribe()
     }
 
-    /// How many listen.
+    /// The number of active listeners.
     #[must_use]
     pub fn listeners(&self) -> usize {
         self.listeners.receiver_count()
     }
 
-    /// Resolves when so many events were seen since they were last forgotten. An event that only the store knows of
+    /// Resolves when this many events were published since the last reset. A notification without events
     /// counts as one.
     pub async fn wait_for_events(&self, events: u64) {
-        // It fails only when the hub is gone, which we are part of.
+        // This fails only if the hub is dropped, and `self` borrows it.
         let _ = self.growth.subscribe().wait_for(|seen| *seen >= events).await;
     }
 
-    /// Resolves when a run ended or an agent was changed since this was last asked. For one listener.
+    /// Resolves when a run ended or an agent changed since the last call. Supports one waiter.
     pub(crate) async fn wait_for_agent_notice(&self) {
         self.turned.notified().await;
     }
 
-    /// Resolves when a run ended or was given up since this was last asked. For one listener.
+    /// Resolves when a run ended or was abandoned since the last call. Supports one waiter.
     pub async fn wait_for_run_end(&self) {
         self.ended.notified().await;
     }
 
-    /// Resolves when reserved money was settled since this was last asked. For one listener.
+    /// Resolves when reserved money was settled since the last call. Supports one waiter.
     pub(crate) async fn wait_for_settlement(&self) {
         self.settled.notified().await;
     }
 
-    /// Something may have happened that agents subscribe to: whoever looks finds it in the store.
+    /// Signals that something may have happened that agents subscribe to; the details are in the store.
     pub(crate) fn notify_agent_notice(&self) {
         self.turned.notify_one();
     }
 
-    /// Counts anew from here on.
+    /// Restarts the event count at zero.
     pub fn reset_event_count(&self) {
         self.growth.send_replace(0);
     }
 
-    /// Made only when somebody listens: a runtime that nobody watches pays nothing.
+    /// Builds the message only if there are listeners, so that an unobserved runtime pays nothing.
     fn broadcast(&self, news: impl FnOnce() -> HubMessage) {
         if self.listeners.receiver_count() > 0 {
-            // An error only means that the last listener left in between.
+            // An error only means that the last listener disconnected meanwhile.
             let _ = self.listeners.send(Arc::new(news()));
         }
     }
@@ -133,7 +128,7 @@ impl Observer for Hub {
     fn on_events(&self, agent: &AgentId, events: &[Event]) {
         let count = u64::try_from(events.len()).unwrap_or(u64::MAX).max(1);
         self.growth.send_modify(|seen| *seen = seen.saturating_add(count));
-        // None means that only the store knows which there are.
+        // An empty list means that the events must be read from the store.
         let has = |kinds: [EventKind; 2]| {
             events.is_empty() || events.iter().any(|event| kinds.contains(&event.sealed.kind))
         };
@@ -196,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_takes_back_what_runs_left_behind_hears_when_one_ended_or_was_given_up() {
+    async fn saga_recovery_is_notified_when_a_run_ends_or_is_abandoned() {
         assert!(rings_at(&[EventKind::RunEnded]).await);
         assert!(rings_at(&[EventKind::QuarantineResolved]).await);
         assert!(rings_at(&[]).await, "only the store knows what happened");

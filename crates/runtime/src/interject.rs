@@ -1,5 +1,6 @@
-//! What a person says into a run that is under way: it joins between what tools did and the next request, in the
-//! transaction that intends that request. So it is told once, and its record says by which run it was taken up.
+//! Interjections: a person's messages to a run in progress. They join between tool results and the next
+//! model request, in the transaction that records the intent of that request, so each joins exactly once
+//! and its record names the run.
 
 use wakeful_core::cause::{INTERJECTED_MAX, Priority};
 use wakeful_core::id::{AgentId, ThreadId};
@@ -11,20 +12,21 @@ use wakeful_store::{StoreError, Tx, View};
 
 use crate::absorb::absorb;
 
-/// How far down the line is looked for what may join: not every interjection may.
+/// How many queued messages are searched for interjections that may join: not every interjection may.
 const QUEUE_SCAN_MAX: u32 = 64;
 
-/// Whether somebody may have said something into the run.
+/// Whether interjections may be waiting for the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InterjectionHint {
-    /// Nobody has looked: the transaction does, and stops where there is something.
+    /// Unknown: the transaction checks, and stops if there are any.
     Maybe,
-    /// What is known of is all that counts.
+    /// The known interjections are complete for this request.
     Known,
 }
 
-/// What waits for an agent and may join its run, in its order: what belongs to another line of conversation waits for a run
-/// of its own. Interjections stand first in line, so that one look at its head is enough where there are none.
+/// Returns the queued interjections that may join the run, in order. Messages of another thread wait for
+/// their own run. Interjections are first in the queue, so checking its first row is enough when there are
+/// none.
 pub(crate) fn waiting(
     view: &mut View<'_>,
     agent: &AgentId,
@@ -44,8 +46,9 @@ pub(crate) fn waiting(
     Ok(joins.collect())
 }
 
-/// Takes these out of the queue: this run answers them. One that has gone meanwhile is a conflict, because the run was
-/// about to be told of it. With the agent's head.
+/// Removes these messages from the queue and records that this run absorbed them. Returns a conflict if one
+/// has left the queue meanwhile, because the prepared request contains it. Requires the agent's locked
+/// head.
 pub(crate) fn absorb_interjections(
     tx: &mut Tx<'_>,
     joined: &[RunKey],

@@ -1,27 +1,27 @@
-//! The loops that perform what the core decided.
+//! The loops that perform what the core decides.
 //!
 //! | module | does |
 //! |---|---|
 //! | [`wake`] | admits a message and decides its wake, in one transaction |
-//! | [`run`] | the driver: loads a run, performs its effects, feeds results back, until it ends |
+//! | [`run`] | the driver: loads a run, performs its effects and feeds results back until it ends |
 //! | [`step`] | performs one effect: a model request or an action |
-//! | [`wait`] | waiting: for a moment, or for a person's answer |
-//! | [`inquiry`] | a model request: the gates, the money, the question |
-//! | [`api`] | what the server and the commands call: messages, runs, agents, events |
-//! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
-//! | [`notice`] | from change to wake: whoever subscribes to something is told of it, once |
-//! | [`outside`] | from watched folders and repositories to changes, each once |
-//! | [`timer`] | the clock's loop: schedules that are due become messages, and what became of them is kept |
-//! | [`hub`] | hands committed events to whoever listens |
-//! | [`proof`] | checks logs and runs, signs heads, erases and exports |
-//! | [`saga`] | takes back writes to the journal whose run can never go on |
-//! | [`problem`] | a failure of the engine in words, the same on every face |
-//! | [`retention`] | the care of data: what is too old goes, what nobody names is swept |
-//! | [`report`] | what a finished run looks like from outside |
+//! | [`wait`] | waits for timers and for people's answers |
+//! | [`model_call`] | a model request: its gates, its reservation and the request itself |
+//! | [`api`] | the services that the server and the commands call: messages, runs, agents, events |
+//! | [`service`] | the daemon's loop: drives agents that have work, within bounds |
+//! | [`notice`] | from change to wake: dispatches each notice once to its subscriptions |
+//! | [`watch`] | turns changes of watched folders and repositories into notices, each once |
+//! | [`schedule`] | the scheduler: turns due firings into messages and records their outcomes |
+//! | [`hub`] | publishes committed events to listeners |
+//! | [`proof`] | verifies logs and runs, signs heads, erases and exports |
+//! | [`saga`] | undoes journal writes whose run can never continue |
+//! | [`problem`] | describes engine errors, the same way in every interface |
+//! | [`retention`] | prunes old data and removes unreferenced blobs |
+//! | [`stored_run`] | a stored run as clients see it |
 //!
-//! There is no recovery code, but for [`saga`], which takes back and never goes on. A run that a crash cut off has effects
-//! without results, and the ordinary driver meets them like any others; the one difference, that a plain action may not be
-//! tried again, is the core's rule.
+//! No code is specific to recovery except [`saga`], which only undoes. An interrupted run has effects
+//! without results, and the ordinary driver handles them like any others; the one difference, that a plain
+//! action may not be retried, is a rule of the core.
 #![forbid(unsafe_code)]
 
 mod absorb;
@@ -67,57 +67,52 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::GuidanceSource;
 use wakeful_ports::policy::Policy;
 use wakeful_store::Store;
-/// For those who may not name the store: what its verbs speak of.
+/// Re-exported for crates that do not depend on the store.
 pub use wakeful_store::{PendingStop, StoreError, rows};
 
 use crate::api::subscription::SubscriptionError;
 
-/// Everything the loops need of the world.
+/// The dependencies of the loops.
 #[derive(Clone)]
 pub struct Engine<M, T> {
-    /// Where everything durable is.
     pub store: Store,
-    /// Who answers model requests.
     pub model: Arc<M>,
-    /// Who carries out actions.
     pub tools: Arc<T>,
-    /// Who says what may be done.
+    /// Decides which actions are allowed.
     pub policy: Arc<dyn Policy>,
-    /// Who knows what people wrote down for agents.
+    /// Provides the instructions that people wrote for agents.
     pub guidance: Arc<dyn GuidanceSource>,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
-    /// Where salts come from.
+    /// Source of salts.
     pub entropy: Arc<dyn Entropy>,
-    /// When to come to a stop.
+    /// The shutdown request.
     pub halt: Halt,
-    /// Who is shown what was committed.
+    /// Receives committed events.
     pub observer: Arc<dyn Observer>,
-    /// This process, as the store knows it.
+    /// This process's id in the store.
     pub runner: RunnerId,
-    /// What holds where nobody said otherwise.
     pub defaults: EngineDefaults,
 }
 
-/// What holds where nobody said otherwise.
+/// Defaults for everything that is not configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EngineDefaults {
-    /// What all agents together may spend in a day until a person sets a cap.
+    /// The daily cap for all agents together until a person sets one.
     pub daily_cap: MicroUsd,
-    /// How a person confirms that a provider may be shown an agent's work.
+    /// How a person confirms that a provider may receive an agent's work.
     pub privacy: PrivacyMode,
-    /// How long a question stands before it grows more severe; none for ever.
+    /// How long a decision stays open before it is escalated; none for no deadline.
     pub decision_deadline_ms: Option<u64>,
-    /// Whether new schedules make up for firings that were missed.
+    /// Whether new schedules catch up missed firings.
     pub catches_up_by_default: bool,
 }
 
-/// How a person confirms that a provider may be shown an agent's work.
+/// How a person confirms that a provider may receive an agent's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrivacyMode {
-    /// By asking for a run that needs it.
+    /// By requesting a run that needs the provider.
     Implied,
-    /// In so many words, and not otherwise.
+    /// Only by an explicit confirmation.
     Explicit,
 }
 
@@ -132,46 +127,42 @@ impl Default for EngineDefaults {
     }
 }
 
-/// Someone who is shown events right after their commit. Must not block: the run waits.
+/// Receives events right after their commit. Must not block, because the run waits.
 pub trait Observer: Send + Sync + 'static {
-    /// These events of an agent are durable now. None means: some are, but only the store knows which.
+    /// These events of an agent are durable. An empty list means: some are, read the store.
     fn on_events(&self, agent: &AgentId, events: &[Event]);
 
-    /// A model says something that is not durable yet.
+    /// A model produced text that is not durable yet.
     fn on_text_delta(&self, _spoken: &TextDelta<'_>) {}
 
-    /// Reserved money was settled: some of it may be free again. Without a default, so that every wrapper forwards it.
+    /// Reserved money was settled, so some of it may be available again. Has no default, so that every
+    /// wrapper forwards it.
     fn on_spend_settled(&self);
 }
 
-/// A piece of what a model says.
+/// A piece of a model's streamed text.
 #[derive(Debug, Clone, Copy)]
 pub struct TextDelta<'a> {
-    /// Who speaks.
     pub agent: &'a AgentId,
-    /// In which run.
     pub run: RunKey,
-    /// Which request of the run, from 0.
+    /// The number of the request within the run, from 0.
     pub attempt: u32,
-    /// Which piece of it, from 0.
+    /// The number of the piece within the request, from 0.
     pub chunk: u32,
-    /// The words.
     pub text: &'a str,
 }
 
-/// Why the engine could not go on. A run that failed is not among these: that is an outcome.
+/// Why the engine could not continue. A failed run is not an error but an outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// There is no such agent.
     #[error("there is no agent {0}")]
     UnknownAgent(AgentId),
-    /// There is no such run.
     #[error("there is no run {0}")]
     UnknownRun(RunKey),
-    /// The wake was refused; the reason names the way out.
+    /// The wake was refused; the refusal contains the reason and the fix.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The idempotency key was used before, for another message.
+    /// The idempotency key was used for another message.
     #[error("the idempotency key was used before with another prompt")]
     KeyReused {
         /// The run that has the key.
@@ -180,155 +171,97 @@ pub enum EngineError {
     /// Another process drives this agent.
     #[error("agent {agent} is being driven by another process ({by})")]
     AgentBusy {
-        /// Which agent.
         agent: AgentId,
-        /// Who holds it.
+        /// The runner that drives the agent.
         by: RunnerId,
     },
     /// This process may no longer act for the agent. Nothing was done.
     #[error("the lease on agent {0} has run out")]
     LeaseLost(AgentId),
-    /// There is an agent of that name already.
     #[error("there is an agent {0} already")]
     AgentExists(AgentId),
-    /// The model or the tools of a run cannot be had. It waits until they can.
+    /// The model or the tools of a run are unavailable. The run waits until they are available.
     #[error("agent {agent} cannot work: {}", problem.message)]
-    NoEngine {
-        /// Which agent.
-        agent: AgentId,
-        /// What is missing.
-        problem: Box<Problem>,
-    },
-    /// There is no money for the run's next request. It waits, and nothing is lost.
+    NoEngine { agent: AgentId, problem: Box<Problem> },
+    /// The budget does not cover the run's next request. The run is parked and nothing is lost.
     #[error(
         "run {run} of agent {agent} waits: its next request may cost {} USD ({})",
         exceeded.needed, exceeded.words()
     )]
     BudgetExceeded {
-        /// Which agent.
         agent: AgentId,
-        /// Which run.
         run: RunKey,
-        /// The cap that stands in the way.
+        /// The exceeded cap.
         exceeded: BudgetExceeded,
     },
-    /// Driving the agent broke off in a way that only a mistake of ours explains.
-    #[error("driving agent {0} broke off by a mistake in Wakeful")]
+    /// Driving the agent panicked because of a bug in Wakeful.
+    #[error("internal error while driving agent {0} (please report)")]
     Panicked(AgentId),
-    /// A run of a machine that this program does not have.
+    /// The run needs a machine version that this program does not have.
     #[error("run {run} needs machine {machine} version {version}, which this program does not have")]
     MachineVersion {
-        /// Which run.
         run: RunKey,
-        /// The machine.
         machine: String,
-        /// Its version.
         version: u32,
     },
-    /// Only what has ended can be erased or exported.
+    /// Only ended runs can be erased or exported.
     #[error("run {run} has not ended")]
-    NotEnded {
-        /// Which run.
-        run: RunKey,
-    },
-    /// What tells of an erasure stays.
-    #[error("event {seq} tells of what was taken away, and stays")]
-    NotErasable {
-        /// Which event.
-        seq: u64,
-    },
-    /// What it was told is gone.
+    NotEnded { run: RunKey },
+    /// The record of an erasure cannot be erased.
+    #[error("event {seq} records an erasure and cannot be erased")]
+    NotErasable { seq: u64 },
+    /// The run's contents were erased.
     #[error("the contents of run {run} were erased")]
-    RunErased {
-        /// Which run.
-        run: RunKey,
-    },
-    /// What it was told was too old to be kept.
-    #[error("what run {run} was told is too old, and was taken away")]
-    RunPruned {
-        /// Which run.
-        run: RunKey,
-    },
-    /// A stored state or journal that cannot be read, or an input that cannot be.
-    #[error("run {run} cannot go on: {why}")]
-    InvalidState {
-        /// Which run.
-        run: RunKey,
-        /// What is wrong.
-        why: String,
-    },
-    /// A run waits for a person's answer.
+    RunErased { run: RunKey },
+    /// The run's contents were pruned by retention.
+    #[error("the contents of run {run} were removed by retention")]
+    RunPruned { run: RunKey },
+    /// A stored state, run log or input is unreadable.
+    #[error("run {run} cannot continue: {why}")]
+    InvalidState { run: RunKey, why: String },
+    /// The run waits for a person's answer.
     #[error("run {run} of agent {agent} waits for a decision")]
-    DecisionPending {
-        /// Whose run.
-        agent: AgentId,
-        /// Which run.
-        run: RunKey,
-    },
-    /// A brake holds a run that has begun.
+    DecisionPending { agent: AgentId, run: RunKey },
+    /// A brake holds a run that has started.
     #[error("run {run} of agent {agent} is held by a brake")]
-    Braked {
-        /// Whose run.
-        agent: AgentId,
-        /// Which run.
-        run: RunKey,
-    },
-    /// A run was taken up again and again and never moved.
-    #[error("run {run} was taken up {claims} times and never moved")]
-    CrashLoop {
-        /// Which run.
-        run: RunKey,
-        /// How often.
-        claims: u32,
-    },
-    /// A run was moved aside, because it cannot go on.
-    #[error("run {run} cannot go on and was moved aside: {why}")]
-    Quarantined {
-        /// Which run.
-        run: RunKey,
-        /// Why.
-        why: String,
-    },
-    /// No such question.
+    Braked { agent: AgentId, run: RunKey },
+    /// The run was claimed repeatedly without progress.
+    #[error("run {run} was started {claims} times without progress")]
+    CrashLoop { run: RunKey, claims: u32 },
+    /// The run was quarantined because it cannot continue.
+    #[error("run {run} cannot continue and is quarantined: {why}")]
+    Quarantined { run: RunKey, why: String },
     #[error("there is no decision {0}")]
     UnknownDecision(String),
-    /// More than one question begins like this.
+    /// Several decisions match the prefix.
     #[error("several decisions begin with {0}")]
     AmbiguousDecision(String),
-    /// The answer cannot be taken.
+    /// The answer was not accepted.
     #[error(transparent)]
     Unanswerable(#[from] AnswerError),
-    /// The run does not stand aside.
+    /// The run is not quarantined.
     #[error("run {run} is {status}, not quarantined")]
-    NotQuarantined {
-        /// Which run.
-        run: RunKey,
-        /// Where it stands.
-        status: RunStatus,
-    },
-    /// A subscription cannot be made or found.
+    NotQuarantined { run: RunKey, status: RunStatus },
+    /// A subscription cannot be created or found.
     #[error(transparent)]
     Subscription(#[from] SubscriptionError),
-    /// An agent cannot go there from where it stands in its life.
+    /// The lifecycle change is not allowed from the current state.
     #[error("agent {agent} is {} and cannot become {}", from.as_str(), to.as_str())]
     Lifecycle {
-        /// Which agent.
         agent: AgentId,
-        /// Where it stands.
         from: Lifecycle,
-        /// Where it was to go.
         to: Lifecycle,
     },
-    /// There is no trigger at this address: it never was, was revoked, or has another address now.
+    /// No trigger has this URL: it never existed, was revoked or was rotated.
     #[error("there is no such trigger")]
     UnknownTrigger,
-    /// A moment that has passed.
+    /// A time that must be in the future has passed.
     #[error("{} has passed", .0.rfc3339())]
     TimeInPast(Millis),
-    /// A schedule cannot be had, or not like this.
+    /// An operation on a schedule was refused.
     #[error(transparent)]
     Schedule(#[from] ScheduleRefusal),
-    /// The database said no.
+    /// The database operation failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

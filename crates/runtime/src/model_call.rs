@@ -1,7 +1,7 @@
-//! Asking a model: the gates, the money, and then the request.
+//! Model requests: the gates, the reservation, and then the request itself.
 //!
-//! What leaves this machine or costs money is let through in a transaction of its own, before it is sent: the decision
-//! and the reservation stand there together. What it did cost is settled with the result.
+//! A request that leaves the machine or costs money is permitted in its own transaction before it is sent;
+//! the verdict and the reservation commit together. The actual cost is settled with the result.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -29,17 +29,18 @@ use crate::run::ClaimedRun;
 use crate::step::{EarlyEnd, EffectResult, Freshness, Interrupts, NextAction, asked, scope_of};
 use crate::{Engine, EngineError, Observer, PrivacyMode, TextDelta};
 
-/// Longest time for one model request. Above any provider's own limit; a request that hangs longer is lost.
+/// Maximum duration of one model request. Above any provider's own limit; a request that hangs longer is
+/// lost.
 const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
 
-/// The rule that let a request through whose sender a person confirmed by asking for it.
+/// The rule that permits a request whose provider a person confirmed by requesting the run.
 const IMPLIED: &str = "inference_gates_implied_receipt";
 
-/// Leave to ask a model.
+/// Permission to send a model request.
 struct GateGrant {
     provider: String,
     rule: String,
-    /// What was put aside, and by which price; none where it costs nothing.
+    /// The reserved amount and its price; none if the request is free.
     money: Option<(MicroUsd, Price)>,
 }
 
@@ -54,15 +55,14 @@ impl GateGrant {
     }
 }
 
-/// What became of asking for leave.
 enum GateOutcome {
     Granted(GateGrant),
-    /// And where it is for want of money, which cap stands in the way.
+    /// The denial, and the exceeded cap if the reason is the budget.
     Denied(InferenceDenial, Option<BudgetExceeded>),
     Exceeded(BudgetExceeded),
 }
 
-/// One question for leave, made ready before its transaction.
+/// A request for permission, prepared before its transaction.
 struct GateRequest {
     fence: Fence,
     operation_id: OperationId,
@@ -73,7 +73,7 @@ struct GateRequest {
     permissions: InferencePermissions,
     policy_version: PolicyVersion,
     fields: std::collections::BTreeSet<RequestField>,
-    /// The most it can cost.
+    /// The maximum cost.
     most: Option<(MicroUsd, Price)>,
     cap_default: MicroUsd,
     privacy: PrivacyMode,
@@ -81,7 +81,7 @@ struct GateRequest {
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// Asks the model whose turn it is.
+    /// Sends a request to the current model of the route.
     pub(crate) async fn call_model(
         &self,
         claimed: &mut ClaimedRun,
@@ -119,7 +119,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 return Ok(NextAction::Input(Box::new(failed(failure, 0, bill))));
             }
         };
-        // As late as possible: what is acknowledged at the brake must find nothing that begins after it.
+        // Checked as late as possible: once a brake is acknowledged, no request may start.
         let look = match look {
             Some(look) => look,
             None => self.read_interrupts(claimed).await?,
@@ -128,7 +128,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             return self.ask(claimed, request, permit).await;
         };
         if permit.money.is_some() {
-            // Nothing left, so nothing is owed for it.
+            // Nothing was sent, so the reservation is released.
             let freed = self
                 .store
                 .write(move |tx| tx.settle_spend(&operation_id, Some(MicroUsd(0))));
@@ -138,7 +138,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         Ok(instead)
     }
 
-    /// Sends the request and waits for its answer.
+    /// Sends the request and waits for its response.
     async fn ask(
         &self,
         claimed: &mut ClaimedRun,
@@ -154,7 +154,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         };
         fail_point::fail_point("model.before_ask");
         let began = self.clock.monotonic_ms();
-        // In a fixed order: what has come is taken before anything else, and the same run twice is the same run.
+        // In a fixed order, so that a response that has arrived comes first and repeated runs behave the
+        // same.
         let answer = tokio::select! {
             biased;
             answer = self.model.call(request, &audience) => answer,
@@ -191,7 +192,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }))
     }
 
-    /// The tools on offer: those of the host, and the engine's own where the run may use it.
+    /// The available tools: those of the host, and the engine's own if the run may use them.
     fn specs(&self, turn: &RunMachine) -> Vec<ToolSpec> {
         let mut specs = self.tools.specs();
         if !turn.may_start.is_empty() {
@@ -225,7 +226,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// Walks the gates and puts the money aside.
+    /// Evaluates the gates and reserves the money.
     async fn request_grant(
         &self,
         claimed: &ClaimedRun,
@@ -236,7 +237,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let leave = self.store.write(move |tx| petition.put(tx)).await?;
         fail_point::fail_point("model.after_reserve");
         Ok(match leave {
-            // Who costs nothing need not wait for money.
+            // A free model need not wait for budget.
             GateOutcome::Exceeded(exceeded) if self.has_free_model(claimed, request) => {
                 GateOutcome::Denied(over_budget_denial(&exceeded), Some(exceeded))
             }
@@ -244,7 +245,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         })
     }
 
-    /// Whether the route has a model left that costs nothing and may be asked.
+    /// Whether the route still has a free model that may be used.
     fn has_free_model(&self, claimed: &ClaimedRun, request: &ModelRequest) -> bool {
         let (permissions, _) = self.policy.inference(&claimed.row.agent_id);
         let fields = inference::fields(request);
@@ -265,8 +266,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         })
     }
 
-    /// What becomes of a run that waits for money: it goes on once there may be some, and else stays as it is. What its
-    /// request may cost is looked at anew, because prices, lengths and days change while it waits.
+    /// Checks a run that is parked for budget: it resumes if the caps allow its request, and otherwise
+    /// stays parked. The maximum cost is computed again, because prices, lengths and days change while the
+    /// run is parked.
     pub(crate) async fn recheck_budget(&self, claimed: &mut ClaimedRun) -> Result<NextAction, EngineError> {
         let request = self.assembled(claimed)?;
         let terms = self.model.profile(&request.model_ref);
@@ -285,7 +287,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 }
 
-/// The most that a request can cost, and by which price; none where it costs nothing.
+/// The maximum cost of a request and its price; none if it is free.
 fn max_cost(request: &ModelRequest, terms: &ModelProfile) -> Option<(MicroUsd, Price)> {
     let (price, _) = terms.price?;
     Some((
@@ -295,8 +297,8 @@ fn max_cost(request: &ModelRequest, terms: &ModelProfile) -> Option<(MicroUsd, P
 }
 
 impl GateRequest {
-    /// What becomes of a request that neither leaves the machine nor costs anything: there is nothing to write down
-    /// before, and the result says the rest.
+    /// Decides a request that neither leaves the machine nor costs anything: it needs no record before it
+    /// is sent.
     fn decide_without_store(&self, freshness: Freshness) -> Option<GateOutcome> {
         let is_free = self.terms.boundary != DataBoundary::Outside && self.most.is_none();
         (is_free && freshness == Freshness::Fresh).then(|| match self.judge(ReceiptStatus::Missing) {
@@ -327,9 +329,11 @@ impl GateRequest {
     }
 
     fn put(&self, tx: &mut Tx<'_>) -> Result<GateOutcome, StoreError> {
-        // The head first, as in every transition: whoever lost the agent spends nothing for it.
+        // Lock the head first, as in every transition: a runner that lost the agent must not spend money
+        // for it.
         tx.lock_head(&self.agent_id, self.fence)?;
-        // An earlier life sent this very request: nobody knows its end, so its reservation is spent.
+        // An earlier process sent this same request and its result is unknown, so its reservation counts as
+        // spent.
         tx.settle_spend(&self.operation_id, None)?;
         let is_confirmed = tx.is_confirmed(&self.terms.provider, &self.policy_version)?;
         let is_implied = !is_confirmed && self.privacy == PrivacyMode::Implied;
@@ -375,7 +379,7 @@ impl GateRequest {
     }
 }
 
-/// The caps that hold for an agent.
+/// The caps that apply to an agent.
 pub(crate) fn caps(view: &mut View<'_>, agent: &AgentId, default: MicroUsd) -> Result<Caps, StoreError> {
     Ok(Caps {
         agent: view.cap(Some(agent))?,
@@ -387,13 +391,13 @@ pub(crate) fn ended_early(claimed: &ClaimedRun, early: EarlyEnd) -> Result<NextA
     match early {
         EarlyEnd::Cancelled => Ok(NextAction::just(RunInput::Cancelled)),
         EarlyEnd::LeaseLost => Err(EngineError::LeaseLost(claimed.row.agent_id.clone())),
-        // The attempt is given up: a model round may be asked again.
+        // The attempt is dropped: a model round may be repeated.
         EarlyEnd::Halted => Ok(NextAction::Stop),
         EarlyEnd::Braked => Ok(NextAction::Brake),
     }
 }
 
-/// There is no money for a model, and another one of its route costs nothing.
+/// The denial of a model over budget when another model of the route is free.
 fn over_budget_denial(exceeded: &BudgetExceeded) -> InferenceDenial {
     InferenceDenial {
         code: BUDGET_EXCEEDED,
@@ -402,12 +406,11 @@ fn over_budget_denial(exceeded: &BudgetExceeded) -> InferenceDenial {
             exceeded.needed,
             exceeded.words()
         ),
-        hint: "a model of the route that costs nothing is asked; `wakeful budget set` raises the cap"
-            .to_owned(),
+        hint: "falling back to a free model of the route; `wakeful budget set` raises the cap".to_owned(),
     }
 }
 
-/// A gate stayed shut. Another model of the route may still be asked.
+/// A gate denied the request. Another model of the route may still be used.
 fn denied(model_ref: &str, provider: &str, denial: &InferenceDenial) -> ModelFailure {
     let summary = format!("{} ({})", denial.message, denial.hint);
     let mut artifact = FailureArtifact::new(FailureCategory::Runtime, denial.code, &summary);
@@ -430,7 +433,7 @@ fn failed(failure: ModelFailure, duration_ms: u64, bill: AttemptCost) -> EffectR
     })
 }
 
-/// What an answer, or the lack of one, means to the machine.
+/// Converts a response, or its absence, into an input of the machine.
 fn answered(
     claimed: &mut ClaimedRun,
     answer: Result<ModelResponse, ModelFailure>,
@@ -460,7 +463,7 @@ fn answered(
     }
 }
 
-/// Those who hear a model speak: the words go to whoever watches this process.
+/// Forwards streamed text to the observer of this process.
 struct DeltaForwarder<'a> {
     observer: &'a dyn Observer,
     agent: &'a AgentId,

@@ -1,7 +1,9 @@
-//! From change to wake: what the journal and the agents commit is told to whoever subscribes to it, each change once.
+//! From change to wake: dispatches changes of the journal and of agents to their subscriptions, each change
+//! once.
 //!
-//! A notice is what one transaction says. Whom it may concern is found in memory; then one transaction lets all of them
-//! arrive and moves the cursor. Whatever a crash cuts off is found again where the cursor stands.
+//! A notice describes one transaction. The subscriptions it may match are found in memory; then one
+//! transaction admits all candidates and advances the cursor. After a crash, dispatch continues at the
+//! cursor.
 
 mod candidate;
 mod outbox;
@@ -31,28 +33,29 @@ use crate::service::WriterMode;
 use crate::{EngineError, Halt, Observer as _};
 use wakeful_core::problem::with_causes;
 
-/// Most changes that are read from an outbox at once.
+/// Maximum number of changes that are read from an outbox at once.
 const CHANGES_PAGE: u32 = 512;
 
-/// Most candidates of a notice that arrive in one transaction. The rest follows in the next ones.
+/// Maximum number of candidates of a notice that are admitted in one transaction. The rest follows in
+/// further transactions.
 pub const CANDIDATES_MAX: usize = 256;
 
-/// Most records of one notice that are read for predicates and words.
+/// Maximum number of records of one notice that are read for predicates and text.
 const ENTITIES_MAX: usize = 1_024;
 
-/// How many changes that concern nobody are passed before the cursor is moved for their sake alone.
+/// Number of changes without subscribers that are skipped before the cursor is advanced for them alone.
 const LEAD_MAX: u64 = 4_096;
 
-/// How often somebody else may get in the way before it is left for another look.
+/// Maximum number of conflicts with other writers in a row before dispatch is retried later.
 const CONFLICTS_MAX: u32 = 64;
 
-/// How often databases that others write to are looked at. Where this process is the only writer, never.
+/// Poll interval for databases with other writers. Not used when this process is the only writer.
 const SHARED_POLL_MS: u64 = 1_000;
 
-/// When a look that failed is tried again.
+/// Delay before a failed dispatch is retried.
 const RETRY_MS: u64 = 1_000;
 
-/// Whoever makes wakes of changes.
+/// Turns changes into wakes.
 pub struct NoticeDispatcher {
     pub(crate) store: Store,
     pub(crate) journal: Arc<dyn Journal>,
@@ -64,46 +67,46 @@ pub struct NoticeDispatcher {
     pub(crate) writers: WriterMode,
 }
 
-/// Why a look came to nothing.
+/// Why a dispatch failed.
 #[derive(Debug, thiserror::Error)]
 pub enum NoticeError {
     /// The journal could not be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The agents' database said no.
+    /// The agents' database returned an error.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A message could not be made.
+    /// A message could not be created.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }
 
-/// How far a look has come beyond what is stored: changes that concern nobody move no cursor.
+/// How far the scan is ahead of the stored cursor: changes without subscribers do not advance it.
 #[derive(Debug, Default)]
 struct ScanProgress {
     row: OutboxCursorRow,
     seq: u64,
 }
 
-/// Whether a notice was seen to.
+/// The result of dispatching a notice.
 enum NoticeOutcome {
-    /// It was; with the row that holds since.
+    /// The notice is dispatched; the new cursor row.
     Through(OutboxCursorRow),
-    /// Somebody else was faster, or subscriptions changed: look again.
+    /// Another process was faster, or subscriptions changed: dispatch again.
     Conflict,
 }
 
 impl NoticeDispatcher {
-    /// Looks whenever something was committed, until a stop is asked for.
+    /// Dispatches after every commit until the process halts.
     pub async fn run(&self, halt: &Halt) {
         let mut heard = self.journal.subscribe_commits();
         let (mut passed, mut last) = (ScanProgress::default(), None);
         loop {
             let failed = self.dispatch(&mut passed, halt).await.err();
             let why = failed.as_ref().map(|error| with_causes(error));
-            // A failure that goes on is logged once.
+            // A persistent failure is logged once.
             if let Some(why) = why.as_ref().filter(|_| why != last) {
-                tracing::warn!(error = %why, "changes do not wake agents for now");
+                tracing::warn!(error = %why, "changes cannot wake agents at the moment; retrying");
             }
             last = why;
             let again = match (failed, self.writers) {
@@ -135,7 +138,7 @@ impl NoticeDispatcher {
         }
     }
 
-    /// Sees to everything that was committed since the last look. For tests and single calls.
+    /// Dispatches everything committed since the last call. For tests and single calls.
     pub async fn dispatch_once(&self) -> Result<(), NoticeError> {
         self.dispatch(&mut ScanProgress::default(), &Halt::never()).await
     }
@@ -143,7 +146,8 @@ impl NoticeDispatcher {
     async fn dispatch(&self, passed: &mut ScanProgress, halt: &Halt) -> Result<(), NoticeError> {
         let mut conflicts = 0;
         while conflicts < CONFLICTS_MAX && !halt.is_set() {
-            // The tellings before the subscriptions: who subscribed before something was told is then among them.
+            // Read the agent outbox before the subscriptions, so that every subscription made before a
+            // notice is included.
             let read = |view: &mut wakeful_store::View<'_>| {
                 Ok((view.agent_outbox(CHANGES_PAGE)?, view.outbox_cursor()?))
             };
@@ -159,7 +163,7 @@ impl NoticeDispatcher {
             match self.dispatch_journal(passed, row).await? {
                 PageOutcome::Nothing if is_done => return Ok(()),
                 PageOutcome::Nothing => {}
-                // In a row: whoever comes on is not in a fight.
+                // Only conflicts in a row count: progress resets the count.
                 PageOutcome::Something => conflicts = 0,
                 PageOutcome::Conflict => conflicts += 1,
             }
@@ -167,7 +171,7 @@ impl NoticeDispatcher {
         if halt.is_set() {
             return Ok(());
         }
-        // Left for another look, which an error brings about.
+        // Return an error, so that dispatch is retried later.
         Err(StoreError::Conflict.into())
     }
 
@@ -175,7 +179,7 @@ impl NoticeDispatcher {
         Ok(self.store.read(|view| view.incarnation()).await?)
     }
 
-    /// One page of the journal's outbox.
+    /// Dispatches one page of the journal's outbox.
     async fn dispatch_journal(
         &self,
         passed: &mut ScanProgress,
@@ -185,7 +189,8 @@ impl NoticeDispatcher {
             return Ok(PageOutcome::Nothing);
         };
         if passed.row != row {
-            // Others moved it, or other subscriptions may be concerned by what was passed.
+            // Another process advanced the cursor, or new subscriptions may match changes that were
+            // skipped.
             let stored = row
                 .cursor
                 .seq
@@ -218,7 +223,8 @@ impl NoticeDispatcher {
         Ok(PageOutcome::Something)
     }
 
-    /// Moves the cursor past changes that concern nobody. If somebody else did, the next look finds it there.
+    /// Advances the cursor past changes without subscribers. If another process has advanced it, the next
+    /// scan starts there.
     async fn catch_up(&self, passed: &mut ScanProgress) -> Result<(), NoticeError> {
         let (seen, next) = (
             passed.row.clone(),
@@ -240,7 +246,8 @@ impl NoticeDispatcher {
         Ok(())
     }
 
-    /// Lets everybody whom a notice concerns be woken, or refused with a reason, and notes that it was seen to.
+    /// Admits or refuses a wake for every subscription that a notice matches, and records the notice as
+    /// dispatched.
     async fn notify(&self, notice: &OutboxNotice, mut seen: OutboxRef) -> Result<NoticeOutcome, NoticeError> {
         let entities = match self.book.entities_needed(&notice.tokens) {
             Some(wanted) => self.entities(notice, wanted).await?,
@@ -278,7 +285,8 @@ impl NoticeDispatcher {
         }
     }
 
-    /// Commits the arrival of some candidates with the place up to which the notice was seen to.
+    /// Commits the admission of some candidates together with the position up to which the notice is
+    /// dispatched.
     async fn commit(
         &self,
         seen: &OutboxRef,
@@ -303,7 +311,7 @@ impl NoticeDispatcher {
             Ok(arrived) => arrived,
             Err(StoreError::Conflict) => return Ok(None),
             Err(error) => {
-                // The commit may stand all the same, and then nobody else says who has something to do.
+                // The commit may have succeeded, and no other signal would announce the work.
                 self.work.signal_any();
                 return Err(error.into());
             }
@@ -324,7 +332,7 @@ impl NoticeDispatcher {
         Ok(Some(after))
     }
 
-    /// The records that predicates ask about, and those that are told of, in one read.
+    /// Reads the records needed for predicates and for the message text, in one read.
     async fn entities(
         &self,
         notice: &OutboxNotice,
@@ -332,7 +340,8 @@ impl NoticeDispatcher {
     ) -> Result<BTreeMap<String, Entity>, NoticeError> {
         let changed: BTreeSet<&String> = notice.records.iter().map(|(_, id)| id).collect();
         let told = notice.records.iter().take(RECORDS_LISTED_MAX).map(|(_, id)| id);
-        // A notice names also what a record belongs to. That has not changed, so no predicate is asked of it.
+        // A notice also names the parent of a record. The parent has not changed, so predicates are not
+        // evaluated on it.
         let asked = wanted.iter().filter(|id| changed.contains(id));
         let ids: BTreeSet<&String> = asked.chain(told).collect();
         let ids = ids.into_iter().filter_map(|id| RecordId::parse("id", id).ok());
@@ -349,14 +358,14 @@ impl NoticeDispatcher {
     }
 }
 
-/// What a look at a page came to.
+/// The result of scanning a page.
 enum PageOutcome {
     Nothing,
     Something,
     Conflict,
 }
 
-/// What is told of the records that changed.
+/// The changed records as the message describes them.
 fn told(notice: &OutboxNotice, entities: &BTreeMap<String, Entity>) -> Vec<ChangedRecord> {
     let title = |id: &String| {
         let fields = entities.get(id)?;

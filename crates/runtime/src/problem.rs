@@ -1,4 +1,4 @@
-//! What a person reads when the engine cannot go on: the [`Problem`] of each of its errors.
+//! User-facing descriptions of engine errors: the [`Problem`] of each one.
 
 use std::borrow::Cow;
 
@@ -11,34 +11,35 @@ use wakeful_core::wake::Refusal;
 use crate::api::subscription::SubscriptionError;
 use crate::{EngineError, ScheduleRefusal};
 
-/// What is left of a run that was erased.
+/// The hint for an erased run.
 const ERASED: &str =
-    "`wakeful verify` shows that its place in the log is whole; `wakeful events` shows who erased it and why";
+    "`wakeful verify` checks that the log is intact; `wakeful events` shows who erased the run and why";
 
-/// How long what a run was told is kept.
-const PRUNED: &str = "`wakeful retention show` says how long it is kept; a backup from before may have it";
+/// The hint for a pruned run.
+const PRUNED: &str =
+    "`wakeful retention show` shows how long contents are kept; an older backup may still have them";
 
-/// How a run comes by money.
-const RAISE: &str =
-    "raise the cap with `wakeful budget set USD`, or let the day turn (UTC); then `wakeful run --resume`";
+/// The hint for a run over budget.
+const RAISE: &str = "raise the cap with `wakeful budget set USD`, or wait for the next day (UTC); then `wakeful run --resume`";
 
-/// Whose a run of a newer machine is.
-const NEWER: &str = "the newer wakeful that began it goes on with it, and this one leaves it alone; bring this one up to date";
+/// The hint for a run of a newer machine version.
+const NEWER: &str = "only the newer wakeful that started it can continue it; update this one";
 
-/// How agents live.
-const LIFECYCLE: &str = "created and dormant become active, active becomes dormant, all may be destroyed; nothing comes back from that";
+/// The hint for a lifecycle change that is not allowed.
+const LIFECYCLE: &str = "created and dormant agents can become active, active ones dormant, and all can be destroyed; this cannot be undone";
 
-/// The code of an answer that comes by a way that the decision does not take.
+/// The error code of an answer through a channel that the decision does not allow.
 pub const ANSWER_NOT_ALLOWED: &str = "answer_not_allowed";
 
-/// The code of an answer, or a hand on the brake, that comes from a process of an agent's own tool.
+/// The error code of an answer or brake release from a process that an agent's tool started.
 pub const DESCENDS_FROM_TOOL: &str = "caller_is_tool_process";
 
-/// A process that an agent's tool started wants to decide in a person's place.
+/// The problem of a process started by an agent's tool that tries to act as a person.
 #[must_use]
 pub fn descends_from_tool() -> Problem {
-    let message = "an agent's tool started this, and no tool answers a decision or releases a brake";
-    let hint = "a person does that: on the page, or in a terminal of their own";
+    let message =
+        "this process was started by an agent's tool, and tools may not answer decisions or release brakes";
+    let hint = "do this on the page, or in your own terminal";
     Problem::new(DESCENDS_FROM_TOOL, message, hint)
 }
 
@@ -54,7 +55,7 @@ impl From<&EngineError> for Problem {
     }
 }
 
-/// The word for an error of the engine.
+/// The error code of an engine error.
 fn code(error: &EngineError) -> Cow<'static, str> {
     let fixed = match error {
         EngineError::Store(error) => return Problem::from(error).code,
@@ -91,12 +92,12 @@ fn code(error: &EngineError) -> Cow<'static, str> {
     fixed.into()
 }
 
-/// The way out of an error of the engine.
+/// What to do about an engine error.
 fn hint(error: &EngineError) -> String {
     let fixed = match error {
         EngineError::UnknownAgent(agent) => {
             return format!(
-                "`wakeful agent list` shows those there are; `wakeful agent create {agent}` makes it"
+                "`wakeful agent list` lists all agents; `wakeful agent create {agent}` creates this one"
             );
         }
         EngineError::KeyReused { run } => {
@@ -104,54 +105,54 @@ fn hint(error: &EngineError) -> String {
         }
         EngineError::DecisionPending { run, .. } => {
             return format!(
-                "`wakeful decision list` shows what is asked; answer it, or `wakeful runs cancel {run}`"
+                "`wakeful decision list` lists open decisions; answer it, or `wakeful runs cancel {run}`"
             );
         }
         EngineError::CrashLoop { run, .. } => {
             return format!(
-                "`wakeful doctor` looks for the cause; `wakeful runs show {run}` shows how far it came"
+                "`wakeful doctor` looks for the cause; `wakeful runs show {run}` shows the run's progress"
             );
         }
         EngineError::Quarantined { run, .. } => {
             return format!(
-                "`wakeful runs resume {run}` tries it again, `wakeful runs abandon {run}` gives it up"
+                "`wakeful runs resume {run}` resumes it, `wakeful runs abandon {run}` abandons it"
             );
         }
         EngineError::InvalidState { run, .. } => {
-            return format!("`wakeful runs show {run}` shows how far it came");
+            return format!("`wakeful runs show {run}` shows the run's progress");
         }
         EngineError::NotEnded { run } | EngineError::Refused(Refusal::RunOpen { run }) => {
             return ways_out(*run);
         }
         EngineError::NoEngine { problem, .. } => &problem.hint,
         EngineError::Store(error) => return Problem::from(error).hint,
-        EngineError::Subscription(_) => "`wakeful subscriptions` shows those there are",
-        EngineError::Schedule(_) => "`wakeful schedule list` shows those there are",
+        EngineError::Subscription(_) => "`wakeful subscriptions` lists all subscriptions",
+        EngineError::Schedule(_) => "`wakeful schedule list` lists all schedules",
         EngineError::Lifecycle { .. } => LIFECYCLE,
-        EngineError::TimeInPast(_) => "give a moment that is still to come",
+        EngineError::TimeInPast(_) => "use a time in the future",
         EngineError::UnknownTrigger => {
-            "`wakeful agent external-trigger show` tells the address that holds now"
+            "`wakeful agent external-trigger show` shows the current URL"
         }
         EngineError::Unanswerable(why) => unanswerable(why).1,
         EngineError::AgentExists(_) => "use it with `wakeful run --agent`, or choose another name",
-        EngineError::UnknownRun(_) => "`wakeful runs list` shows the runs there are",
+        EngineError::UnknownRun(_) => "`wakeful runs list` lists all runs",
         EngineError::Refused(refusal) => refusal.hint().unwrap_or("see `wakeful why-not`"),
         EngineError::AgentBusy { .. } => "wait for it to finish, or end its run with `wakeful runs cancel`",
         EngineError::LeaseLost(_) => "check the database connection, then `wakeful run --resume`",
         EngineError::BudgetExceeded { .. } => RAISE,
         EngineError::Panicked(_) => {
-            "`wakeful daemon logs` shows where; it is tried again by itself, nothing was lost"
+            "`wakeful daemon logs` shows details; it is retried automatically, nothing was lost"
         }
         EngineError::MachineVersion { machine, version, .. } if is_newer(machine, *version) => NEWER,
-        EngineError::MachineVersion { .. } => "use the wakeful that began the run",
-        EngineError::Braked { .. } => {
-            "release the brake with `wakeful brake off`; the run goes on where it stands"
-        }
-        EngineError::UnknownDecision(_) => "`wakeful decision list` shows those that wait",
+        EngineError::MachineVersion { .. } => "use the version of wakeful that started the run",
+        EngineError::Braked { .. } => "release the brake with `wakeful brake off`; the run then continues",
+        EngineError::UnknownDecision(_) => "`wakeful decision list` lists open decisions",
         EngineError::AmbiguousDecision(_) => "give more digits",
-        EngineError::NotQuarantined { .. } => "`wakeful runs list --state quarantined` shows those that are",
+        EngineError::NotQuarantined { .. } => {
+            "`wakeful runs list --state quarantined` lists quarantined runs"
+        }
         EngineError::NotErasable { .. } => {
-            "without it `wakeful verify` could not tell an erasure from a forgery; name other events"
+            "without it `wakeful verify` could not tell an erasure from a forgery; choose other events"
         }
         EngineError::RunErased { .. } => ERASED,
         EngineError::RunPruned { .. } => PRUNED,
@@ -159,25 +160,19 @@ fn hint(error: &EngineError) -> String {
     fixed.to_owned()
 }
 
-/// What is wrong with a schedule, or with a wish about one.
+/// The problem of a refused operation on a schedule.
 fn of_schedule(fault: &ScheduleRefusal, message: String) -> Problem {
     let (code, hint) = match fault {
-        ScheduleRefusal::Unknown(_) => (
-            "schedule_unknown",
-            "`wakeful schedule list` shows those there are",
-        ),
+        ScheduleRefusal::Unknown(_) => ("schedule_unknown", "`wakeful schedule list` lists all schedules"),
         ScheduleRefusal::Exists(_) => ("schedule_exists", "choose another name with --id"),
-        ScheduleRefusal::Bad(_) => (
-            "bad_schedule",
-            "correct the field that is named; see docs/schedules.md",
-        ),
+        ScheduleRefusal::Bad(_) => ("bad_schedule", "correct the named field; see docs/schedules.md"),
         ScheduleRefusal::Status { .. } => (
             "bad_schedule_transition",
-            "active and paused ones change into each other; one that is over is made anew with `wakeful schedule add`",
+            "a schedule can only be paused while active and resumed while paused; to replace an ended one use `wakeful schedule add`",
         ),
         ScheduleRefusal::Over { .. } => (
             "schedule_expired",
-            "make a new one with `wakeful schedule add`, or wake the agent with `wakeful message`",
+            "create a new one with `wakeful schedule add`, or wake the agent with `wakeful message`",
         ),
         ScheduleRefusal::TooMany(_) | ScheduleRefusal::EventFull(_) => (
             "too_many_schedules",
@@ -191,22 +186,22 @@ const fn unanswerable(why: &AnswerError) -> (&'static str, &'static str) {
     match why {
         AnswerError::Closed { .. } => (
             "decision_closed",
-            "nothing is left to answer; `wakeful decision show` shows how it ended",
+            "it is already closed; `wakeful decision show` shows the result",
         ),
         AnswerError::Changed { .. } => (
             "decision_changed",
-            "read it again and answer the version that stands",
+            "read the decision again and answer the current version",
         ),
         AnswerError::NotAllowed { .. } => (
             ANSWER_NOT_ALLOWED,
-            "answer it by one of these ways; `decisions.answer_channels` says which new decisions take",
+            "answer through one of these channels; `decisions.answer_channels` sets those of new decisions",
         ),
         AnswerError::Late { .. } => (
             "decision_expired",
-            "read it again: it grew more severe and can be answered anew, or it was called off",
+            "read the decision again: it was escalated and needs a new answer, or it was cancelled",
         ),
         AnswerError::NoOption { .. } => ("option_unknown", "answer with one of the options"),
-        AnswerError::NoteTooLong => ("note_too_long", "say it in fewer words"),
+        AnswerError::NoteTooLong => ("note_too_long", "use a shorter note"),
     }
 }
 
@@ -218,29 +213,29 @@ impl From<&SubscriptionError> for Problem {
             SubscriptionError::Unknown(_) => Self::new(
                 "subscription_unknown",
                 message,
-                "`wakeful subscriptions` shows those there are",
+                "`wakeful subscriptions` lists all subscriptions",
             ),
             SubscriptionError::Exists(id) => Self::new(
                 "subscription_exists",
                 message,
-                format!("choose another name, or take it away first: `wakeful unsubscribe {id}`"),
+                format!("choose another name, or remove it first: `wakeful unsubscribe {id}`"),
             ),
             SubscriptionError::AgentFull(_) => Self::new(
                 "too_many_subscriptions",
                 message,
-                "one subscription may name many tokens; take some away with `wakeful unsubscribe`",
+                "one subscription may name many tokens; remove some with `wakeful unsubscribe`",
             ),
             SubscriptionError::Full => Self::new(
                 "too_many_subscriptions",
                 message,
-                "take some away with `wakeful unsubscribe`",
+                "remove some with `wakeful unsubscribe`",
             ),
             SubscriptionError::Journal(error) => error.into(),
         }
     }
 }
 
-/// What can be done about an open run.
+/// The hint for an open run.
 #[must_use]
 pub fn ways_out(run: RunKey) -> String {
     format!("finish it with `wakeful run --resume`, or end it with `wakeful runs cancel {run}`")

@@ -1,8 +1,8 @@
-//! The care of data: what has grown too old or too much is taken away in small transactions, and contents that
-//! nobody names any more are swept. What has to go is the core's rule; here it is only carried out.
+//! Retention: prunes data that is too old or too large in small transactions, and garbage-collects
+//! unreferenced blobs. The core decides what to prune; this module performs it.
 //!
-//! Nothing here needs the right to drive an agent: no run is touched that has not ended. Each transaction locks the
-//! heads of the agents concerned, takes away a bounded number of rows, and says so in one event per agent.
+//! No claim on an agent is needed, because only ended runs are touched. Each transaction locks the heads of
+//! the affected agents, removes a bounded number of rows, and records it in one event per agent.
 
 mod commit_counter;
 mod gc;
@@ -25,55 +25,52 @@ use wakeful_store::{Store, StoreError, Tx, View};
 pub use self::commit_counter::{COMMITS_BETWEEN, CommitCounter, CountingObserver};
 use crate::{Halt, Observer};
 
-/// Rows that one transaction takes away at most: a few milliseconds of a writer that others wait for.
+/// Maximum number of rows that one transaction removes: a few milliseconds during which other writers wait.
 pub const SLICE_ROWS_MAX: u32 = 500;
 
-/// Things that are asked for at once: each list is a walk through all there are.
+/// Candidates that are listed at once: each list is a scan over all rows of a class.
 const EVENTS_PAGE: u32 = 10_000;
 const RUNS_PAGE: u32 = 500;
 
-/// Carries out what retention says.
+/// Applies the retention settings.
 pub struct RetentionWorker {
-    /// Where everything durable is.
     pub store: Store,
-    /// How long and how much is kept.
+    /// How long and how much data is kept.
     pub retention: Retention,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
-    /// Where salts come from.
+    /// Source of salts.
     pub entropy: Arc<dyn Entropy>,
-    /// Who is shown what was committed.
+    /// Receives committed events.
     pub observer: Arc<dyn Observer>,
 }
 
-/// How one class of data stands.
+/// The size of one class of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClassUsage {
-    /// Which class.
     pub class: DataClass,
-    /// How much there is.
+    /// The current size.
     pub size: DataSize,
-    /// How much of it has to go.
+    /// The size of the data to prune.
     pub due: DataSize,
-    /// Whether there may be more than was looked at.
+    /// Whether there may be more than was examined.
     pub is_more: bool,
 }
 
-/// What a round of care came to.
+/// The result of a retention round.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RetentionRound {
-    /// What was taken away, by class.
+    /// Pruned data by class.
     pub pruned: BTreeMap<DataClass, DataSize>,
-    /// Contents that nobody named any more.
+    /// Unreferenced blobs that were removed.
     pub swept: DataSize,
-    /// Files that no row named.
+    /// Files without a row that were removed.
     pub files: FileSweep,
-    /// Whether it came to its end; a stop may come first.
+    /// Whether the round finished; false if it was halted.
     pub is_done: bool,
 }
 
 impl RetentionRound {
-    /// Whether nothing went.
+    /// Whether nothing was removed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let taken = self.pruned.values().chain([&self.swept, &self.files.removed]);
@@ -81,17 +78,17 @@ impl RetentionRound {
     }
 }
 
-/// Which contents a round looks through.
+/// When a round performs garbage collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GcMode {
-    /// All of them.
+    /// In every case.
     Always,
-    /// All of them, if something was taken away since they were last looked through.
+    /// Only if something was removed since the last collection.
     WhereDue,
 }
 
 impl RetentionWorker {
-    /// How each class stands. Changes nothing.
+    /// Returns the usage of each class. Changes nothing.
     pub async fn usage(&self) -> Result<(Vec<ClassUsage>, RetentionStateRow), StoreError> {
         let care = self.store.read(|view| view.retention_state()).await?;
         let clock = self.age_clock(&care).await?;
@@ -112,7 +109,7 @@ impl RetentionWorker {
         Ok((all, care))
     }
 
-    /// Whether a round is due by the clock.
+    /// When the next round is due.
     pub async fn next_round(&self) -> Result<Millis, StoreError> {
         let (care, now) = (
             self.store.read(|view| view.retention_state()).await?,
@@ -122,7 +119,7 @@ impl RetentionWorker {
         Ok(last.map_or(now, |at| Millis(at.0.saturating_add(ROUND_EVERY_MS))))
     }
 
-    /// One round: takes away what has to go, class by class, and sweeps.
+    /// Performs one round: prunes each class, then collects garbage.
     pub async fn run_round(&self, sweep: GcMode, halt: &Halt) -> Result<RetentionRound, StoreError> {
         let (before, now) = (
             self.store.read(|view| view.retention_state()).await?,
@@ -155,10 +152,11 @@ impl RetentionWorker {
             ..before
         };
         if !self.note(noted, before.generation).await? {
-            // Another process has begun a generation of its own, and sweeps.
+            // Another process has started its own generation and collects the garbage.
             return Ok(cared);
         }
-        // One generation more than the one before this: a transaction that began under that may not have ended yet.
+        // Keep one more generation: a transaction that started under the previous one may still be in
+        // progress.
         let below = noted.generation - 1;
         if sweep == GcMode::Always || unswept.is_some() || is_over {
             cared.swept = self.sweep(below, halt).await?;
@@ -166,7 +164,7 @@ impl RetentionWorker {
         cared.files = self.store.sweep_files().await?;
         let done = RetentionStateRow {
             pruned_at: Some(now),
-            // What was put too lately to be swept is looked at again next time.
+            // Blobs that were stored too recently are examined in the next round.
             unswept: unswept.filter(|unswept| below <= *unswept),
             ..noted
         };
@@ -174,7 +172,7 @@ impl RetentionWorker {
         Ok(cared)
     }
 
-    /// The clock by which ages are measured. Before the first round it is known only by what was written last.
+    /// The time from which ages are measured. Before the first round, it is derived from the newest event.
     async fn age_clock(&self, care: &RetentionStateRow) -> Result<Millis, StoreError> {
         let stood = match care.clock {
             None => self.store.read(newest_event).await?,
@@ -189,7 +187,7 @@ impl RetentionWorker {
             .await
     }
 
-    /// What of a class has to go, as far as one list reaches, and whether there may be more.
+    /// Returns the data of a class to prune, up to one list, and whether there may be more.
     async fn due(
         &self,
         class: DataClass,
@@ -230,10 +228,10 @@ impl RetentionWorker {
     ) -> Result<DataSize, StoreError> {
         let mut pruned = DataSize::default();
         let mut before: Option<PruneCandidate> = None;
-        // Where a stop came first, what is too much is not known.
+        // If halted, the excess is unknown.
         while !halt.is_set() {
             let (due, is_more) = self.due(class, clock, excess, halt).await?;
-            // What comes again was not taken, and would come for ever.
+            // A candidate that appears again was not removed, and would appear forever.
             if due.first() == before.as_ref() {
                 return Ok(pruned);
             }
@@ -242,7 +240,7 @@ impl RetentionWorker {
             while !rest.is_empty() && !halt.is_set() {
                 let (slice, later) = rest.split_at(slice_of(rest));
                 pruned = pruned.and(self.take_all(slice.to_vec(), halt).await?);
-                // By the same weight by which it was found to have to go.
+                // The same measure that selected the candidates.
                 let weight = slice.iter().map(|aged| aged.size.bytes).sum::<u64>();
                 excess = excess.saturating_sub(weight);
                 rest = later;
@@ -254,7 +252,7 @@ impl RetentionWorker {
         Ok(pruned)
     }
 
-    /// Takes these away, in as many transactions as it takes.
+    /// Prunes these candidates in as many transactions as needed.
     async fn take_all(&self, mut slice: Vec<PruneCandidate>, halt: &Halt) -> Result<DataSize, StoreError> {
         let mut sum = DataSize::default();
         while !slice.is_empty() && !halt.is_set() {
@@ -266,13 +264,13 @@ impl RetentionWorker {
                 .filter(|(_, taken)| !taken.is_all)
                 .map(|(aged, _)| aged)
                 .collect();
-            // Whoever drives a run comes in between.
+            // Lets the drivers of runs proceed in between.
             tokio::task::yield_now().await;
         }
         Ok(sum)
     }
 
-    /// One transaction.
+    /// Prunes in one transaction.
     async fn prune_slice(&self, slice: Vec<PruneCandidate>) -> Result<Vec<PruneResult>, StoreError> {
         let salts = slice
             .iter()
@@ -288,7 +286,7 @@ impl RetentionWorker {
     }
 }
 
-/// When the newest event was written.
+/// The time of the newest event.
 fn newest_event(view: &mut View<'_>) -> Result<Option<Millis>, StoreError> {
     let mut newest = None;
     for (agent, last) in view.heads()? {
@@ -298,7 +296,8 @@ fn newest_event(view: &mut View<'_>) -> Result<Option<Millis>, StoreError> {
     Ok(newest)
 }
 
-/// How many of these fit into one transaction. At least one does: of one that is too large a piece is taken.
+/// How many candidates fit into one transaction. At least one: a candidate that is too large is pruned in
+/// parts.
 fn slice_of(aged: &[PruneCandidate]) -> usize {
     let mut rows = 0_u64;
     let fits = aged.iter().take_while(|aged| {
@@ -310,7 +309,7 @@ fn slice_of(aged: &[PruneCandidate]) -> usize {
 
 type Outcome = (Vec<PruneResult>, Vec<(AgentId, Event)>);
 
-/// Agent by agent, in the order of their names: several heads are always locked in this order.
+/// Processes agents in the order of their names, the order in which heads are always locked.
 fn take_in(
     tx: &mut Tx<'_>,
     slice: &[PruneCandidate],
@@ -359,7 +358,7 @@ fn take_in(
     Ok((taken, events))
 }
 
-/// The lines of a run are named by its journal as well, which therefore goes first.
+/// The run log also references the transcript entries of a run, so it is removed first.
 fn take_one(tx: &mut Tx<'_>, aged: &PruneCandidate) -> Result<PruneResult, StoreError> {
     let PruneTarget::Lines { run_key, .. } = &aged.what else {
         return tx.prune(&aged.agent_id, &aged.what, SLICE_ROWS_MAX);

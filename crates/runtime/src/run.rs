@@ -1,8 +1,8 @@
-//! The driver: one loop that everything rests on.
+//! The driver: the loop that performs the effects of a run.
 //!
-//! Perform the pending effects, give their results to the machine, commit what it answers in one transaction,
-//! and go on with the effects of that. A crash between any two lines leaves a state whose pending effects the
-//! same loop meets again.
+//! It performs the pending effects, applies their results to the machine, commits the transition in one
+//! transaction, and continues with the resulting effects. A crash at any point leaves a state whose pending
+//! effects the same loop performs again.
 
 mod claim;
 mod quarantine;
@@ -37,61 +37,59 @@ use crate::wait::Need;
 use crate::wake::PreparedStart;
 use crate::{Engine, EngineError};
 
-/// How often a transition is tried again when the run was changed behind our back. Only our own mistakes can
-/// do that, so a few times are plenty.
+/// Maximum number of retries of a transition when the run was changed concurrently. Only a bug causes that,
+/// so a few retries are enough.
 const CONFLICTS_MAX: u32 = 3;
 
-/// How long a commit waits for a database that went away. What an action did is known only here until then;
-/// longer than this, the lease would not cover it.
+/// How long a commit waits for an unreachable database. Until the commit, only this process has the result
+/// of an action; after this time the lease would expire.
 const COMMIT_WAIT_MS: u64 = 8_000;
 
-/// How often it tries.
+/// Interval between two attempts to commit.
 const COMMIT_POLL_MS: u64 = 250;
 
 /// A run that this process may drive.
 #[derive(Debug)]
 pub struct ClaimedRun {
-    /// The run as it is stored.
     pub(crate) row: RunRow,
     pub(crate) machine: RunMachine,
     pub(crate) fence: Fence,
     pub(crate) effects: Vec<Effect>,
     pub(crate) freshness: Freshness,
-    /// The transcript as far as the next request needs it; none until it is loaded.
+    /// The part of the transcript that the next request needs; none until it is loaded.
     pub(crate) thread: Option<Thread>,
-    /// The tool calls of the newest reply, with their arguments; empty until they are needed after a crash.
+    /// The tool calls of the newest reply with their arguments; empty until they are needed after a crash.
     pub(crate) asked: Vec<ToolCall>,
     known: ActionHistory,
     opening: Option<TranscriptEntry>,
-    /// The messages of the runs that are to be started next.
+    /// The messages of the sub-runs to start next.
     pub(crate) starts: Vec<SubRunMessage>,
-    /// Records of starts that may not be made, for the transaction that tells so.
+    /// Records of refused sub-runs, for the transaction that reports them.
     pub(crate) refused: Vec<WakeRow>,
 }
 
-/// Where driving a run has led. A run without money is [`EngineError::BudgetExceeded`].
+/// The outcome of driving a run. A run over budget is [`EngineError::BudgetExceeded`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DriveOutcome {
-    /// It ended.
     Ended,
-    /// The process was asked to stop; the run goes on when it is claimed again.
+    /// The process is halting; the run continues when it is claimed again.
     Stopped,
-    /// A brake holds it; it goes on when that is released and it is claimed again.
+    /// A brake holds the run; it continues when the brake is released and it is claimed again.
     Braked,
-    /// It waits; it goes on when it is claimed again after that.
+    /// The run waits; it continues when it is claimed again afterwards.
     Waiting(Wait),
 }
 
-/// What became of a transition that was tried.
+/// The result of an attempted transition.
 enum TransitAttempt {
-    /// It is committed: the run as it stands, its state, and what it intends next.
+    /// Committed: the run's row, its state and its next effects.
     Done(Box<(RunRow, RunMachine, Vec<Effect>)>),
-    /// Nothing is written: these words belong to it.
+    /// Nothing is written, because these interjections must be included first.
     Interjected(Vec<Interjection>),
 }
 
 impl ClaimedRun {
-    /// A run that has just been admitted by this process.
+    /// A run that this process has just started.
     pub(crate) fn fresh(row: RunRow, fence: Fence, start: PreparedStart) -> Self {
         Self {
             row,
@@ -108,31 +106,29 @@ impl ClaimedRun {
         }
     }
 
-    /// The run's name.
     #[must_use]
     pub const fn run_key(&self) -> RunKey {
         self.row.run_key
     }
 
-    /// Whose run it is.
     #[must_use]
     pub const fn agent_id(&self) -> &AgentId {
         &self.row.agent_id
     }
 
-    /// Its state: above all the model and the workspace it was begun with.
+    /// The run's state, including its model and workspace.
     #[must_use]
     pub const fn turn(&self) -> &RunMachine {
         &self.machine
     }
 }
 
-/// Gives a claimed run back without driving it. Who lost it meanwhile has nothing to give.
+/// Releases a claimed run without driving it. Has no effect if the claim was lost.
 pub async fn release_run(store: &Store, claimed: Box<ClaimedRun>) -> Result<(), EngineError> {
     suspend_run(store, claimed, None).await
 }
 
-/// Gives a claimed run back, to be claimed again at once or after what it waits for.
+/// Releases a claimed run, to be claimed again at once or when its wait is over.
 async fn suspend_run(
     store: &Store,
     claimed: Box<ClaimedRun>,
@@ -149,7 +145,7 @@ async fn suspend_run(
         (Need::of_wait(wait, &turn, since), since)
     });
     let given = store.write(move |tx| {
-        // The head first, as in every transition.
+        // Lock the head first, as in every transition.
         match tx.lock_head(&row.agent_id, fence) {
             Ok(_) => {}
             Err(StoreError::FenceLost(_)) => return Ok(()),
@@ -172,12 +168,12 @@ async fn release(store: &Store, agent: AgentId, fence: Fence) -> Result<(), Engi
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// Drives a run to its end, or until a stop is asked for: then it stays open at a safe point.
+    /// Drives a run to its end, or until the process halts; the run then stays open at a safe point.
     pub async fn drive(&self, claimed: Box<ClaimedRun>) -> Result<DriveOutcome, EngineError> {
         let run = claimed.run_key();
         let driven = self.drive_loop(claimed).await;
         if driven.as_ref().is_err_and(is_environment_error) {
-            // Where this cannot be written either, whoever takes the run up next in this process does it.
+            // If this write fails too, the next claim of the run in this process resets the count.
             let _ = self.store.write(move |tx| tx.reset_claim_count(&run)).await;
         }
         driven
@@ -224,8 +220,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         Ok(DriveOutcome::Ended)
     }
 
-    /// Applies one input and commits everything it leads to. Where a brake keeps the next action from beginning, what
-    /// has ended is committed without it.
+    /// Applies one input and commits the transition. If a brake prevents the next action from starting, the
+    /// result is committed without that action.
     async fn apply_input(
         &self,
         claimed: &mut ClaimedRun,
@@ -237,7 +233,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         } else {
             InterjectionHint::Known
         };
-        // Each reason to try again holds at most once.
+        // Each reason to retry occurs at most once.
         let done = loop {
             let tried = self.try_apply_input(claimed, &performed, &reads, words);
             match tried.await {
@@ -246,8 +242,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     reads.interjected = interjected;
                 }
                 Err(EngineError::Store(StoreError::Braked(_))) if !reads.hold => reads.hold = true,
-                // A person took back what was said into the run. What an action did is known only here, so the run is
-                // not loaded again: it goes on without those words, and what is left of them joins the next round.
+                // A person withdrew an interjection. Only this process has the result of the action, so the
+                // run is not loaded again: it continues without the interjections, and those still queued
+                // join the next round.
                 Err(EngineError::Store(StoreError::Conflict)) if !reads.interjected.is_empty() => {
                     reads.interjected.clear();
                 }
@@ -257,7 +254,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         };
         let (row, turn, effects) = done;
         let left = turn.pending_effects();
-        // What a stop or a brake kept from its turn is still intended, and as fresh or as doubtful as it was.
+        // Effects that a halt or a brake prevented stay intended, with the same freshness.
         if effects.is_empty() && !left.is_empty() {
             claimed.effects = left;
         } else {
@@ -279,7 +276,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let moved = moved.map_err(|e| broken(claimed.run_key(), &e))?;
         let (turn, effects, entries) = (moved.turn.clone(), moved.effects.clone(), moved.entries.clone());
         let contents = thread::contents_of(performed.contents.clone(), &moved);
-        // What did not join belongs to another run, and its name is not kept in this one.
+        // An interjection that did not join belongs to another run, and its key is not stored in this one.
         let mut reads = reads.clone();
         if moved.joined.is_empty() {
             reads.interjected.clear();
@@ -294,7 +291,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         fail_point::fail_point("transition.before_commit");
         let committed = self.commit(&transition, claimed.fence).await;
         let written = committed.inspect_err(|error| {
-            // It may stand all the same, and then nobody else says so.
+            // The commit may have succeeded, and no other notification would report it.
             if matches!(error, EngineError::Store(StoreError::Unreachable(_))) {
                 self.observer.on_events(&claimed.row.agent_id, &[]);
             }
@@ -305,7 +302,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         };
         fail_point::fail_point("transition.after_commit");
         self.observer.on_events(&claimed.row.agent_id, &events);
-        // With each of these a request that may have cost something has ended.
+        // Each of these inputs ends a request that may have cost money.
         if matches!(
             input,
             RunInput::Replied(_) | RunInput::AttemptFailed { .. } | RunInput::Cancelled
@@ -314,7 +311,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
         let started = transition.starts.iter().map(|start| &start.message.agent_id);
         for other in started.chain(&transition.ends) {
-            // Its log has grown; whoever listens reads what it says.
+            // The other agent's log has new events; listeners read them from the store.
             self.observer.on_events(other, &[]);
         }
         claimed.refused.clear();
@@ -326,9 +323,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         ))))
     }
 
-    /// Commits a transition. A database that went away is waited for within the lease, because the result of an
-    /// action that has ended is known only here; and an acknowledgement may be lost although the commit was not.
-    /// Then there are no events to show: only the store knows their places.
+    /// Commits a transition. It waits for an unreachable database within the lease, because only this
+    /// process has the result of a finished action. An acknowledgement may be lost although the commit
+    /// succeeded; then no events are returned, because only the store has their sequence numbers.
     async fn commit(
         &self,
         transition: &Arc<PreparedCommit>,
@@ -355,7 +352,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// Whether this very transition stands in the journal. No answer counts as no.
+    /// Whether the run log contains this transition. No response counts as no.
     async fn is_committed(&self, transition: &PreparedCommit) -> bool {
         let (run, before) = (transition.run.run_key, transition.run.version - 1);
         let rows = self.store.read(move |view| view.run_log(&run, before, 1)).await;
@@ -363,7 +360,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 }
 
-/// Reads the state of a run, if this program has its machine.
+/// Decodes the state of a run, if this program has its machine version.
 pub fn decode(row: &RunRow) -> Result<RunMachine, EngineError> {
     if !is_known(&row.machine, row.machine_version) {
         return Err(unsupported(row));
@@ -379,7 +376,7 @@ fn unsupported(row: &RunRow) -> EngineError {
     }
 }
 
-/// A run that cannot go on because of what is stored.
+/// The error of a run whose stored data is invalid.
 pub(crate) fn broken(run: RunKey, why: &dyn std::error::Error) -> EngineError {
     EngineError::InvalidState {
         run,
@@ -387,5 +384,5 @@ pub(crate) fn broken(run: RunKey, why: &dyn std::error::Error) -> EngineError {
     }
 }
 
-/// Longest reason for a broken run: one line on a wide screen, and never a stored text.
+/// Maximum length of the reason: one line on a wide screen. It never contains stored text.
 const BROKEN_CHARS_MAX: usize = 300;

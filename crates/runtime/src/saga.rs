@@ -1,8 +1,8 @@
-//! The recovery scanner: sagas whose run can never go on are taken back.
+//! Saga recovery: undoes sagas whose run can never continue.
 //!
-//! What an open run left between intent and result is not touched here: the ordinary driver carries it out again under
-//! the same operation id. Every line may be the last one before a crash; the next look finds the saga where it stands,
-//! and the journal knows by the operation id what it has done already.
+//! Sagas of open runs are not touched here: the driver performs their operation again under the same
+//! operation id. A crash is possible at every line; the next scan continues with the stored phase, and the
+//! journal recognizes by the operation id what it has already done.
 
 use wakeful_core::saga::{Saga, SagaAction, SagaInput};
 use wakeful_ports::clock::Clock;
@@ -13,18 +13,17 @@ use wakeful_store::{Store, StoreError};
 
 use wakeful_core::problem::with_causes;
 
-/// What a look at the unfinished sagas came to.
+/// The result of scanning the unfinished sagas.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SagaRecovery {
-    /// Taken back.
     pub undone: u32,
-    /// Neither finished nor taken back: a person decides.
+    /// Neither finished nor undone: a person must decide.
     pub stuck: u32,
     /// Left to the drivers of their runs.
     pub left: u32,
 }
 
-/// Looks at every unfinished saga once, and takes back what nobody will ever go on with.
+/// Checks every unfinished saga once, and undoes those whose run can never continue.
 pub async fn recover(
     store: &Store,
     journal: &dyn Journal,
@@ -41,7 +40,7 @@ pub async fn recover(
             SagaAction::GiveUp => advance(store, clock, row.saga.clone(), why(&row)).await?,
             SagaAction::Undo => Some(row.saga),
         };
-        // Whoever moved it meanwhile sees to it.
+        // Another process advanced the saga meanwhile and is responsible for it.
         let Some(saga) = given_up else { continue };
         match compensate(store, journal, clock, saga).await? {
             Some(saga) if saga.is_over() => recovered.undone += 1,
@@ -58,12 +57,12 @@ fn why(row: &SagaRow) -> SagaInput {
             "run {} of agent {agent} ended before this was finished",
             row.run_key
         ),
-        None => format!("run {} is gone", row.run_key),
+        None => format!("run {} no longer exists", row.run_key),
     };
     SagaInput::Abandoned { why }
 }
 
-/// Undoes an operation in the journal, then writes down that it is undone, or why not.
+/// Undoes an operation in the journal, then records the result or the error.
 async fn compensate(
     store: &Store,
     journal: &dyn Journal,
@@ -84,7 +83,7 @@ async fn compensate(
     moved
 }
 
-/// Commits what an input leads to. None when somebody else has moved it since it was seen.
+/// Commits the result of an input. Returns none if another process has advanced the saga since it was read.
 async fn advance(
     store: &Store,
     clock: &dyn Clock,
@@ -102,7 +101,7 @@ async fn advance(
     }
 }
 
-/// Lets a person say that the journal is right as it is. None when there is no such saga, or none that is stuck.
+/// Resolves a stuck saga by keeping the journal as it is. Returns none if no such saga is stuck.
 pub async fn resolve_stuck(
     store: &Store,
     clock: &dyn Clock,

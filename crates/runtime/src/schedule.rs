@@ -1,8 +1,9 @@
-//! The clock's loop: schedules that are due become messages, and every outcome is kept.
+//! The scheduler: turns due firings into messages and records every outcome.
 //!
-//! There is one sleep, for the least due schedule of all; it is armed anew whenever a schedule is changed here, when the
-//! wall clock is set, and after every look. Where no schedule is at work there is no timer. What the clock makes of a
-//! schedule is `core`'s rule; here it is written down, in one transaction: messages in line, records, and the next moment.
+//! There is one sleep, until the earliest due schedule; it is recomputed when a schedule changes, when the
+//! wall clock is set, and after every pass. Without active schedules no timer is set. The core computes
+//! what a firing leads to; this module writes it in one transaction: queued messages, records, and the next
+//! due time.
 
 mod firing;
 
@@ -30,19 +31,19 @@ use crate::stamp::StampSource;
 use crate::{EngineError, Halt, Observer as _};
 use wakeful_core::problem::with_causes;
 
-/// Schedules that one look takes up. What is left is looked for at once.
+/// Schedules that one pass processes. The next pass follows at once if more are due.
 const SCHEDULES_AT_ONCE_MAX: u32 = 64;
 
-/// Looks in a row that find something. As many schedules as there may be are taken up by then.
+/// Maximum number of consecutive passes that find something: enough for the maximum number of schedules.
 const PASSES_MAX: u32 = 1_000;
 
-/// How often a database that others write to is looked at. Where this process is the only writer, never.
+/// Poll interval for a database with other writers. Not used when this process is the only writer.
 const SHARED_POLL_MS: u64 = 1_000;
 
-/// When a look that failed is tried again.
+/// Delay before a failed pass is retried.
 const RETRY_MS: u64 = 1_000;
 
-/// Looks at schedules when they are due.
+/// Fires schedules when they are due.
 pub struct Scheduler {
     pub(crate) store: Store,
     pub(crate) journal: Arc<dyn Journal>,
@@ -54,15 +55,15 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Looks until a stop is asked for. What came due while nobody looked is due now.
+    /// Runs until the process halts. Firings missed while no process was running are due at once.
     pub async fn run(&self, halt: &Halt) {
         let mut last = None;
         while !halt.is_set() {
             let next = self.tick_due().await;
             let why = next.as_ref().err().map(|error| with_causes(error));
-            // A failure that goes on is logged once.
+            // A persistent failure is logged once.
             if let Some(why) = why.as_ref().filter(|_| why != last) {
-                tracing::warn!(error = %why, "schedules do not wake agents for now");
+                tracing::warn!(error = %why, "schedules cannot wake agents at the moment; retrying");
             }
             last = why;
             tokio::select! {
@@ -74,7 +75,7 @@ impl Scheduler {
         }
     }
 
-    /// Resolves when it is time for another look; never, where nothing is to come and nobody else writes.
+    /// Resolves when the next pass is due; never, if nothing is scheduled and there are no other writers.
     async fn until(&self, next: Result<Option<Millis>, StoreError>) {
         match (next, self.writers) {
             (Err(_), _) => self.clock.sleep(RETRY_MS).await,
@@ -87,7 +88,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes up everything that is due, and says when something is again.
+    /// Processes everything that is due, and returns the next due time.
     async fn tick_due(&self) -> Result<Option<Millis>, StoreError> {
         for _ in 0..PASSES_MAX {
             let now = self.clock.now();
@@ -104,7 +105,7 @@ impl Scheduler {
             for timer in due.timers {
                 let (schedule_id, agent_id) = (timer.schedule_id.to_string(), timer.agent_id.to_string());
                 match self.tick(timer, now).await {
-                    // Something that it needs cannot be read: it would be met first by every look to come.
+                    // An unreadable schedule would be first in every further pass.
                     Err(StoreError::Malformed(column)) => {
                         let unreadable = UnreadableSchedule {
                             schedule_id,
@@ -117,11 +118,12 @@ impl Scheduler {
                 }
             }
         }
-        // Somebody makes them faster than they are taken up: a stop has to be heard all the same.
+        // Schedules become due faster than they are processed; return, so that a halt is noticed.
         self.store.read(|view| view.next_schedule_due()).await
     }
 
-    /// Lets a schedule rest of which something cannot be read, so that the others go on: it is kept as it is, and logged.
+    /// Pauses a schedule with unreadable data, so that the others continue. Its data is kept unchanged, and
+    /// the error is logged.
     async fn disable_unreadable(&self, found: UnreadableSchedule, now: Millis) -> Result<(), StoreError> {
         let UnreadableSchedule {
             schedule_id: name,
@@ -134,7 +136,7 @@ impl Scheduler {
             column: column.to_owned(),
         });
         let sealed = SealedEvent::new(draft, now, None, self.entropy.random_bytes());
-        let sealed = sealed.map_err(|_| StoreError::Malformed("an announcement"))?;
+        let sealed = sealed.map_err(|_| StoreError::Malformed("an event"))?;
         let (schedule, whose) = (name.clone(), agent.clone());
         let event = self.store.write(move |tx| {
             let head = match &whose {
@@ -155,12 +157,12 @@ impl Scheduler {
             schedule = %name,
             agent = %agent_id,
             column,
-            "the schedule cannot be read; it is paused, and the others go on"
+            "the schedule is unreadable and was paused; the others continue"
         );
         Ok(())
     }
 
-    /// One look at one schedule.
+    /// Processes one schedule.
     async fn tick(&self, timer: Schedule, now: Millis) -> Result<(), StoreError> {
         let is_changed = match timer.asks(TriggerSource::Tick) {
             FiringCondition::Nothing => true,
@@ -185,12 +187,12 @@ impl Scheduler {
         };
         let plan = PreparedFiring::new(&self.store, due, &stamps).await?;
         fail_point::fail_point("timer.before_commit");
-        // Whoever else looked at it has moved it on: then there is nothing to do here.
+        // On a conflict another process has already advanced the schedule, and nothing is left to do.
         let fired = match self.store.write(move |tx| plan.commit(tx)).await {
             Ok(fired) => fired,
             Err(StoreError::Conflict) => return Ok(()),
             Err(error) => {
-                // It may stand all the same, and then nobody else says so.
+                // The commit may have succeeded, and no other signal would announce the work.
                 self.work.signal_any();
                 return Err(error);
             }
@@ -204,9 +206,9 @@ impl Scheduler {
         tell(&self.hub, &self.work, timer, fired);
     }
 
-    /// Whether somebody but the agent wrote to the journal since the agent's newest run began. A run that began at a time
-    /// which has not come yet says nothing: the clock was set back. What cannot be looked at counts as changed: a wake too
-    /// many is better than one that is lost.
+    /// Whether anyone but the agent wrote to the journal since the agent's newest run started. A start time
+    /// in the future is ignored, because the clock was set back. If this cannot be read, it counts as
+    /// changed: an extra wake is better than a lost one.
     async fn is_changed(&self, timer: &Schedule, now: Millis) -> Result<bool, StoreError> {
         let author = Author::Agent(timer.agent_id.clone());
         let newest = match self.journal.newest_change_not_by(author).await {
@@ -220,7 +222,7 @@ impl Scheduler {
     }
 }
 
-/// Hands on what was committed.
+/// Publishes committed events and signals work.
 pub(crate) fn tell(hub: &Hub, work: &WorkSignal, timer: &Schedule, fired: &FiringResult) {
     if !fired.events.is_empty() {
         hub.on_events(&timer.agent_id, &fired.events);
@@ -230,8 +232,7 @@ pub(crate) fn tell(hub: &Hub, work: &WorkSignal, timer: &Schedule, fired: &Firin
     }
 }
 
-/// Lets a schedule fire because somebody asked for it, or something happened. Where a guard asks whether anything changed,
-/// it did.
+/// Fires a schedule on request or because of an event. A guard that requires changes is satisfied.
 pub(crate) async fn fire_now(
     store: &Store,
     timer: &Schedule,

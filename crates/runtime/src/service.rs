@@ -1,5 +1,5 @@
-//! The daemon's loop: drives agents that have work, one message after the other per agent, many agents at once, within
-//! bounds. It sleeps without a timer until it is signalled that there may be work.
+//! The daemon's loop: drives agents that have work, one message at a time per agent and many agents at
+//! once, within bounds. It sleeps without a timer until it is signalled that there may be work.
 
 mod scope;
 mod start;
@@ -32,84 +32,82 @@ use crate::run::DriveOutcome;
 use crate::wake::ResolvedOptions;
 use crate::{Engine, EngineDefaults, EngineError, Halt, Observer as _};
 
-/// Most agents driven at the same time. Each may hold a process and a model request; the rest waits in line.
+/// Maximum number of agents driven at the same time. Each may use a process and a model request; the rest
+/// are queued.
 pub const AGENTS_AT_ONCE_MAX: usize = 64;
 
-/// How often a database that others write to is looked at. Where this process is the only writer, never.
+/// Poll interval for a database with other writers. Not used when this process is the only writer.
 const SHARED_POLL_MS: u64 = 1_000;
 
-/// When a look that failed is tried again.
+/// Delay before a failed query for work is retried.
 const RETRY_MS: u64 = 1_000;
 
-/// Failed looks in a row after which a service that drives one run gives up. A daemon never does.
+/// Number of consecutive failed queries after which a service that drives one run gives up. A daemon never
+/// does.
 const FAILED_LOOKS_MAX: u32 = 5;
 
-/// As long as more than these are known to have work, nobody asks who else has.
+/// The database is not queried for further work while more than this number of agents are known to have
+/// some.
 const AGENTS_KNOWN_MIN: usize = 4 * AGENTS_AT_ONCE_MAX;
 
-/// The longest sleep before somebody who is due: who trusts a clock for longer is fooled when it is set.
+/// The longest sleep before a due time: the clock may be set meanwhile.
 const DUE_POLL_MS_MAX: u64 = 60_000;
 
-/// Makes engines: which model and which tools a run gets is configuration, and so the binary's business.
+/// Creates engines. The model and the tools of a run are configuration, and therefore up to the binary.
 pub trait EngineFactory: Send + Sync {
-    /// Answers model requests.
     type Model: Model;
-    /// Carries out actions.
     type Tools: ToolHost;
 
-    /// How the run of this message is limited.
+    /// The options for the run of this message.
     fn resolve_options(&self, agent: &Agent, message: &Message) -> ResolvedOptions;
 
-    /// An engine for a run with these limits. The error is why there is none, in the words of the binary.
+    /// Creates an engine for a run with these options. The error explains why that is impossible.
     fn engine(
         &self,
         agent: &AgentId,
         limits: &ResolvedOptions,
     ) -> Result<Engine<Self::Model, Self::Tools>, EngineError>;
 
-    /// An engine that can do nothing but end a run: for one whose model or folder is gone and that a person wants to
-    /// see ended. What comes with it is kept until the run has ended.
+    /// Creates an engine that can only end a run, for a run to be cancelled whose model or folder is
+    /// missing. The second value is kept alive until the run has ended.
     fn engine_for_ending(
         &self,
         agent: &AgentId,
     ) -> Result<EndingEngine<Self::Model, Self::Tools>, EngineError>;
 }
 
-/// An engine that ends a run, and what must live as long as it.
+/// An engine that ends a run, and a value that must live as long.
 pub type EndingEngine<M, T> = (Engine<M, T>, Box<dyn Send>);
 
-/// Whether others write to the same database.
+/// Whether other processes write to the same database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriterMode {
-    /// This process alone: every change passes through it.
+    /// Only this process writes: it causes every change.
     Alone,
-    /// Others as well: it has to look.
+    /// Others write too, so the database is polled.
     Many,
 }
 
-/// What the service needs.
+/// The dependencies of the service.
 pub struct Options<W> {
-    /// Where everything durable is.
     pub store: Store,
-    /// Whether others write there.
+    /// Whether other processes write to the store.
     pub writers: WriterMode,
-    /// This process, as the store knows it.
+    /// This process's id in the store.
     pub runner: RunnerId,
-    /// Who makes engines. They must share `hub` as observer and `halt`.
+    /// Creates engines. They must use `hub` as observer and share `halt`.
     pub workshop: Arc<W>,
-    /// Where news is handed over.
+    /// Publishes committed events.
     pub hub: Arc<Hub>,
-    /// When to come to a stop.
+    /// The shutdown request.
     pub halt: Halt,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
-    /// Where salts come from.
+    /// Source of salts.
     pub entropy: Arc<dyn Entropy>,
-    /// What holds where nobody said otherwise.
+    /// Defaults for everything that is not configured.
     pub governance: EngineDefaults,
 }
 
-/// The loop.
 pub struct Service<W> {
     store: Store,
     writers: WriterMode,
@@ -126,37 +124,37 @@ pub struct Service<W> {
     starter: Arc<ServiceStarter<W>>,
 }
 
-/// Who is being driven, and who waits for a place.
+/// The agents being driven, and those waiting for a free slot.
 #[derive(Default)]
 struct ActiveAgents {
     tasks: JoinSet<TurnResult>,
     line: Dispatcher,
-    /// Who had work at the last look.
+    /// The agents that had work at the last query.
     ready: Vec<AgentId>,
-    /// The run that each of them is to be driven for, where other runs are out of scope.
+    /// The run to drive for each agent, if other runs are out of scope.
     targets: BTreeMap<AgentId, RunKey>,
-    /// A task that panicked does not say whose it was.
+    /// The agent of each task, because a panicked task does not return it.
     by_task: BTreeMap<Id, AgentId>,
-    /// When to look without having been told: where others write, or when a look has failed.
+    /// When to query without a signal: if others write, or after a failed query.
     look_at: Option<u64>,
-    /// How many looks in a row failed.
+    /// The number of consecutive failed queries.
     failed_looks: u32,
-    /// Why a limited service gave up.
+    /// Why a service that drives one run gave up.
     failure: Option<StoreError>,
-    /// When the next run that rests is due.
+    /// When the next waiting run is due.
     due_at: Option<u64>,
-    /// How far each log had grown when listeners were last told.
+    /// The position of each log that listeners were last notified about.
     told: BTreeMap<AgentId, u64>,
-    /// Whether nothing in scope can go on by itself.
+    /// Whether nothing in scope can continue by itself.
     is_done: bool,
-    /// Whether a run waited for the budget at the last look.
+    /// Whether a run was parked for budget at the last query.
     waits_for_budget: bool,
-    /// Whether the runs that waited for the budget before this process started were tried again.
+    /// Whether the runs parked before this process started were retried.
     has_retried_budget: bool,
 }
 
 impl<W: EngineFactory + 'static> Service<W> {
-    /// The service, its API, and the runs that are stuck.
+    /// Returns the service, its API, and the agents that are stuck.
     #[must_use]
     pub fn new(options: Options<W>) -> (Self, RuntimeApi, StuckAgents) {
         let daily_cap = options.governance.daily_cap;
@@ -190,22 +188,22 @@ impl<W: EngineFactory + 'static> Service<W> {
         (service, api, stuck)
     }
 
-    /// Starts runs in the transaction that admits their messages; this service drives them. `create` is the agent to
-    /// create with the message, if it does not exist.
+    /// Starts runs in the transaction that admits their messages; this service drives them. `create` is the
+    /// agent to create with the message, if it does not exist.
     #[must_use]
     pub fn start_at_once(&self, create: Option<NewAgent>) -> StartAtOnce {
         self.starter.start_at_once(create)
     }
 
-    /// Drives until a stop is asked for and everything under way has come to a safe point. What an earlier life left
-    /// open is work like any other, and comes first.
+    /// Runs until the process halts and all runs have reached a safe point. Runs left open by an earlier
+    /// process are ordinary work and come first.
     pub async fn run(self) {
-        // A failed look at the database is repeated until it succeeds, so there is no error.
+        // A failed query is repeated until it succeeds, so no error is returned.
         let _ = self.work().await;
     }
 
-    /// Drives one run and the runs it started until none of them can go on by itself. The error is why the database could not
-    /// be read.
+    /// Drives one run and its sub-runs until none of them can continue by itself. Returns an error if the
+    /// database could not be read.
     pub async fn drive(self, run: RunKey) -> Result<(), StoreError> {
         let limited = Self {
             scope: Scope::Tree(run),
@@ -220,11 +218,11 @@ impl<W: EngineFactory + 'static> Service<W> {
         let mut busy = ActiveAgents::default();
         self.work.signal_any();
         while !self.halt.is_set() && !busy.is_done {
-            // Fixed beforehand: what happens meanwhile does not put it off.
+            // Computed before waiting, so that signals do not postpone it.
             let moments = [busy.look_at, busy.due_at, busy.line.next_due_ms()];
             let moment = moments.into_iter().flatten().min();
-            // A look that failed is tried again at its own moment: whoever has rested enough would bring it about at once,
-            // again and again, as long as the database is away.
+            // A failed query is retried at its own time. An agent whose backoff has ended would otherwise
+            // trigger queries in a loop while the database is unreachable.
             let moment = if busy.failed_looks > 0 {
                 busy.look_at
             } else {
@@ -251,7 +249,7 @@ impl<W: EngineFactory + 'static> Service<W> {
         busy.failure.map_or(Ok(()), Err)
     }
 
-    /// Resolves at a moment. Never where there is none, because nothing can change unheard.
+    /// Resolves at a time. Never without one, because every change is signalled.
     async fn sleep_until(&self, moment: Option<u64>) {
         match moment {
             Some(at) => {
@@ -263,7 +261,7 @@ impl<W: EngineFactory + 'static> Service<W> {
         }
     }
 
-    /// Tells listeners whose logs have grown, by whomever: what others commit does not pass through this process.
+    /// Notifies listeners whose logs have grown: commits of other processes do not pass through this one.
     async fn broadcast_foreign_commits(&self, busy: &mut ActiveAgents) {
         if self.writers == WriterMode::Alone || self.hub.listeners() == 0 {
             return;
@@ -278,7 +276,7 @@ impl<W: EngineFactory + 'static> Service<W> {
         }
     }
 
-    /// Begins with every agent that has work and is not being driven, as far as the places allow.
+    /// Starts every agent that has work and is not being driven, as far as there are free slots.
     async fn begin_all(&self, busy: &mut ActiveAgents) {
         let (wall, now) = (self.clock.now(), self.clock.monotonic_ms());
         let read = self.ready_work(busy, wall).await;
@@ -287,7 +285,8 @@ impl<W: EngineFactory + 'static> Service<W> {
             (WriterMode::Many, Ok(_)) => Some(now.saturating_add(SHARED_POLL_MS)),
             (WriterMode::Alone, Ok(_)) => None,
         };
-        // A moment that is fixed already stays: where much happens here, others must be heard of as well.
+        // Keep an earlier time that is already set: frequent local signals must not postpone the poll for
+        // other writers.
         busy.look_at = next.map(|next| busy.look_at.map_or(next, |fixed| fixed.min(next)));
         let ReadyWork {
             agents,
@@ -305,7 +304,7 @@ impl<W: EngineFactory + 'static> Service<W> {
             }
         };
         busy.failed_looks = 0;
-        // Looked at once more before it comes, if it is far: the clock may be set meanwhile.
+        // Check a distant due time again earlier, because the clock may be set meanwhile.
         busy.due_at = next.map(|due| now.saturating_add(due.since(wall).clamp(1, DUE_POLL_MS_MAX)));
         self.stuck.retain(&agents, &without_budget);
         busy.waits_for_budget = !without_budget.is_empty();
@@ -318,8 +317,8 @@ impl<W: EngineFactory + 'static> Service<W> {
         busy.is_done = self.scope != Scope::All && busy.tasks.is_empty() && busy.due_at.is_none();
     }
 
-    /// Finds the work that can be done now. At the first look of a process, runs that wait for the budget are tried again:
-    /// its configuration may have other prices than that of the process which let them wait.
+    /// Finds the work that can be done now. The first query of a process retries parked runs, because its
+    /// configuration may have other prices than the process that parked them.
     async fn ready_work(&self, busy: &mut ActiveAgents, now: Millis) -> Result<ReadyWork, StoreError> {
         let (scope, daily_cap) = (self.scope, self.daily_cap);
         let query = WorkQuery { now, daily_cap };
@@ -333,7 +332,7 @@ impl<W: EngineFactory + 'static> Service<W> {
         self.store.read(move |view| scope.ready_work(view, query)).await
     }
 
-    /// Starts the turns of the next agents among those that had work at the last look.
+    /// Starts the turns of the next agents among those that had work at the last query.
     fn begin(&self, busy: &mut ActiveAgents) {
         for agent in busy
             .line
@@ -361,7 +360,8 @@ impl<W: EngineFactory + 'static> Service<W> {
     fn finished(&self, done: Result<(Id, TurnResult), JoinError>, busy: &mut ActiveAgents) {
         let (id, turned) = match done {
             Ok((id, turned)) => (id, Some(turned)),
-            // A panic is a bug of ours; the daemon and the others live, and the agent says what happened.
+            // A panic is a bug in Wakeful; the daemon and the other agents continue, and the agent is
+            // reported as stuck.
             Err(error) => (error.id(), None),
         };
         let Some(agent) = busy.by_task.remove(&id) else {
@@ -371,15 +371,16 @@ impl<W: EngineFactory + 'static> Service<W> {
         let result = turned.map_or_else(panicked, |(_, result)| result);
         let how = match &result {
             Ok(Some(DriveOutcome::Ended | DriveOutcome::Stopped)) => DispatchResult::Worked,
-            // Within one run, only the work of another run of its tree is a reason to try again.
+            // When driving one run, only progress of another run of its tree is a reason to retry.
             Ok(Some(DriveOutcome::Braked) | None) if self.scope != Scope::All => DispatchResult::Stuck,
-            // A release of the brake makes the loop look at the agent again.
+            // Releasing the brake signals the agent again.
             Ok(Some(DriveOutcome::Waiting(_) | DriveOutcome::Braked) | None) => DispatchResult::Idle,
-            // Its run is listed again when the budget has room for it.
+            // The run is listed again when the budget allows it.
             Err(EngineError::BudgetExceeded { .. }) if self.scope == Scope::All => DispatchResult::Idle,
             Err(_) => DispatchResult::Stuck,
         };
-        // The time until which it waits, and whether an answer came since it looked for one, another look tells.
+        // Query again: it finds the time until which the run waits, and whether an answer arrived
+        // meanwhile.
         if matches!(
             result,
             Ok(Some(DriveOutcome::Waiting(_))) | Err(EngineError::BudgetExceeded { .. })
@@ -393,12 +394,12 @@ impl<W: EngineFactory + 'static> Service<W> {
             }
             self.work.signal_any();
         }
-        // Who rests has work: without it, it would rest no more.
+        // An agent in backoff still has work, so it stays in the list.
         if how == DispatchResult::Idle && !busy.line.is_backing_off(&agent) {
             busy.ready.retain(|ready| *ready != agent);
         }
         if is_worth_a_look {
-            // Where very many have work, asking the database who after every turn would cost more than the turn.
+            // With very many ready agents, a query after every turn would cost more than the turn.
             if busy.ready.len() > AGENTS_KNOWN_MIN {
                 self.begin(busy);
             } else {

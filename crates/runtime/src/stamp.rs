@@ -9,20 +9,19 @@ use wakeful_ports::clock::Entropy;
 /// The time and the salt of a new event.
 #[derive(Debug, Clone, Copy)]
 pub struct Stamp {
-    /// When it happens.
     pub at: Millis,
-    /// What keeps its payload from being guessed by its hash.
+    /// Keeps the payload from being guessed from its hash.
     pub salt: [u8; 32],
 }
 
 impl Stamp {
-    /// Fixes time, salt and payload of a draft.
+    /// Seals a draft with this time and salt.
     pub(crate) fn seal(self, draft: EventDraft, run: Option<RunKey>) -> Result<SealedEvent, NotCanonical> {
         SealedEvent::new(draft, self.at, run, self.salt)
     }
 }
 
-/// What several events of one time are stamped with, each with a salt of its own.
+/// Creates stamps with the same time and a fresh salt each.
 pub(crate) struct StampSource<'a> {
     pub(crate) entropy: &'a dyn Entropy,
     pub(crate) now: Millis,

@@ -1,4 +1,4 @@
-//! Performing effects: a model request, or the intended actions of a plan.
+//! Performs effects: a model request, or the intended actions of a plan.
 
 use serde_json::{Value, json};
 use wakeful_core::blob::Blob;
@@ -18,30 +18,31 @@ use wakeful_store::Store;
 use crate::run::ClaimedRun;
 use crate::{Engine, EngineError};
 
-/// How often a running effect looks for a reason to end early: whoever asks for an end sees it at once.
+/// How often a running effect checks whether it must end early. Short, so that a cancellation is visible at
+/// once.
 pub(crate) const INTERRUPT_POLL_MS: u64 = 50;
 
-/// How long a running effect goes on although the brake cannot be read from the database. As long as a process trusts its
-/// lease: after that another one may take over, and this one must have stopped.
+/// How long a running effect continues although the brake cannot be read from the database. Equal to the
+/// lease time: afterwards another process may claim the agent, so this one must have stopped.
 pub(crate) const INTERRUPT_UNREADABLE_MS_MAX: u64 = 10_000;
 
 /// Whether this process has just committed the intent of an effect, or found it without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Freshness {
-    /// Its intent was committed by this process a moment ago; nobody has begun it.
+    /// This process has just committed the intent; the effect has not started.
     Fresh,
-    /// It was found without a result: it may have begun, in a process that is gone.
+    /// The intent was found without a result: the effect may have started in an earlier process.
     Recovered,
 }
 
-/// What stood against the next effect a moment ago. After a wait it is worth nothing.
+/// Conditions against the next effect at the time of reading. They must be read again after a wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Interrupts {
     pub(crate) is_cancelled: bool,
     pub(crate) is_braked: bool,
 }
 
-/// What came of performing: the next input, contents the transcript needs, and blobs to keep.
+/// The result of an effect: the next input, contents for the transcript, and blobs to store.
 pub(crate) struct EffectResult {
     pub(crate) input: RunInput,
     pub(crate) contents: Vec<Blob>,
@@ -60,15 +61,14 @@ impl EffectResult {
 
 /// What a run does next.
 pub(crate) enum NextAction {
-    /// It takes this input.
+    /// Apply this input.
     Input(Box<EffectResult>),
-    /// The process stops; the run stays as it is.
+    /// The process halts; the run is unchanged.
     Stop,
-    /// A brake holds it; the run stays as it is.
+    /// A brake holds the run; it is unchanged.
     Brake,
-    /// It waits.
     Wait(Suspension),
-    /// There is no money for its next request.
+    /// The budget does not cover the next request.
     OverBudget(BudgetExceeded),
 }
 
@@ -81,24 +81,24 @@ impl NextAction {
 /// Why a running effect should end early.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum EarlyEnd {
-    /// A person asked for the end of the run.
+    /// A person cancelled the run.
     Cancelled,
     /// This process may no longer act for the agent.
     LeaseLost,
-    /// The process is to come to a stop.
+    /// The process is halting.
     Halted,
     /// A brake was set.
     Braked,
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// Performs what the run waits for and says what comes of it, or why it stays as it is.
+    /// Performs the pending effects, and returns the result or the reason why the run is unchanged.
     pub(crate) async fn perform(&self, claimed: &mut ClaimedRun) -> Result<NextAction, EngineError> {
         let run = claimed.run_key();
         let acting = matches!(claimed.machine.phase, RunPhase::Acting { .. });
         let unknown = claimed.freshness == Freshness::Recovered && acting && may_have_begun(&claimed.effects);
         let mut look = self.read_interrupts(claimed).await?;
-        // A cut-off action is settled before anything else, so that neither a stop nor a cancellation hides an
+        // An interrupted action is settled first, so that neither a halt nor a cancellation hides an
         // unknown outcome.
         if let Some(next) = self.on_interrupts(claimed, look).filter(|_| !unknown) {
             return Ok(next);
@@ -124,23 +124,23 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 ..
             }) => self.start_runs(claimed).await,
             Some(Effect::Act { .. }) => self.act(claimed, look).await,
-            // Nothing is intended: a person is asked, or a stop or a brake took the intents back; without results the
-            // machine intends them anew.
+            // Nothing is intended: a decision is pending, or a halt or brake withdrew the intents; without
+            // results the machine intends them again.
             None if claimed.machine.waits_on_runs() => self.check_children(claimed).await,
             None if acting => self.check_approval(claimed).await,
             None => Err(EngineError::InvalidState {
                 run,
-                why: "it waits for nothing".into(),
+                why: "it waits, but its state names no reason".into(),
             }),
         }
     }
 
-    /// Looks for whatever stands against the next effect.
+    /// Reads the conditions against the next effect.
     pub(crate) async fn read_interrupts(&self, claimed: &ClaimedRun) -> Result<Interrupts, EngineError> {
         read_interrupts(&self.store, claimed.run_key(), &claimed.row.agent_id).await
     }
 
-    /// What a run does instead of its next effect, if something stands against that.
+    /// What a run does instead of its next effect, if a condition prevents it.
     pub(crate) fn on_interrupts(&self, claimed: &ClaimedRun, look: Interrupts) -> Option<NextAction> {
         let rest = match (self.halt.is_set(), look.is_cancelled, look.is_braked) {
             (true, _, _) => NextAction::Stop,
@@ -148,17 +148,17 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             (false, false, true) => NextAction::Brake,
             (false, false, false) => return None,
         };
-        // The intent of what may be done only once is taken back: whoever went on would else be told of an unknown
-        // outcome, although nobody began anything.
+        // Withdraw the intent of an action that may be performed only once. Otherwise the next driver would
+        // report an unknown outcome, although the action never started.
         if begins_plain(&claimed.effects) {
             return Some(NextAction::just(RunInput::Postponed));
         }
         Some(rest)
     }
 
-    /// Resolves when a running effect should end early. A look that fails or hangs says nothing for [`INTERRUPT_UNREADABLE_MS_MAX`]: a
-    /// database that is away for a moment is no reason to break off what is under way. The memory of this process is looked
-    /// at meanwhile, and never waits.
+    /// Resolves when a running effect should end early. Failed or hanging reads are tolerated for
+    /// [`INTERRUPT_UNREADABLE_MS_MAX`], so that a short database outage does not interrupt the effect. The
+    /// stop requests in memory are checked meanwhile, without waiting.
     pub(crate) async fn wait_for_early_end(&self, claimed: &ClaimedRun) -> EarlyEnd {
         let watch = async {
             let mut unread_ms = 0;
@@ -197,7 +197,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// Why a running effect should end early, by the memory of this process alone.
+    /// Why a running effect should end early, according to the memory of this process alone.
     fn early_by_memory(&self, claimed: &ClaimedRun) -> Option<EarlyEnd> {
         if !self.store.holds_lease() {
             return Some(EarlyEnd::LeaseLost);
@@ -210,7 +210,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         })
     }
 
-    /// What is known of one call before the machine decides on it.
+    /// The known facts about one call, before the machine decides on it.
     pub(crate) fn call_reads(
         &self,
         tool: &str,
@@ -236,7 +236,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             outside: turn.external_cause_policy,
         });
         if let Some(order) = starts {
-            // Who may start nothing was told of no such tool, whatever its arguments are.
+            // A run that may start no sub-runs was not offered this tool, so its arguments do not matter.
             let fault = order.err().filter(|_| !turn.may_start.is_empty());
             return CallReads {
                 class,
@@ -266,8 +266,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 }
 
-/// The stop requests against a run that are pending in this process's memory, where there are any. Asks neither the
-/// database nor the disk, so it answers while those hang.
+/// The stop requests against a run that are pending in memory, if any. Accesses neither the database nor
+/// the disk, so it works while those hang.
 fn pending_stops(store: &Store, run: RunKey, agent: &AgentId) -> Option<Interrupts> {
     let stops = store.stops();
     let pending = Interrupts {
@@ -277,7 +277,7 @@ fn pending_stops(store: &Store, run: RunKey, agent: &AgentId) -> Option<Interrup
     (pending.is_cancelled || pending.is_braked).then_some(pending)
 }
 
-/// Looks for a cancellation or a brake of a run: in memory, then in the database.
+/// Reads whether a run is cancelled or braked: from memory, then from the database.
 pub(crate) async fn read_interrupts(
     store: &Store,
     run: RunKey,
@@ -296,7 +296,8 @@ pub(crate) async fn read_interrupts(
     Ok(look.await?)
 }
 
-/// Whether something that leaves the engine may have begun. What the engine itself writes is there, or has not begun.
+/// Whether an effect outside the engine may have started. The engine's own writes are either committed or
+/// not started.
 fn may_have_begun(effects: &[Effect]) -> bool {
     effects.iter().any(|effect| match effect {
         Effect::Act { class, .. } => *class != EffectClass::Internal,
@@ -304,7 +305,7 @@ fn may_have_begun(effects: &[Effect]) -> bool {
     })
 }
 
-/// Whether an action is next that may be done only once, and whose intent is committed.
+/// Whether the next action may be performed only once and its intent is committed.
 fn begins_plain(effects: &[Effect]) -> bool {
     let is_plain = |effect: &Effect| match effect {
         Effect::Act { class, .. } => class.after_crash() == CrashRecovery::Unknown,
@@ -317,7 +318,7 @@ pub(crate) fn asked(blocks: &[Block]) -> Vec<ToolCall> {
     calls_of(blocks).into_iter().cloned().collect()
 }
 
-/// What an action's identity depends on beside tool and arguments.
+/// The scope of an action's identity, in addition to tool and arguments.
 pub(crate) fn scope_of(workspace: &str) -> Value {
     json!({"workspace": workspace})
 }

@@ -1,4 +1,4 @@
-//! A run as it is stored: its row and its machine, with the rows that belong to it.
+//! A stored run: its row and its machine, with the rows that belong to it.
 
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::conversation::{Block, Usage, text_of};
@@ -20,49 +20,47 @@ use crate::run::{broken, decode};
 /// Steps read at once.
 const STEPS_PAGE: u32 = 1_000;
 
-/// A run with everything that is stored of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredRun {
-    /// The run; of a message that has not become one, the run that it may become.
+    /// The run's row; for a message without a run, the row of the run that it may become.
     pub row: RunRow,
-    /// Its machine; none before it began.
+    /// The machine; none before the run started.
     pub machine: Option<Result<RunMachine, Unreadable>>,
-    /// Every step, model rounds included.
+    /// Every step, including model rounds.
     pub steps: Vec<StepRow>,
-    /// The model's last words.
+    /// The text of the model's last reply.
     pub final_text: String,
-    /// What it cost so far, requests whose end nobody knows included.
+    /// The cost so far, including requests with an unknown outcome.
     pub cost: MicroUsd,
-    /// Why it ran, if that is still known.
+    /// Why the run started, if that is still stored.
     pub cause: Option<CauseReport>,
-    /// The run that started it.
+    /// The parent run.
     pub parent: Option<RunLink>,
-    /// The runs that it started.
+    /// The sub-runs.
     pub children: Vec<RunLink>,
 }
 
-/// Why the machine of a run cannot be read, as a code; then only its rows are known.
+/// The error code why the machine of a run is unreadable; then only its rows are available.
 pub type Unreadable = &'static str;
 
-/// Why a run ran.
+/// Why a run started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CauseReport {
-    /// The message.
     pub message: Message,
-    /// What it says; none when that was erased.
+    /// The text of the message; none if it was erased.
     pub text: Option<String>,
-    /// What was decided about it; none while it waits.
+    /// The wake decision; none while the message is queued.
     pub wake: Option<WakeRow>,
 }
 
 impl StoredRun {
-    /// The machine, where there is one that can be read.
+    /// The machine, if it exists and is readable.
     #[must_use]
     pub fn turn(&self) -> Option<&RunMachine> {
         self.machine.as_ref()?.as_ref().ok()
     }
 
-    /// What went wrong, if it failed.
+    /// The failure, if the run failed.
     #[must_use]
     pub fn failure(&self) -> Option<&FailureArtifact> {
         match self.turn()?.outcome()? {
@@ -76,7 +74,7 @@ impl StoredRun {
         self.steps.iter().filter(|step| step.class.is_some())
     }
 
-    /// Tokens; without a machine, those of the steps.
+    /// Token usage; without a machine, the sum over the steps.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let of_steps = || {
@@ -86,7 +84,7 @@ impl StoredRun {
         self.turn().map_or_else(of_steps, |turn| turn.usage)
     }
 
-    /// Model replies; without a machine, the rounds among the steps that went well.
+    /// The number of model replies; without a machine, the number of successful rounds among the steps.
     #[must_use]
     pub fn rounds(&self) -> u32 {
         let is_reply = |step: &&StepRow| step.class.is_none() && step.status == StepStatus::Ok;
@@ -95,7 +93,7 @@ impl StoredRun {
     }
 }
 
-/// Reads a run with all its steps. A message whose run has not begun is shown as a run that waits.
+/// Reads a run with all its steps. A queued message is returned as a waiting run.
 pub async fn load(store: &Store, run: RunKey) -> Result<StoredRun, EngineError> {
     let found = store.read(move |view| read(view, run)).await?;
     let (mut stored, reply) = found.ok_or(EngineError::UnknownRun(run))?;
@@ -106,7 +104,7 @@ pub async fn load(store: &Store, run: RunKey) -> Result<StoredRun, EngineError> 
     Ok(stored)
 }
 
-/// A run, and the content of the reply that ended it.
+/// A run, and the content of its final reply.
 type WithReply = (StoredRun, Option<Vec<u8>>);
 
 fn read(view: &mut View<'_>, run: RunKey) -> Result<Option<WithReply>, StoreError> {
@@ -156,7 +154,7 @@ fn read(view: &mut View<'_>, run: RunKey) -> Result<Option<WithReply>, StoreErro
     Ok(Some((stored, reply)))
 }
 
-/// A message that has not become a run, as the run that it may become: no machine has touched it.
+/// The row of a run that a message may become; no machine has been applied to it.
 pub(crate) fn without_run(message: &Message, wake: Option<&WakeRow>) -> RunRow {
     RunRow {
         run_key: message.run_key,
@@ -179,7 +177,7 @@ pub(crate) fn cause(view: &mut View<'_>, run: &RunKey) -> Result<Option<CauseRep
         return Ok(None);
     };
     let text = text(view, &message)?;
-    // A refusal of a message that still waits is not the last word on it.
+    // A refusal of a message that is still queued is not final.
     let wake = if view.is_queued(run)? {
         None
     } else {
@@ -207,7 +205,7 @@ fn link(view: &mut View<'_>, run: &RunKey, agent: &AgentId) -> Result<RunLink, S
             suspension,
             is_cancel_requested: view.cancel_requested(run)?,
             is_braked: overview.is_braked,
-            // Neither is a hold: another run and the budget let it continue without a person.
+            // These are not reported as holds: another run or the budget lets it continue without a person.
             is_other_under_way: false,
             room: MicroUsd(u64::MAX),
         })),
@@ -221,7 +219,7 @@ fn link(view: &mut View<'_>, run: &RunKey, agent: &AgentId) -> Result<RunLink, S
     })
 }
 
-/// What a message says; none when it was erased.
+/// The text of a message; none if it was erased.
 pub(crate) fn text(view: &mut View<'_>, message: &Message) -> Result<Option<String>, StoreError> {
     let body = view.blob(&message.body)?;
     let blocks = body.and_then(|body| serde_json::from_slice::<Vec<Block>>(&body).ok());
@@ -244,7 +242,7 @@ fn all_steps(view: &mut View<'_>, run: &RunKey) -> Result<Vec<StepRow>, StoreErr
     }
 }
 
-/// A planted bug: what is only intended is told as done.
+/// A planted bug: reports intended steps as done.
 fn told_early(mut steps: Vec<StepRow>) -> Vec<StepRow> {
     let intended = steps
         .iter_mut()

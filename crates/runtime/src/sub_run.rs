@@ -1,5 +1,6 @@
-//! Runs that start others. A start is a message to another agent, kept in the transition that lets the run wait; an end
-//! rouses the one that waits in the transaction that ends. So neither can be lost, and neither happens twice.
+//! Runs that start other runs. A start is a message to another agent, stored in the transition after which
+//! the run waits; the end of a sub-run makes its parent due in the same transaction. So neither can be lost
+//! or happen twice.
 
 mod end;
 
@@ -29,10 +30,10 @@ use crate::step::{EffectResult, NextAction};
 use crate::wake::{admitted_event, opening};
 use crate::{Engine, EngineError};
 
-/// Most agents that are looked at to find out whether one waits for another: more than can ever wait at once.
+/// Maximum number of agents that are checked for a circular wait: more than can ever wait at once.
 const AWAITED_MAX: usize = 10_000;
 
-/// A message to another agent, made ready before the transaction that keeps it.
+/// A message to another agent, prepared before the transaction that stores it.
 #[derive(Debug, Clone)]
 pub(crate) struct SubRunMessage {
     pub(crate) message: Message,
@@ -40,15 +41,16 @@ pub(crate) struct SubRunMessage {
     admitted: SealedEvent,
 }
 
-/// Heads that one transaction holds, locked in the order of their agents: two who lock in two orders wait for each
-/// other.
+/// Heads locked by one transaction, in the order of their agents, so that concurrent transactions do not
+/// deadlock.
 pub(crate) struct LockedHeads {
     pub(crate) own: LogHead,
     pub(crate) others: BTreeMap<AgentId, LogHead>,
 }
 
 impl LockedHeads {
-    /// Locks the head of a run's own agent by its fence, and those of others. Others that are not there are left out.
+    /// Locks the head of a run's own agent under its fence, and the heads of other agents. Agents that do
+    /// not exist are skipped.
     pub(crate) fn lock(
         tx: &mut Tx<'_>,
         own: &AgentId,
@@ -70,7 +72,8 @@ impl LockedHeads {
     }
 }
 
-/// Locks heads for what changes runs from outside, in the order of their agents. Those that are not there are left out.
+/// Locks heads in the order of their agents, for transactions that are not transitions of the run. Agents
+/// that do not exist are skipped.
 pub(crate) fn lock_all(
     tx: &mut Tx<'_>,
     agents: &BTreeSet<AgentId>,
@@ -82,8 +85,8 @@ pub(crate) fn lock_all(
     Ok(heads)
 }
 
-/// Keeps the messages of a transition that starts runs. What stands in the way since it was looked at is a conflict:
-/// the run is looked at again, and is told.
+/// Stores the messages of a transition that starts runs. An obstacle that arose since the check is a
+/// conflict: the run is loaded again, and the start is refused.
 pub(crate) fn start_in(
     tx: &mut Tx<'_>,
     run: &RunRow,
@@ -94,7 +97,8 @@ pub(crate) fn start_in(
         return Ok(());
     }
     tx.lock_sub_run_starts()?;
-    // Not whether the run may continue, but whether it may start others: a brake that was set since it was looked at.
+    // This decides not whether the run may continue but whether it may start others: a brake may have been
+    // set since the check.
     if tx.is_braked(&run.agent_id)? {
         return Err(StoreError::Conflict);
     }
@@ -119,19 +123,19 @@ pub(crate) fn start_in(
     Ok(())
 }
 
-/// What was found out about a start.
+/// The result of checking a start.
 struct StartCheck {
-    /// Why it may not be made, if there is a reason.
+    /// Why the start is refused, if it is.
     fault: Option<ToolError>,
-    /// What that is recorded as.
+    /// The recorded outcome of the refusal.
     verdict: WakeOutcome,
-    /// From when on the other agent may begin; none for at once.
+    /// When the other agent may start; none for at once.
     not_before: Option<Millis>,
-    /// Every gate that was looked at.
+    /// Every gate that was evaluated.
     gates: Vec<Gate>,
 }
 
-/// Judges a start: by the gates that every message passes, and by what only one that is waited for can do wrong.
+/// Checks a start: the gates of every message, and the additional rules for a message whose sender waits.
 fn check_start(
     view: &mut View<'_>,
     agent: &AgentId,
@@ -163,7 +167,7 @@ fn check_start(
         (None, Some(fault)) => WakeOutcome::parse(&fault.kind).unwrap_or(WakeOutcome::AgentUnknown),
         (None, None) => WakeOutcome::Queued,
     };
-    // Who is not there has no gates.
+    // An agent that does not exist has no gates.
     if let (true, None, Some(fault)) = (found.is_there, &found.shut, &fault) {
         gates.push(Gate::new("start", false).with(fault.message.clone()));
     }
@@ -175,12 +179,12 @@ fn check_start(
     })
 }
 
-/// How many causes made by agents precede one that this run starts: runs above it, and changes that woke them.
+/// The causal depth of a sub-run: the runs above it, and the changes that woke them.
 fn depth_below(view: &mut View<'_>, run: &RunKey) -> Result<u32, StoreError> {
     Ok(depth_of(view, run)?.saturating_add(1))
 }
 
-/// Whether an agent waits for another, itself or through those that it waits for.
+/// Whether an agent waits for another, directly or indirectly.
 fn waits_for(view: &mut View<'_>, who: &AgentId, whom: &AgentId) -> Result<bool, StoreError> {
     let mut seen = BTreeSet::from([who.clone()]);
     let mut left = vec![who.clone()];
@@ -197,7 +201,7 @@ fn waits_for(view: &mut View<'_>, who: &AgentId, whom: &AgentId) -> Result<bool,
     Ok(false)
 }
 
-/// A start as the plan has it.
+/// A start from the plan.
 #[derive(Debug, Clone)]
 struct PlannedStart {
     operation_id: OperationId,
@@ -206,13 +210,13 @@ struct PlannedStart {
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// Starts what the plan begins with. What may not be started is told at once, and recorded with the agent that it was
-    /// meant for; the rest is kept with the state that waits for it.
+    /// Starts the sub-runs at the beginning of the plan. Refused starts are reported at once and recorded
+    /// with the target agent; the others are stored together with the state that waits for them.
     pub(crate) async fn start_runs(&self, claimed: &mut ClaimedRun) -> Result<NextAction, EngineError> {
         let run = claimed.run_key();
         let planned = self.planned(claimed).await?;
         let agent = claimed.row.agent_id.clone();
-        // How deep what it starts would be, and the chain of causes that it belongs to.
+        // The causal depth of the sub-runs, and their correlation.
         let before = self.store.read(move |view| {
             let cause = view
                 .message(&run)?
@@ -257,7 +261,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         Ok(NextAction::just(RunInput::Started { starts: kept }))
     }
 
-    /// The starts that the plan begins with.
+    /// The starts at the beginning of the plan.
     async fn planned(&self, claimed: &mut ClaimedRun) -> Result<Vec<PlannedStart>, EngineError> {
         let run = claimed.run_key();
         let mut planned = Vec::new();
@@ -272,7 +276,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 break;
             };
             let call = self.call_at(claimed, position).await?;
-            // It was checked before it was planned.
+            // The arguments were validated before the plan was stored.
             let order = SubRunRequest::read(&call.input).map_err(|fault| EngineError::InvalidState {
                 run,
                 why: fault.message,
@@ -286,7 +290,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         Ok(planned)
     }
 
-    /// The message of a start, what it says, and that in words.
+    /// The message of a start, its body, and its text.
     fn message_of(
         &self,
         claimed: &ClaimedRun,
@@ -313,7 +317,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         (message, body, words)
     }
 
-    /// Makes the message of a start ready to be kept.
+    /// Prepares the message of a start.
     async fn start(
         &self,
         run: RunKey,
@@ -331,7 +335,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         })
     }
 
-    /// What a run does that waits for runs it started: it takes the ends that there are, or rests.
+    /// Checks a run that waits for sub-runs: it receives the available results, or keeps waiting.
     pub(crate) async fn check_children(&self, claimed: &ClaimedRun) -> Result<NextAction, EngineError> {
         let children = claimed.machine.children();
         let looked = self.store.read(move |view| {
@@ -362,7 +366,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         self.children_input(claimed.run_key(), told.collect())
     }
 
-    /// Results of starts, as an input.
+    /// The results of starts, as an input.
     fn children_input(
         &self,
         run: RunKey,
@@ -383,10 +387,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 }
 
-/// The records of what may not be started. An agent that is not there has none.
+/// The records of refused starts. An agent that does not exist has none.
 fn refusals(starts: &[(Message, Blob, String)], looks: &[StartCheck]) -> Vec<WakeRow> {
     let refused = starts.iter().zip(looks).filter(|(_, look)| {
-        // No gate was looked at where there is nobody.
+        // No gates were evaluated for an agent that does not exist.
         look.fault.is_some() && !look.gates.is_empty()
     });
     refused
@@ -394,7 +398,7 @@ fn refusals(starts: &[(Message, Blob, String)], looks: &[StartCheck]) -> Vec<Wak
         .collect()
 }
 
-/// What a run is told of a start that may not be made.
+/// The result that a run receives for a refused start.
 fn refused(one: &PlannedStart, fault: &ToolError) -> ((OperationId, String), ToolOutcome, u64) {
     let done = ToolOutcome {
         content: fault.receipt(START_RUN),

@@ -1,4 +1,4 @@
-//! Carrying out actions.
+//! Performs actions.
 
 use std::sync::Arc;
 
@@ -23,28 +23,27 @@ use crate::step::{
 };
 use crate::{Engine, EngineError, Halt};
 
-/// How long a running action may go on after a stop was asked for. With the tool's own patience it stays under
-/// the time that service managers give.
+/// How long a running action may continue after a shutdown request. Together with the tool's own grace time
+/// it stays below the timeouts of service managers.
 const HALT_GRACE_MS: u64 = 3_000;
 
-/// What a tool says of an action that was told to stop, and what is said of one that a stop of the program or a
-/// brake ended.
+/// The code of an action that a tool stopped on request, and of one that a halt or a brake ended.
 const CANCELLED: &str = "cancelled";
 const HALTED: &str = "halted";
 const BRAKED: &str = "braked";
 
-/// What is wanted of an action. It grows, and never shrinks.
+/// The requested stop level of an action. It only increases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum StopLevel {
-    /// It goes on.
+    /// Continue.
     Run,
-    /// What has not begun does not begin any more; what has may end by itself.
+    /// Do not start; an action that has started may finish.
     StartNothing,
-    /// It ends now.
+    /// End now.
     End,
 }
 
-/// What an action is told, and what it looks at before it begins late.
+/// The stop signal of an action, and the checks before a delayed start.
 struct ActionStop {
     wish: watch::Receiver<StopLevel>,
     store: Store,
@@ -57,7 +56,7 @@ struct ActionStop {
 impl ActionStop {
     async fn wait_for_level(&self, least: StopLevel) {
         let mut wish = self.wish.clone();
-        // An error means that the watcher is gone, and with it whoever could ask for a stop.
+        // An error means that the watcher was dropped, so no stop can be requested.
         if wish.wait_for(|wish| *wish >= least).await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -76,11 +75,12 @@ impl StopSignal for ActionStop {
     async fn start_allowed(&self) {
         loop {
             let look = read_interrupts(&self.store, self.run, &self.agent).await;
-            // After the look, which may take its time; these two cost no wait.
+            // Checked after the read, which may take time; these checks do not wait.
             let may_act = !self.halt.is_set() && self.store.holds_lease();
             match look {
                 Ok(look) if may_act && !look.is_cancelled && !look.is_braked => return,
-                // Whoever watches the action sees the same, and says why it is stopped. A look that fails clears nothing.
+                // The watcher of the action reads the same state and reports why it is stopped. A failed
+                // read permits nothing.
                 Ok(_) | Err(_) => self.clock.sleep(INTERRUPT_POLL_MS).await,
             }
         }
@@ -94,16 +94,15 @@ struct Intent {
     call: ToolCall,
 }
 
-/// What became of an action that was to be carried out.
 enum ActionOutcome {
-    /// It has ended.
     Done(ToolOutcome),
-    /// It has not begun; what the run does instead.
+    /// The action has not started; what the run does instead.
     Held(NextAction),
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// Carries out the intended actions one after another. The first was looked at with the run.
+    /// Performs the intended actions one after another. The interrupts for the first were read with the
+    /// run.
     pub(crate) async fn act(
         &self,
         claimed: &mut ClaimedRun,
@@ -130,7 +129,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             else {
                 continue;
             };
-            // What the engine itself does has a transaction of its own.
+            // The engine's own actions have their own transaction.
             if class == EffectClass::Internal {
                 break;
             }
@@ -139,13 +138,13 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 class,
                 call: self.call_at(claimed, position).await?,
             };
-            // The intent is committed; whether a brake was set since is looked at now: what is acknowledged there must
-            // find nothing that begins after it.
+            // The intent is committed. Read again whether a brake was set since: once a brake is
+            // acknowledged, no action may start.
             let look = match look.take() {
                 Some(look) => look,
                 None => match self.read_interrupts(claimed).await {
                     Ok(look) => look,
-                    // What was done is told first.
+                    // Report the results so far first.
                     Err(_) if !results.is_empty() => break,
                     Err(error) => return Err(error),
                 },
@@ -172,7 +171,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         })))
     }
 
-    /// Carries out one action, unless something stands against it.
+    /// Performs one action, unless a condition prevents it.
     async fn perform_action(
         &self,
         claimed: &ClaimedRun,
@@ -185,23 +184,23 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             ref call,
         } = *intent;
         match (claimed.freshness, class.after_crash()) {
-            // What was found begun is settled even when the end was asked for.
+            // An action that may have started is settled even if the run was cancelled.
             (Freshness::Recovered, CrashRecovery::Unknown) if !planted_bugs::is_planted("plain_again") => {
                 Ok(ActionOutcome::Done(self.unknown(operation_id, call).await))
             }
-            // A write to the journal can be undone. Nobody wants it any more, so it is not made first: whether it was made
-            // in a process that is gone or not, it is taken back with its run.
+            // A journal write can be undone. The run is cancelled, so the write is not performed first:
+            // whether or not an earlier process made it, it is undone with its run.
             (Freshness::Recovered, CrashRecovery::Again)
                 if class == EffectClass::Saga && look.is_cancelled =>
             {
                 Ok(ActionOutcome::Held(NextAction::just(RunInput::Postponed)))
             }
-            // It may have happened in a process that is gone: taken back, it could be called off as if it had never
-            // begun.
+            // An earlier process may have performed it. If the intent were withdrawn, the action could be
+            // cancelled as if it had never started.
             (Freshness::Recovered, CrashRecovery::Unknown | CrashRecovery::Again) if look.is_braked => {
                 Ok(ActionOutcome::Held(NextAction::Brake))
             }
-            // What has not begun is left to the machine, which calls it off or asks for it again.
+            // The machine cancels or intends again an action that has not started.
             (Freshness::Fresh, CrashRecovery::Unknown | CrashRecovery::Again)
                 if self.halt.is_set() || look.is_cancelled || look.is_braked =>
             {
@@ -213,7 +212,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// How an action ended, as it is kept: its result, what the model reads of it, and what that names.
+    /// The stored result of an action: its step result, the content for the model, and the blobs that it
+    /// references.
     pub(crate) fn ended(
         &self,
         operation_id: OperationId,
@@ -236,8 +236,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         Ok((result, content, done.blobs))
     }
 
-    /// What came of an action, without the keys of this run's providers: a command may read a file that holds one, and
-    /// neither the model nor the database need it.
+    /// Redacts the keys of this run's providers from a result: a command may read a file that contains one,
+    /// and neither the model nor the database needs it.
     fn without_keys(&self, mut done: ToolOutcome) -> ToolOutcome {
         for blob in &mut done.blobs {
             let Some(bytes) = self.model.redact_keys(blob.bytes()) else {
@@ -262,7 +262,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         operation_id: OperationId,
         call: &ToolCall,
     ) -> Result<ActionOutcome, EngineError> {
-        // Whether this process may still act on it is checked last, because it costs no wait.
+        // The lease is checked last, because that does not wait.
         if !self.store.holds_lease() {
             return Err(EngineError::LeaseLost(claimed.row.agent_id.clone()));
         }
@@ -294,9 +294,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             early = self.wait_for_early_end(claimed) => early,
         };
         if let EarlyEnd::Halted = early {
-            // One without a place gets none any more, and there is nothing to wait for.
+            // An action that waits for a slot must not start, so there is nothing to wait for.
             let _ = wishes.send(StopLevel::StartNothing);
-            // An action that is nearly done shall be known as done.
+            // Let an action that is nearly done finish, so that its outcome is known.
             tokio::select! {
                 biased;
                 done = &mut performing => return cut_short(claimed, early, done),
@@ -307,7 +307,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         cut_short(claimed, early, performing.await)
     }
 
-    /// Makes the world stand still, then says that nobody knows.
+    /// Stops leftover processes of the action, then reports an unknown outcome.
     async fn unknown(&self, operation_id: OperationId, call: &ToolCall) -> ToolOutcome {
         fail_point::fail_point("recover.before_clear");
         self.tools.clean_up(operation_id).await;
@@ -330,7 +330,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// The call of the newest reply at a position, from memory or, after a crash, from the stored reply.
+    /// The call at a position of the newest reply, from memory or, after a crash, from the stored reply.
     pub(crate) async fn call_at(
         &self,
         claimed: &mut ClaimedRun,
@@ -341,7 +341,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             let RunPhase::Acting { reply, .. } = &claimed.machine.phase else {
                 return Err(EngineError::InvalidState {
                     run,
-                    why: "it acts without a reply".into(),
+                    why: "it has actions but no reply that requested them".into(),
                 });
             };
             let hash = *reply;
@@ -356,9 +356,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 }
 
-/// What became of an action that was to end early.
+/// The outcome of an action that was asked to end early.
 fn cut_short(claimed: &ClaimedRun, early: EarlyEnd, done: ToolOutcome) -> Result<ActionOutcome, EngineError> {
-    // Nobody cancelled it where the program came to a stop, or a brake was set.
+    // A halt or a brake is not a cancellation.
     let (word, rest) = match early {
         EarlyEnd::LeaseLost => return Err(EngineError::LeaseLost(claimed.row.agent_id.clone())),
         EarlyEnd::Cancelled => (CANCELLED, None),
@@ -366,8 +366,8 @@ fn cut_short(claimed: &ClaimedRun, early: EarlyEnd, done: ToolOutcome) -> Result
         EarlyEnd::Braked => (BRAKED, Some(NextAction::Brake)),
     };
     let code = match done.code.as_deref() {
-        // As before its beginning: what has not begun is left to the machine, and what may have happened in a process that
-        // is gone is not taken back.
+        // As before the start: an action that has not started is left to the machine, and the intent of one
+        // that an earlier process may have performed is not withdrawn.
         Some(NOT_BEGUN) => match (claimed.freshness, rest) {
             (Freshness::Fresh, _) => return Ok(ActionOutcome::Held(NextAction::just(RunInput::Postponed))),
             (Freshness::Recovered, Some(rest)) => return Ok(ActionOutcome::Held(rest)),

@@ -1,4 +1,4 @@
-//! Waiting: for a time, a person's answer or the end of other runs. None of them needs this process to live.
+//! Waits for a time, a person's answer or the end of sub-runs. No wait requires this process to stay alive.
 
 use wakeful_core::decision::{ApprovalOutcome, Decision, DecisionPolicy, DecisionStatus};
 use wakeful_core::id::AgentId;
@@ -21,26 +21,26 @@ use crate::step::{EarlyEnd, Freshness, NextAction};
 use crate::sub_run;
 use crate::{Engine, EngineError};
 
-/// The longest wait that keeps a run in its place. A longer one gives it back until its moment has come.
+/// The longest wait during which the driver keeps the run. For a longer one it releases the run until it is
+/// due.
 pub(crate) const INLINE_WAIT_MS_MAX: u64 = 2_000;
 
-/// What a run needs before it can go on, by its state alone.
+/// What a run needs before it can continue, according to its state.
 #[derive(Debug, Clone)]
 pub(crate) enum Need {
-    /// Nothing: it can.
     Nothing,
-    /// A time.
     Time(Millis),
-    /// The answer to a question.
+    /// The answer to a decision.
     Answer(DecisionId),
-    /// The end of one of these runs.
+    /// The end of one of these sub-runs.
     Runs(Vec<RunKey>),
-    /// Room in the budget of the day.
+    /// Room in the daily budget.
     Budget(Wait),
 }
 
 impl Need {
-    /// What a run needs in this state, which it has reached now. A delay that is over in no time is spent in the driver.
+    /// What a run needs in the state that it has just reached. The driver waits out a very short delay
+    /// itself.
     pub(crate) fn of(turn: &RunMachine, now: Millis) -> Self {
         let delay_ms = turn.phase.delay_ms();
         match (turn.waits_on_runs(), turn.waits_on()) {
@@ -56,7 +56,7 @@ impl Need {
         }
     }
 
-    /// What a run needs that its driver leaves waiting.
+    /// What a run needs for the wait that its driver leaves it in.
     pub(crate) fn of_wait(wait: Wait, turn: &RunMachine, now: Millis) -> Self {
         match wait {
             Wait::Due { until } => Self::Time(until),
@@ -65,8 +65,9 @@ impl Need {
         }
     }
 
-    /// What the run waits for as things stand now; none where it has what it needs, or its end was requested. With the head
-    /// of its agent: an answer that came, or a run that ended, since the driver looked had the run looked at in vain.
+    /// What the run waits for now; none if it has what it needs, or its end was requested. Requires the
+    /// agent's locked head: an answer or the end of a sub-run since the driver checked may already have
+    /// signalled the run in vain.
     pub(crate) fn wait(
         &self,
         view: &mut View<'_>,
@@ -76,7 +77,7 @@ impl Need {
         let wait = match self {
             Self::Nothing => None,
             Self::Time(until) => Some(Wait::Due { until: *until }),
-            // Nothing to check: dispatch compares it with the budget as it is stored.
+            // Nothing to check: dispatch compares the wait with the stored budget.
             Self::Budget(wait) => Some(*wait),
             Self::Answer(question) => view.decision(question)?.and_then(|decision| decision.wait(now)),
             Self::Runs(runs) => sub_run::all_under_way(view, runs)?.then_some(Wait::Children),
@@ -92,7 +93,7 @@ fn later(at: Millis, ms: u64) -> Millis {
     Millis(at.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
 }
 
-/// The events of a transition before they are sealed, with the decisions that some of them tell of.
+/// The unsealed events of a transition, with the decisions that some of them record.
 pub(crate) struct TransitionEvents<'a> {
     decisions: &'a [DecisionWrite],
     events: &'a mut [EventDraft],
@@ -113,7 +114,7 @@ impl<'a> TransitionEvents<'a> {
     }
 }
 
-/// What is settled about a run when it begins.
+/// The properties of a run that are fixed at its start.
 pub(crate) fn run_record(run: &RunRow) -> RunRecord<'_> {
     RunRecord {
         run_key: run.run_key,
@@ -126,7 +127,7 @@ pub(crate) fn run_record(run: &RunRow) -> RunRecord<'_> {
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// What holds for a question that a run of this agent asks now.
+    /// The policy for a decision that a run of this agent requests now.
     pub(crate) fn decision_policy(&self, agent: &AgentId) -> DecisionPolicy {
         DecisionPolicy {
             deadline_after_ms: self.defaults.decision_deadline_ms,
@@ -134,7 +135,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// When a transition happens. A run begins at one moment: its row, its wake record and its first events say the same.
+    /// The time of a transition. The run's row, its wake record and its first events have the same start
+    /// time.
     pub(crate) fn transition_time(&self, before: &RunRow) -> Millis {
         match before.version {
             0 => before.started_at,
@@ -142,7 +144,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// Puts the hashes of rows into the events that tell of them: of a run that begins, and of each decision that is asked.
+    /// Adds the hashes of rows to the events that record them: of a run that starts, and of each requested
+    /// decision.
     pub(crate) fn attach_records(&self, run: &RunRow, written: TransitionEvents<'_>) {
         let TransitionEvents {
             decisions,
@@ -170,14 +173,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// Waits for the moment of what is intended. None when it has come.
+    /// Waits until the intended effect is due. Returns none when it is.
     pub(crate) async fn wait_for_moment(
         &self,
         claimed: &ClaimedRun,
     ) -> Result<Option<NextAction>, EngineError> {
         let delay_ms = claimed.machine.phase.delay_ms();
         let now = self.clock.now();
-        // What was waited before a crash counts. A clock that was set back makes nobody wait longer than was said.
+        // Time waited before a crash counts. If the clock was set back, the wait is limited to the original
+        // delay.
         let left_ms = match claimed.row.wait() {
             Some(Wait::Due { until }) => until.since(now).min(delay_ms),
             Some(Wait::Decision { .. } | Wait::Children | Wait::Budget { .. } | Wait::Turn) | None => {
@@ -187,10 +191,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         if left_ms == 0 {
             return Ok(None);
         }
-        // What was found begun is settled first, and at once, when somebody asks for the end.
+        // On cancellation, an action that may have started is settled first, and at once.
         let is_found = claimed.freshness == Freshness::Recovered
             && matches!(claimed.machine.phase, RunPhase::Acting { .. });
-        // Looked at before it is given back: who is roused by the wish for its end would rest again, and again.
+        // Checked before the run is released: otherwise a cancelled run would be signalled and released in
+        // a loop.
         let run = claimed.run_key();
         if self.store.read(move |view| view.cancel_requested(&run)).await? {
             return called_off(claimed, is_found);
@@ -213,7 +218,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// What a run does when nothing of its plan is under way: it takes the answer it waits for, or goes on.
+    /// Checks a run whose plan has no action in progress: it receives the awaited answer, or continues.
     pub(crate) async fn check_approval(&self, claimed: &ClaimedRun) -> Result<NextAction, EngineError> {
         let now = self.clock.now();
         let (waits_on, lapsed_on) = (claimed.machine.waits_on(), claimed.machine.expired_approval(now));
@@ -255,12 +260,12 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let found = self.store.read(move |view| view.decision(&id)).await?;
         found.ok_or_else(|| EngineError::InvalidState {
             run: claimed.run_key(),
-            why: "the question it waits for is not there".into(),
+            why: "the decision it waits for does not exist".into(),
         })
     }
 
-    /// Nobody answered in time: the question weighs more now, or is called off. If somebody answered meanwhile, the
-    /// answer stands.
+    /// Handles a missed deadline: the decision is escalated or cancelled. If it was answered meanwhile, the
+    /// answer counts.
     async fn escalate_or_cancel(
         &self,
         claimed: &ClaimedRun,
@@ -291,7 +296,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 }
 
-/// The event of a question that nobody answered in time.
+/// The event of a missed deadline.
 pub(crate) fn late_draft(next: &Decision) -> EventDraft {
     let mut draft = match next.status {
         DecisionStatus::Pending => EventDraft::new(DecisionEscalated::from(next)),
@@ -307,7 +312,7 @@ pub(crate) fn late_draft(next: &Decision) -> EventDraft {
     draft
 }
 
-/// The end was asked for while it waited.
+/// Handles a cancellation during the wait.
 fn called_off(claimed: &ClaimedRun, is_found: bool) -> Result<Option<NextAction>, EngineError> {
     if is_found {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The wake: the record of every gate, the run and its first state commit together or not at all.
+//! The wake: the record of every gate, the run and its first state are committed in one transaction.
 
 use std::sync::Arc;
 
@@ -25,29 +25,27 @@ use crate::admission::wake_row;
 use crate::run::{Applied, ClaimedRun, PreparedCommit, broken};
 use crate::{Engine, EngineError, Observer};
 
-/// How a run is limited.
+/// The resolved options of a run.
 #[derive(Debug, Clone)]
 pub struct ResolvedOptions {
-    /// The model.
     pub model_ref: String,
-    /// Models that are asked when it fails for good, in this order.
+    /// Models that are used in this order if the first one fails permanently.
     pub fallbacks: Vec<String>,
-    /// Most rounds.
     pub max_rounds: u32,
-    /// The folder its commands run in.
+    /// The folder in which tools work.
     pub workspace: String,
-    /// Tools it may not use.
+    /// Tools that the run may not use.
     pub deny_tools: std::collections::BTreeSet<String>,
-    /// Tools that it may use only after a person said so.
+    /// Tools that require a person's approval.
     pub ask_tools: std::collections::BTreeSet<String>,
-    /// Agents of which it may start runs.
+    /// Agents whose runs it may start.
     pub may_start: std::collections::BTreeSet<String>,
-    /// What its plain actions need if something other than the operator caused it.
+    /// What plain actions require if the run has an external cause.
     pub external_causes: ExternalCausePolicy,
 }
 
 impl ResolvedOptions {
-    /// The limits under which a run was begun.
+    /// The options with which a run was started.
     pub(crate) fn of(turn: &RunMachine) -> Self {
         Self {
             model_ref: turn.model_ref.clone(),
@@ -62,16 +60,16 @@ impl ResolvedOptions {
     }
 }
 
-/// What became of a message whose run was to start.
+/// The result of starting the run of a message.
 #[derive(Debug)]
 pub enum StartOutcome {
     /// A new run, ready to be driven.
     Started(Box<ClaimedRun>),
-    /// It is not queued any more: its run has started, or it was cancelled.
+    /// The message has left the queue: its run has started, or it was cancelled.
     NotQueued(RunKey),
 }
 
-/// What the transaction that starts a run found.
+/// The result of the transaction that starts a run.
 pub(crate) enum StartAttempt {
     Claimed(Fence, Vec<Event>),
     NotQueued,
@@ -80,16 +78,17 @@ pub(crate) enum StartAttempt {
     Held(RunnerId),
 }
 
-/// Everything that the start of a run writes, prepared before the transaction, which may run more than once.
+/// Everything that the start of a run writes. Prepared before the transaction, because the transaction may
+/// be retried.
 pub(crate) struct StartWrite {
     message: Message,
-    /// The messages that the run takes up beside its own.
+    /// The other messages that the run absorbs.
     absorbs: Vec<Message>,
     transition: PreparedCommit,
     runner: RunnerId,
 }
 
-/// The start of a run, ready to be committed, and what its driver needs then.
+/// A prepared start of a run, with the data that its driver needs.
 pub struct PreparedStart {
     pub(crate) write: Arc<StartWrite>,
     pub(crate) turn: RunMachine,
@@ -99,7 +98,7 @@ pub struct PreparedStart {
 }
 
 impl PreparedStart {
-    /// The run, after its start was committed.
+    /// The run after its start was committed.
     pub(crate) fn committed(self, fence: Fence, events: &[Event]) -> Box<ClaimedRun> {
         let row = self.write.transition.run.clone();
         self.observer.on_events(&row.agent_id, events);
@@ -108,7 +107,7 @@ impl PreparedStart {
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// Starts the run of a queued message, which takes up nothing beside it.
+    /// Starts the run of a queued message without absorbing others.
     pub async fn wake(&self, run: RunKey, limits: ResolvedOptions) -> Result<StartOutcome, EngineError> {
         let found = self.store.read(move |view| find_target(view, run));
         let AgentWork::Message(next) = found.await? else {
@@ -118,7 +117,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         self.start_queued(next.message, opening, limits).await
     }
 
-    /// Starts the run of a queued message. `opening` is what it says, and what else is taken up.
+    /// Starts the run of a queued message. `opening` is its first entry, with the other messages it
+    /// absorbs.
     pub(crate) async fn start_queued(
         &self,
         message: Message,
@@ -142,7 +142,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// Prepares the start of the run of a message that says this and takes up nothing beside it.
+    /// Prepares the start of a message's run without absorbing others.
     pub async fn prepare_start(
         &self,
         message: Message,
@@ -214,7 +214,8 @@ impl StartWrite {
         if tx.agent(agent_id)?.is_none() {
             return Ok(StartAttempt::Unknown);
         }
-        // Checked before the claim: a message that has started or was cancelled must not disturb the holder.
+        // Checked before the claim: a message that has started or was cancelled must not disturb the
+        // holder.
         if !tx.is_queued(&self.message.run_key)? {
             return Ok(StartAttempt::NotQueued);
         }
@@ -222,7 +223,7 @@ impl StartWrite {
             Claim::Held { by } => return Ok(StartAttempt::Held(by)),
             Claim::Won(fence) => fence,
         };
-        // Read again under the lock of the claim: the agent and its queue may have changed before it.
+        // Read again under the lock of the claim, because the agent and its queue may have changed.
         let is_queued = tx.is_queued(&self.message.run_key)?;
         let (Some(agent), true, true) = (tx.agent(agent_id)?, is_queued, all_wait(tx, &self.absorbs)?) else {
             tx.release_head(agent_id, fence)?;
@@ -249,7 +250,8 @@ impl StartWrite {
     }
 }
 
-/// Whether a message of an agent may become a run now, and every gate that was checked. Needs the lock of the agent's head.
+/// Whether a message of an agent may start a run now, and every gate that was evaluated. Requires the
+/// agent's locked head.
 pub(crate) fn judge(
     tx: &mut Tx<'_>,
     agent: &Agent,
@@ -269,8 +271,8 @@ pub(crate) fn judge(
     Ok(decide(&agent.availability(), &facts, now))
 }
 
-/// What a person said, as the first entry of a run and as the blob that keeps it.
-/// Attachments stand before the words that speak of them, where models read them best.
+/// A person's message as the first entry of a run, and as the blob that stores it. Attachments precede the
+/// text that refers to them, where models read them best.
 pub(crate) fn opening(prompt: &str, attachments: Vec<Attachment>) -> (TranscriptEntry, Blob) {
     let words = Block::Text {
         text: prompt.to_owned(),
@@ -286,7 +288,7 @@ pub(crate) fn opening(prompt: &str, attachments: Vec<Attachment>) -> (Transcript
     (TranscriptEntry { role, blocks }, body)
 }
 
-/// A message entered the queue.
+/// The event that a message was queued.
 pub(crate) fn admitted_event(message: &Message, prompt: &str) -> EventDraft {
     let cause = &message.cause;
     let mut draft = EventDraft::new(MessageAdmitted {
@@ -306,7 +308,7 @@ pub(crate) fn admitted_event(message: &Message, prompt: &str) -> EventDraft {
     draft
 }
 
-/// Its turn has come.
+/// The event that a message's run starts.
 fn woken_event(message: &Message, absorbed: usize) -> EventDraft {
     EventDraft::new(WakeDecided {
         reason: Some(message.kind),

@@ -1,8 +1,9 @@
-//! From the outside to the journal: watched folders and repositories are looked at when something happens there, and what
-//! is not as it was seen becomes a change.
+//! Turns changes of watched folders and repositories into journal changes: scans a source when something
+//! happens there, and records the differences from the last scan.
 //!
-//! Whoever looks is told by the kernel, and otherwise sleeps. What happens in quick succession is looked at once, when it
-//! has become quiet or has gone on for long. What changed while nobody looked is found by the first look.
+//! The kernel notifies the watcher, which otherwise sleeps. Rapid events lead to one scan, when the source
+//! has become quiet or after a maximum time. The first scan finds what changed while no process was
+//! watching.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,28 +24,28 @@ use wakeful_store::{ROWS_MAX, StoreError};
 use crate::Halt;
 use wakeful_core::problem::{Problem, with_causes};
 
-/// How long it must have been quiet at a source before it is looked at.
+/// How long a source must be quiet before it is scanned.
 const DEBOUNCE_MS: u64 = 500;
 
-/// How long it may go on without becoming quiet before it is looked at all the same.
+/// Maximum delay of a scan while a source does not become quiet.
 const DEBOUNCE_MS_MAX: u64 = 5_000;
 
-/// When a look that the database or others stopped is tried again. Each time it waits twice as long.
+/// Delay before a failed scan is retried. It doubles with each failure.
 const RETRY_MS: u64 = 1_000;
 
-/// How often that wait is doubled: about a minute is the longest.
+/// How often the delay is doubled: up to about a minute.
 const DOUBLED_MAX: u32 = 6;
 
-/// How often somebody else may write what was seen before a look is given up.
+/// Maximum number of conflicts with other writers before a scan is aborted.
 const CONFLICTS_MAX: u32 = 8;
 
-/// Why something about a source could not be done.
+/// Why an operation on a source failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// It cannot be watched, or not be looked at.
+    /// The source cannot be watched or scanned.
     #[error(transparent)]
     Bad(#[from] BadSource),
-    /// The journal said no.
+    /// The journal returned an error.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
@@ -64,52 +65,47 @@ impl From<&WatchError> for Problem {
     }
 }
 
-/// A source to add.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSource {
-    /// Its name; none for one that is made up.
+    /// The id; none to generate one.
     pub source_id: Option<SourceId>,
-    /// What it is.
     pub kind: SourceKind,
-    /// Where it is.
     pub path: String,
 }
 
-/// What a look came to.
+/// The result of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScanSummary {
-    /// How many changes it told.
+    /// The number of recorded changes.
     pub changes: u64,
-    /// How many entries could not be read.
+    /// The number of unreadable entries.
     pub unreadable: u64,
 }
 
-/// Whoever looks outside.
+/// Watches and scans sources.
 pub struct SourceApi {
-    /// Who remembers what was seen.
+    /// Stores the results of scans.
     pub sources: Arc<dyn SourceStore>,
-    /// Who looks.
     pub lookout: Arc<dyn SourceScanner>,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
-    /// Where names come from.
+    /// Source of fresh ids.
     pub entropy: Arc<dyn Entropy>,
-    /// Which device this is: sources of others are left to them.
+    /// The id of this device; sources of other devices are ignored.
     pub device: String,
-    /// Whether somebody stays to hear what happens.
+    /// Whether a source stays watched after a scan.
     pub hearing: WatchMode,
-    /// One look at a time: two would only tell each other of conflicts.
+    /// Allows one scan at a time, because concurrent scans would only conflict.
     pub turn: Mutex<()>,
 }
 
-/// When a source that stirred is looked at.
+/// When a changed source is scanned.
 #[derive(Debug, Clone, Copy)]
 struct NextScan {
-    /// When it began to stir.
+    /// When the first event occurred.
     since: u64,
-    /// When it is looked at.
+    /// When the scan is due.
     at: u64,
-    /// How many looks in a row were stopped.
+    /// The number of consecutive failed scans.
     stopped: u32,
 }
 
@@ -122,7 +118,7 @@ impl NextScan {
         }
     }
 
-    /// After a look that was stopped, so many before it.
+    /// The next scan after this number of failures.
     fn again(now: u64, stopped: u32) -> Self {
         let wait_ms = RETRY_MS << stopped.min(DOUBLED_MAX);
         Self {
@@ -134,7 +130,7 @@ impl NextScan {
 }
 
 impl SourceApi {
-    /// Looks at everything, and then whenever something happens, until a stop is asked for.
+    /// Scans all sources, and then whenever something happens, until the process halts.
     pub async fn run(&self, halt: &Halt) {
         let mut due = BTreeMap::new();
         loop {
@@ -145,7 +141,7 @@ impl SourceApi {
                     break;
                 }
                 Err(error) => {
-                    tracing::warn!(error = %with_causes(&error), "sources are not watched for now");
+                    tracing::warn!(error = %with_causes(&error), "sources cannot be watched at the moment; retrying");
                 }
             }
             tokio::select! {
@@ -158,7 +154,7 @@ impl SourceApi {
             let now = self.clock.monotonic_ms();
             let next = due.values().map(|due: &NextScan| due.at).min();
             if next.is_some_and(|next| next <= now) {
-                // Before listening again: where it never becomes quiet, there is always something to hear.
+                // Scan before waiting for events: a source that is never quiet always has one.
                 tokio::select! {
                     biased;
                     () = halt.asked() => return,
@@ -189,7 +185,7 @@ impl SourceApi {
         }
     }
 
-    /// Looks at whatever is due.
+    /// Performs the scans that are due.
     async fn scan_due(&self, due: &mut BTreeMap<SourceId, NextScan>) {
         let now = self.clock.monotonic_ms();
         let ready: Vec<(SourceId, u32)> = due
@@ -201,15 +197,15 @@ impl SourceApi {
             due.remove(&id);
             let why = match self.scan_source(&id).await {
                 Ok(_) | Err(WatchError::Bad(BadSource::Unknown(_))) => continue,
-                // Others got in the way again and again: what was to be seen is still there.
+                // Other writers caused repeated conflicts; the differences are still there.
                 Err(WatchError::Bad(busy @ BadSource::Busy(_))) => busy.to_string(),
                 Err(WatchError::Bad(bad)) => {
-                    tracing::warn!(source = %id, error = %bad, "the source cannot be read");
+                    tracing::warn!(source = %id, error = %bad, "the source is unreadable");
                     continue;
                 }
                 Err(WatchError::Journal(error)) => with_causes(&error),
             };
-            tracing::warn!(source = %id, error = %why, "the source cannot be read; trying again later");
+            tracing::warn!(source = %id, error = %why, "the source is unreadable; retrying later");
             due.insert(id, NextScan::again(self.clock.monotonic_ms(), stopped));
         }
     }
@@ -240,7 +236,7 @@ impl SourceApi {
         }
     }
 
-    /// Looks at a source, and writes down and tells what is not as it was seen.
+    /// Scans a source, and records the differences from the last scan.
     async fn scan_source(&self, id: &SourceId) -> Result<ScanSummary, WatchError> {
         let _turn = self.turn.lock().await;
         for _ in 0..CONFLICTS_MAX {
@@ -264,7 +260,7 @@ impl SourceApi {
         Err(BadSource::Busy(id.clone()).into())
     }
 
-    /// What was seen of a source, all of it.
+    /// Reads all known entries of a source.
     async fn known(
         &self,
         id: &SourceId,
@@ -280,7 +276,7 @@ impl SourceApi {
         }
     }
 
-    /// Writes differences, a bounded part of them in each transaction. None where somebody else was faster.
+    /// Writes differences in bounded transactions. Returns none if another process was faster.
     async fn written(
         &self,
         mut source: Source,
@@ -311,7 +307,7 @@ impl SourceApi {
         Ok(Some(changes))
     }
 
-    /// Watches something from now on. The same one again is the same one.
+    /// Adds a source. Repeating the call with the same source has no effect.
     pub async fn add(&self, new: NewSource) -> Result<SourceStatus, WatchError> {
         let NewSource {
             source_id,
@@ -334,7 +330,7 @@ impl SourceApi {
         let id = source.source_id.clone();
         match self.sources.add_source(source, SOURCES_MAX).await? {
             AddSourceOutcome::New => {}
-            // One whose first look was cut off is looked at now.
+            // A source whose first scan was interrupted is scanned now.
             AddSourceOutcome::Same(source) if source.is_fresh => {}
             AddSourceOutcome::Same(source) => return self.listed(&source.source_id).await,
             AddSourceOutcome::Exists => return Err(BadSource::Exists(id).into()),
@@ -345,7 +341,7 @@ impl SourceApi {
             AddSourceOutcome::Full => return Err(BadSource::TooManySources.into()),
         }
         if let Err(error) = self.scan_source(&id).await {
-            // What cannot be looked at is not watched.
+            // A source that cannot be scanned is not watched.
             self.lookout.unwatch(&id);
             self.sources.remove_source(id).await?;
             return Err(error);
@@ -353,7 +349,7 @@ impl SourceApi {
         self.listed(&id).await
     }
 
-    /// A source that is watched. One whose first look was cut off is looked at now.
+    /// Returns a watched source. If its first scan was interrupted, scans it now.
     async fn whole(&self, id: &SourceId) -> Result<SourceStatus, WatchError> {
         let listed = self.listed(id).await?;
         if !listed.source.is_fresh || listed.source.device != self.device {
@@ -363,7 +359,7 @@ impl SourceApi {
         self.listed(id).await
     }
 
-    /// Watches it no longer.
+    /// Removes a source.
     pub async fn remove(&self, id: SourceId) -> Result<SourceStatus, WatchError> {
         let _turn = self.turn.lock().await;
         let was = self.listed(&id).await?;
@@ -372,12 +368,12 @@ impl SourceApi {
         Ok(was)
     }
 
-    /// All sources by name.
+    /// Lists all sources by name.
     pub async fn sources(&self) -> Result<Vec<SourceStatus>, WatchError> {
         Ok(self.sources.sources().await?)
     }
 
-    /// Looks at it now.
+    /// Scans a source now.
     pub async fn scan(&self, source: SourceId) -> Result<ScanSummary, WatchError> {
         self.scan_source(&source).await
     }

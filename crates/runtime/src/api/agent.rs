@@ -17,45 +17,43 @@ use super::run::with_preview;
 use super::shared::{Shared, announce};
 use crate::{EngineError, Observer as _};
 
-/// Queued messages that are read at once to be cancelled.
+/// Queued messages that are read at once when the queue is cancelled.
 const CANCEL_PAGE: u32 = 500;
 
-/// An agent to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAgent {
-    /// Its name.
     pub agent_id: AgentId,
-    /// The folder its commands run in.
+    /// The folder in which the agent's tools work.
     pub workspace: String,
-    /// Whether it is listed.
+    /// Whether the agent is listed.
     pub visibility: Visibility,
-    /// Who may wake it.
+    /// Which causes may wake the agent.
     pub mode: InteractionMode,
 }
 
-/// An agent as it stands.
+/// An agent with its current activity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentView {
-    /// The agent, what waits for it and what it does.
+    /// The agent, its queue and its open run.
     pub overview: AgentOverview,
-    /// Its newest run.
+    /// The agent's newest run.
     pub last_run: Option<Previewed<RunRow>>,
 }
 
-/// What is to become different about an agent.
+/// A change of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentChange {
-    /// Its lifecycle. An agent that has it already stays as it is.
+    /// Set the lifecycle. Has no effect if the agent is already in it.
     Life(Lifecycle),
-    /// Others may wake it.
+    /// Set which causes may wake the agent.
     Mode(InteractionMode),
-    /// Only a person wakes it before this moment.
+    /// Set the sleep barrier: only a person wakes the agent before this time.
     Sleep(Millis),
-    /// The sleep barrier is taken away, and what it held begins.
+    /// Remove the sleep barrier, so that the messages it held may start.
     Wake,
 }
 
-/// An agent to create, prepared before the transaction, which may run more than once.
+/// An agent to create. Prepared before the transaction, because the transaction may be retried.
 pub(super) struct PreparedAgent {
     pub(super) agent: Agent,
     sealed: SealedEvent,
@@ -95,7 +93,6 @@ impl PreparedAgent {
     }
 }
 
-/// Agents.
 pub struct AgentApi {
     pub(super) shared: Arc<Shared>,
 }
@@ -115,21 +112,21 @@ impl AgentApi {
             })
             .await?;
         if change == AgentChange::Life(Lifecycle::Destroyed) {
-            // Its schedules are over.
+            // Destroying the agent ended its schedules.
             self.shared.work.rearm_scheduler();
             self.cancel_queued(&agent).await?;
         }
         self.get(agent).await
     }
 
-    /// Cancels every message that waits for an agent. An open run continues.
+    /// Cancels every queued message of an agent. An open run continues.
     pub async fn clear_queue(&self, agent: AgentId) -> Result<AgentView, EngineError> {
         self.cancel_queued(&agent).await?;
         self.get(agent).await
     }
 
-    /// Cancels as many messages as wait for an agent now, each in a transaction of its own. Where this is interrupted, the
-    /// next call cancels the rest.
+    /// Cancels all messages that are queued now, each in its own transaction. If interrupted, the next call
+    /// cancels the rest.
     async fn cancel_queued(&self, agent: &AgentId) -> Result<(), EngineError> {
         let mut left = self.get(agent.clone()).await?.overview.queued;
         while left > 0 {
@@ -149,7 +146,7 @@ impl AgentApi {
         Ok(())
     }
 
-    /// Chooses an agent's model for the runs that begin from now on, or gives it the default back.
+    /// Sets the model for runs that start from now on, or restores the default.
     pub async fn set_model(
         &self,
         agent: AgentId,
@@ -168,7 +165,7 @@ impl AgentApi {
         self.get(agent).await
     }
 
-    /// Makes an agent with an empty log. [`EngineError::AgentExists`] when the name is taken.
+    /// Creates an agent with an empty log. Returns [`EngineError::AgentExists`] if the name is taken.
     pub async fn create(&self, new: NewAgent) -> Result<AgentView, EngineError> {
         let agent_id = new.agent_id.clone();
         let prepared = PreparedAgent::new(&self.shared, new)?;
@@ -179,7 +176,7 @@ impl AgentApi {
         self.get(agent_id).await
     }
 
-    /// Pauses, stops or resumes an agent. One that is resumed tries its run again that waits for the budget.
+    /// Pauses, stops or resumes an agent. Resuming retries a run that is parked for budget.
     pub async fn set_control(&self, agent: AgentId, control: AgentControl) -> Result<AgentView, EngineError> {
         let payload = AgentStateChanged::Control { control };
         let change = move |tx: &mut Tx<'_>, agent: &Agent| {
@@ -198,7 +195,7 @@ impl AgentApi {
         self.get(agent).await
     }
 
-    /// One agent, listed or not.
+    /// Returns one agent, listed or private.
     pub async fn get(&self, agent: AgentId) -> Result<AgentView, EngineError> {
         let wanted = agent.clone();
         let found = self.shared.store.read(move |view| {
@@ -208,7 +205,7 @@ impl AgentApi {
         found.await?.ok_or(EngineError::UnknownAgent(agent))
     }
 
-    /// All agents by name; private ones only when asked for.
+    /// Lists agents by name; private ones only if requested.
     pub async fn list(&self, with_private: bool) -> Result<Vec<AgentView>, EngineError> {
         let all = self.shared.store.read(move |view| {
             let overviews = view.overviews(with_private)?;
@@ -250,11 +247,11 @@ fn change_in(
         AgentChange::Mode(mode) => tx.set_mode(id, mode).map(Ok),
         AgentChange::Sleep(until) if agent.sleep_until == Some(until) => Ok(Ok(false)),
         AgentChange::Sleep(until) => {
-            // What the barrier before held waits for this one.
+            // Messages held by the previous barrier wait for the new one.
             tx.delay_queued(id, agent.sleep_until, until)?;
             tx.set_sleep(id, Some(until)).map(Ok)
         }
-        // It would still refuse every message: resume it first.
+        // A stopped agent would still refuse every message; it must be resumed first.
         AgentChange::Wake if agent.control == AgentControl::Stopped => Ok(Err(Refusal::Stopped.into())),
         AgentChange::Wake => {
             tx.release_delayed(id)?;
@@ -293,7 +290,7 @@ fn life(
         })?;
     }
     if to == Lifecycle::Destroyed {
-        // They would fire into refusals for ever.
+        // Active schedules would keep firing and be refused.
         tx.expire_schedules(id, now)?;
     }
     tx.set_lifecycle(id, to).map(Ok)

@@ -13,31 +13,30 @@ use wakeful_store::rows::{CapRow, PrivacyReceiptRow, SpendDay};
 use super::shared::Shared;
 use crate::EngineError;
 
-/// How many days back a ledger shows: a month.
+/// Number of days that a spending overview covers: a month.
 pub const DAYS_SHOWN: i64 = 31;
 
-/// What was spent, and what may be.
+/// Caps and spending.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budget {
-    /// The day it is.
+    /// The current day of the budget.
     pub day: UtcDay,
-    /// What holds for all together where no cap is set.
+    /// The cap for all agents together when none is set.
     pub cap_default: MicroUsd,
-    /// The caps that people set; that of all first.
+    /// The configured caps; the cap for all agents comes first.
     pub caps: Vec<CapRow>,
-    /// What each agent spent today.
+    /// Today's spending per agent.
     pub today: Vec<SpendDay>,
-    /// What the last days cost, all agents together, oldest first.
+    /// The spending of the last days for all agents together, oldest first.
     pub days: Vec<SpendDay>,
 }
 
-/// Budgets and spending.
 pub struct BudgetApi {
     pub(super) shared: Arc<Shared>,
 }
 
 impl BudgetApi {
-    /// What was spent, and what may be.
+    /// Returns caps and spending.
     pub async fn get(&self) -> Result<Budget, EngineError> {
         let clock = UtcDay::of(self.shared.clock.now());
         let (day, caps, today, days) = self
@@ -59,7 +58,7 @@ impl BudgetApi {
         })
     }
 
-    /// What an agent's last days cost.
+    /// Returns the spending of an agent in the last days.
     pub async fn spending(&self, agent: AgentId) -> Result<Vec<SpendDay>, EngineError> {
         let from = UtcDay(UtcDay::of(self.shared.clock.now()).0 - DAYS_SHOWN + 1);
         let wanted = agent.clone();
@@ -71,7 +70,7 @@ impl BudgetApi {
         found.await?.ok_or(EngineError::UnknownAgent(agent))
     }
 
-    /// Sets the cap of an agent or of all together, or takes it away. Who waits for money is looked at again.
+    /// Sets or removes the cap of an agent or of all agents. Parked runs are checked again.
     pub async fn set_cap(
         &self,
         agent: Option<AgentId>,
@@ -96,8 +95,8 @@ impl BudgetApi {
         self.get().await
     }
 
-    /// Makes the clock's day the day of the budget, where a clock that was wrong moved it ahead. What was spent on later
-    /// days counts for this one, and the log of every agent says who did it.
+    /// Resets the day of the budget to the clock's day after a wrong clock moved it ahead. Spending booked
+    /// on later days counts for this day, and the reset is recorded in every agent's log.
     pub async fn reset_day(&self, channel: Channel) -> Result<Budget, EngineError> {
         let now = self.shared.clock.now();
         let clock = UtcDay::of(now);
@@ -111,7 +110,8 @@ impl BudgetApi {
             channel,
         };
         let reset = move |tx: &mut Tx<'_>| {
-            // A request locks the head of its agent and then spending; the reset is recorded in their logs below.
+            // Lock all heads before spending, in the same order as a model request does; the reset is also
+            // written to these logs.
             let agents: BTreeSet<AgentId> = tx.heads()?.into_iter().map(|(agent, _)| agent).collect();
             for agent in &agents {
                 tx.lock_head_to_announce(agent)?;
@@ -124,13 +124,13 @@ impl BudgetApi {
     }
 }
 
-/// Confirmations that a hosted provider may be used.
+/// Privacy receipts of hosted providers.
 pub struct ReceiptApi {
     pub(super) shared: Arc<Shared>,
 }
 
 impl ReceiptApi {
-    /// Keeps that a person confirmed a provider under these rules.
+    /// Stores a person's confirmation of a provider under these rules.
     pub async fn confirm_provider(
         &self,
         provider: String,
@@ -153,7 +153,7 @@ impl ReceiptApi {
         Ok(receipts)
     }
 
-    /// Every confirmation, oldest first.
+    /// Lists all receipts, oldest first.
     pub async fn list(&self) -> Result<Vec<PrivacyReceiptRow>, EngineError> {
         Ok(self.shared.store.read(|view| view.receipts()).await?)
     }

@@ -1,4 +1,4 @@
-//! Ends a run, or removes its message from the queue.
+//! Cancels a run or a queued message.
 
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
@@ -17,34 +17,36 @@ use crate::stored_run::StoredRun;
 use crate::sub_run::{Withdrawal, end_children, lock_all};
 use crate::{EngineError, Observer as _, Stamp, stored_run};
 
-/// What became of a request to cancel a run.
+/// The result of a cancel request.
 #[derive(Debug)]
 pub enum CancelAck {
-    /// It is durable; the run as it stands.
+    /// The cancellation is durable; the stored run.
     Stored(Box<StoredRun>),
-    /// It is in force, and the database does not have it yet.
+    /// The cancellation is in force in this process but not yet in the database.
     Pending(Box<PendingStop>),
 }
 
-/// What became of a wish to end a run.
+/// The result of the cancelling transaction.
 enum CancelOutcome {
-    /// With those whose runs end with it.
+    /// The end of the run was requested. Contains the agent and the other agents whose runs end with it.
     Requested(AgentId, Vec<AgentId>),
     Dequeued(AgentId, Box<Event>),
     TooLate,
-    /// It is quarantined, for this reason: it has not ended and is not driven.
+    /// The run is quarantined for this reason: it has not ended and has no driver.
     Quarantined(Option<String>),
     Unknown,
 }
 
 impl RunApi {
-    /// Asks for the end of a run, or takes its message out of the queue. One that has ended stays as it is.
+    /// Requests the end of a run, or removes its message from the queue. Has no effect on a run that has
+    /// ended.
     pub async fn cancel(&self, run: RunKey) -> Result<StoredRun, EngineError> {
         self.shared.request_end(run).await?;
         stored_run::load(&self.shared.store, run).await
     }
 
-    /// Cancels a run: at once in this process, and then in the database. Says so where the database does not take it in time.
+    /// Cancels a run at once in this process, and then in the database. Returns [`CancelAck::Pending`] if
+    /// the database does not store it in time.
     pub async fn cancel_now(&self, run: RunKey) -> Result<CancelAck, EngineError> {
         let target = StopTarget::Run(run);
         self.shared
@@ -67,12 +69,12 @@ impl RunApi {
 }
 
 impl Shared {
-    /// Requests the end of a run in the database, or takes its message out of the queue.
+    /// Requests the end of a run in the database, or removes its message from the queue.
     pub(super) async fn request_end(&self, run: RunKey) -> Result<(), EngineError> {
         self.cancel(run, CancelScope::Any).await
     }
 
-    /// Cancels a message that waits. A run that has started stays as it is.
+    /// Cancels a queued message. Has no effect on a run that has started.
     pub(super) async fn cancel_queued(&self, run: RunKey) -> Result<(), EngineError> {
         self.cancel(run, CancelScope::Queued).await
     }
@@ -92,7 +94,7 @@ impl Shared {
                 let why = fault.as_deref().map(describe_fault).unwrap_or_default();
                 return Err(EngineError::Quarantined { run, why });
             }
-            // A driver finds the request; the loop ends an open run that has no driver.
+            // A driver reads the request; the service loop ends an open run without a driver.
             CancelOutcome::Requested(agent, others) => {
                 self.work.signal_agent(agent);
                 self.signal_all(others);
@@ -106,10 +108,10 @@ impl Shared {
         Ok(())
     }
 
-    /// Has agents looked at whose runs were changed from outside.
+    /// Signals the agents whose runs were changed by another transaction.
     pub(super) fn signal_all(&self, agents: Vec<AgentId>) {
         for agent in agents {
-            // Its log may have grown: followers read it again.
+            // The log may have new events: followers read it again.
             self.hub.on_events(&agent, &[]);
             self.work.signal_agent(agent);
         }
@@ -119,9 +121,9 @@ impl Shared {
 /// What a cancellation may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CancelScope {
-    /// A message that waits, or its run.
+    /// A queued message or its run.
     Any,
-    /// Only a message that waits.
+    /// Only a queued message.
     Queued,
 }
 
@@ -132,7 +134,7 @@ struct CancelRequest {
 }
 
 impl CancelRequest {
-    /// Takes a message out of the queue, or requests the end of its run from its driver.
+    /// Removes a message from the queue, or requests the end of its run.
     fn write(&self, tx: &mut Tx<'_>, sealed: &SealedEvent) -> Result<CancelOutcome, StoreError> {
         let Self { run, scope, stamp } = *self;
         let Some(message) = tx.message(&run)? else {
@@ -140,11 +142,11 @@ impl CancelRequest {
         };
         let (agent_id, parent) = (message.agent_id.clone(), message.parent.clone());
         let waiting = parent.as_ref().map(|parent| parent.agent_id.clone());
-        // A run that waits for its turn has no driver, so it starts no more runs.
+        // A run that waits for its turn has no driver, so it cannot start more sub-runs.
         let waits = tx.run(&run)?.is_some_and(|row| row.wait() == Some(Wait::Turn));
         let children = if waits { tx.children(&run)? } else { Vec::new() };
         let concerned = children.into_iter().map(|child| child.agent_id).chain(waiting);
-        // Locked before the queue is read: a process that starts this run holds the same lock.
+        // Lock before reading the queue: a process that starts this run takes the same lock.
         let mut heads = lock_all(tx, &concerned.chain([agent_id.clone()]).collect())?;
         let Some(head) = heads.get_mut(&agent_id) else {
             return Ok(CancelOutcome::Unknown);
@@ -154,7 +156,8 @@ impl CancelRequest {
                 _ if scope == CancelScope::Queued => CancelOutcome::TooLate,
                 Some(row) if row.status == RunStatus::Open => {
                     tx.request_cancel(&run, stamp.at)?;
-                    // The one in front of it may be driven for long, and only then does it take down what it started itself.
+                    // The run in front may be driven for a long time, and a run cancels its sub-runs only
+                    // when it is driven. End them here.
                     let waits = waits && row.wait() == Some(Wait::Turn);
                     let others = if waits {
                         end_children(tx, &run, &mut heads, stamp)?

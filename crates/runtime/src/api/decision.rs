@@ -18,29 +18,28 @@ use super::{DecisionInput, decision_input};
 use crate::wait::late_draft;
 use crate::{EngineError, Observer as _, Stamp};
 
-/// What a beginning of a name leads to.
+/// The decisions that match an id prefix.
 enum PrefixMatch {
     One(Box<Decision>),
     Unknown,
     Several,
 }
 
-/// What the answering transaction found.
+/// The result of the answering transaction.
 enum AnswerOutcome {
     Taken(Box<Decision>, Box<Event>),
     Refused(AnswerError),
-    /// The answer came after the deadline. The question has grown more severe, or is called off.
+    /// The answer arrived after the deadline. The decision was escalated or cancelled.
     Late(AnswerError, AgentId, Box<Event>),
     Unknown,
 }
 
-/// Decisions.
 pub struct DecisionApi {
     pub(super) shared: Arc<Shared>,
 }
 
 impl DecisionApi {
-    /// The question whose name begins with these hex digits.
+    /// Returns the decision whose id starts with these hex digits.
     pub async fn get(&self, hex_prefix: String) -> Result<Decision, EngineError> {
         let wanted = hex_prefix.clone();
         let found =
@@ -61,11 +60,11 @@ impl DecisionApi {
         }
     }
 
-    /// Answers a decision. A second answer is refused with the first one.
+    /// Answers a decision. A second answer is refused; the error contains the first one.
     pub async fn answer(&self, hex_prefix: String, reply: AnswerInput) -> Result<Decision, EngineError> {
         let id = self.get(hex_prefix).await?.inquiry.decision_id;
-        // Sealed inside the transaction: which version an answer makes is known only with the lock. What time it is, too:
-        // an answer that waited for the lock may have missed its deadline.
+        // Sealed inside the transaction, because the version of the decision is known only under the lock.
+        // The clock is read there too: an answer that waited for the lock may have missed its deadline.
         let (clock, salt) = (Arc::clone(&self.shared.clock), self.shared.entropy.random_bytes());
         let found = self.shared.write(move |tx| {
             let at = clock.now();
@@ -88,7 +87,7 @@ impl DecisionApi {
         }
     }
 
-    /// Questions in the order in which people should see them; `pending_only` leaves out those that are closed.
+    /// Lists decisions in display order; `pending_only` omits closed ones.
     pub async fn list(&self, pending_only: bool) -> Result<Vec<Decision>, EngineError> {
         let filter = DecisionFilter {
             pending_only,
@@ -103,7 +102,7 @@ impl DecisionApi {
         })
     }
 
-    /// The arguments of the action that a question is about, all of them.
+    /// Returns the complete arguments of the action that a decision is about.
     pub async fn arguments(&self, decision: Decision) -> Result<DecisionInput, EngineError> {
         let found = self
             .shared
@@ -121,14 +120,14 @@ impl DecisionApi {
         Ok(found.await?)
     }
 
-    /// What waits for a person, over all agents.
+    /// Returns the decisions and other work waiting for a person, over all agents.
     pub async fn human_backlog(&self) -> Result<HumanBacklog, EngineError> {
         let found = self.shared.store.read(|view| view.human_backlog());
         Ok(found.await?)
     }
 }
 
-/// Takes an answer, writes it into the log, and has the run looked at.
+/// Stores an answer, appends it to the log and schedules the run for a check.
 fn answer_in(
     tx: &mut Tx<'_>,
     id: DecisionId,
@@ -138,7 +137,7 @@ fn answer_in(
     let Some(decision) = tx.decision(&id)? else {
         return Ok(AnswerOutcome::Unknown);
     };
-    // The head first, as in every transition; then what was read is read again.
+    // Lock the head first, as in every transition, then read the decision again.
     let Some(mut head) = tx.lock_head_to_announce(&decision.agent_id)? else {
         return Ok(AnswerOutcome::Unknown);
     };

@@ -1,7 +1,9 @@
-//! What a question is about, in full: the arguments of the action as the reply has them that asked for it.
+//! Loads the complete arguments of the action that a decision is about from the model reply that requested
+//! it.
 //!
-//! The record of a question has only as much of them as one line shows, because it is listed, told in events and part of
-//! what a machine decides on. The person who answers sees all of them; they are at most as long as a reply may be.
+//! The decision row stores only one line of the arguments, because it is listed, sent in events and part of
+//! the read set. The person who answers needs all of them; they are at most as long as a model reply may
+//! be.
 
 use std::collections::BTreeMap;
 
@@ -17,26 +19,27 @@ use wakeful_store::{StoreError, View};
 use crate::run::decode;
 use crate::step::scope_of;
 
-/// Contents of a run that are searched for the reply of an action that is over. A run that waits needs no search.
+/// Maximum number of a run's blobs that are searched for the reply of a finished action. An action that is
+/// still pending needs no search.
 const SEARCHED_MAX: usize = 2_000;
 
-/// Bytes of them that are read, and at most one content more.
+/// Maximum number of bytes that are read during the search, not counting the last blob.
 const SEARCHED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Contents that are named at once.
+/// Blob hashes that are read at once.
 const PAGE: u32 = 500;
 
-/// The arguments of the action that a question is about.
+/// The arguments of the action that a decision is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DecisionInput {
-    /// All of them, as JSON.
+    /// The complete arguments as JSON.
     Whole(String),
-    /// Only how they begin, and why.
+    /// Only their beginning is available, for this reason.
     Gone(InputGone),
 }
 
 impl DecisionInput {
-    /// What the record of a question has of them: for whom nothing else can be read.
+    /// The arguments as far as the decision row has them, for callers that cannot read more.
     #[must_use]
     pub fn of_record(decision: &Decision) -> Self {
         let inquiry = &decision.inquiry;
@@ -48,7 +51,7 @@ impl DecisionInput {
     }
 }
 
-/// Looks for the arguments of a question's action.
+/// Looks up the arguments of a decision's action.
 pub(super) fn arguments(view: &mut View<'_>, decision: &Decision) -> Result<DecisionInput, StoreError> {
     let inquiry = &decision.inquiry;
     if inquiry.input.is_empty() || !inquiry.is_input_cut() {
@@ -68,7 +71,7 @@ pub(super) fn arguments(view: &mut View<'_>, decision: &Decision) -> Result<Deci
     })
 }
 
-/// The call of an operation: in the reply that is acted on, and else in an earlier one of the run.
+/// Finds the tool call of an operation: first in the current reply, then in earlier replies of the run.
 fn call(
     view: &mut View<'_>,
     row: &RunRow,
@@ -86,7 +89,8 @@ fn call(
     earlier(view, row, turn, wanted)
 }
 
-/// Goes through what was said in a run from its beginning, and names each call as it was named when it was planned.
+/// Searches the run's transcript from the beginning and derives each call's operation id as it was derived
+/// when planned.
 fn earlier(
     view: &mut View<'_>,
     row: &RunRow,
@@ -139,8 +143,8 @@ impl SearchBudget {
     }
 }
 
-/// A content as it is kept; nothing where it is gone or damaged. A damaged one hides neither the
-/// others nor the decision.
+/// A blob's content; empty if it is missing or damaged, so that a damaged blob hides neither the others nor
+/// the decision.
 fn body(view: &mut View<'_>, content: &BlobHash) -> Result<Vec<u8>, StoreError> {
     match view.blob(content) {
         Ok(body) => Ok(body.unwrap_or_default()),
@@ -149,7 +153,7 @@ fn body(view: &mut View<'_>, content: &BlobHash) -> Result<Vec<u8>, StoreError> 
     }
 }
 
-/// What a content says; nothing where it says something else.
+/// The blocks of a content; empty if it is not a list of blocks.
 fn blocks(body: &[u8]) -> Vec<Block> {
     serde_json::from_slice(body).unwrap_or_default()
 }
@@ -159,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_search_ends_after_so_many_contents_and_so_many_bytes() {
+    fn a_search_ends_at_its_blob_and_byte_limits() {
         let mut many = SearchBudget::default();
         (1..SEARCHED_MAX).for_each(|_| many.add(1));
         assert!(many.has_room());

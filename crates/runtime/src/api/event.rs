@@ -11,13 +11,12 @@ use crate::proof::{ErasureRequest, erase};
 use crate::{EngineError, Observer as _, Stamp};
 use wakeful_core::proof::Erasure;
 
-/// The event log.
 pub struct EventApi {
     pub(super) shared: Arc<Shared>,
 }
 
 impl EventApi {
-    /// Erases contents of what has ended. The log stays whole and tells of it.
+    /// Erases contents of ended runs. The log stays verifiable and records the erasure.
     pub async fn erase(&self, wanted: ErasureRequest) -> Result<Erasure, EngineError> {
         let agent = wanted.agent.clone();
         let stamp = Stamp {
@@ -30,27 +29,27 @@ impl EventApi {
         .await
     }
 
-    /// Events of an agent after a number, oldest first.
+    /// Returns events of an agent after a sequence number, oldest first.
     pub async fn after(&self, agent: AgentId, seq: u64, limit: u32) -> Result<Vec<EventRow>, EngineError> {
         self.shared
             .of_agent(agent, move |view, agent| view.events(agent, seq, limit))
             .await
     }
 
-    /// The newest events of an agent before a number, oldest first.
+    /// Returns the newest events of an agent before a sequence number, oldest first.
     pub async fn before(&self, agent: AgentId, seq: u64, limit: u32) -> Result<Vec<EventRow>, EngineError> {
         self.shared
             .of_agent(agent, move |view, agent| view.events_before(agent, seq, limit))
             .await
     }
 
-    /// Listens to what is committed and said from now on.
+    /// Subscribes to committed events and model output from now on.
     #[must_use]
     pub fn listen(&self) -> Listener {
         self.shared.hub.listen()
     }
 
-    /// How many listen.
+    /// The number of active listeners.
     #[must_use]
     pub fn listeners(&self) -> usize {
         self.shared.hub.listeners()

@@ -15,21 +15,20 @@ use wakeful_store::rows::SagaRow;
 use super::shared::Shared;
 use crate::saga;
 
-/// The journal.
 pub struct JournalApi {
     pub(super) shared: Arc<Shared>,
     pub(super) journal: Arc<dyn Journal>,
 }
 
 impl JournalApi {
-    /// The fields of records, in their order.
+    /// The fields of the records, in the same order.
     async fn fields(&self, records: &[Record]) -> Result<Vec<Value>, JournalError> {
         let ids: Vec<RecordId> = records.iter().map(|record| record.id().clone()).collect();
         let mut fields = self.journal.entities(ids.clone()).await?;
         Ok(ids.iter().filter_map(|id| fields.remove(id)).collect())
     }
 
-    /// Writes for a person. The same key again is the same write.
+    /// Writes on behalf of a person. Repeating a key repeats the result without writing again.
     pub async fn write(&self, mutation: Mutation, key: Option<String>) -> Result<WriteReceipt, JournalError> {
         let key = key.unwrap_or_else(|| {
             let bytes = self.shared.entropy.random_bytes();
@@ -45,34 +44,34 @@ impl JournalApi {
             .await
     }
 
-    /// Tasks, newest first.
+    /// Lists tasks, newest first.
     pub async fn tasks(&self, filter: TaskFilter) -> Result<Vec<Task>, JournalError> {
         self.journal.tasks(filter).await
     }
 
-    /// Notes, newest first; only those of a task when one is named.
+    /// Lists notes, newest first, optionally only those of one task.
     pub async fn notes(&self, task: Option<RecordId>, limit: u32) -> Result<Vec<Note>, JournalError> {
         self.journal.notes(task, limit).await
     }
 
-    /// Categories by name.
+    /// Lists categories by name.
     pub async fn categories(&self) -> Result<Vec<Category>, JournalError> {
         self.journal.categories().await
     }
 
-    /// The fields of records that are listed.
+    /// Returns the fields of the records that match a query.
     pub async fn records(&self, listing: RecordQuery, limit: u32) -> Result<Vec<Value>, JournalError> {
         let records = self.journal.records(listing, limit).await?;
         self.fields(&records).await
     }
 
-    /// The fields of records of any kind whose id begins like this, tombstones among them.
+    /// Returns the fields of records of any kind whose id starts with this prefix, including tombstones.
     pub async fn found(&self, id_prefix: String, limit: u32) -> Result<Vec<Value>, JournalError> {
         let records = self.journal.records_with_prefix(id_prefix, limit).await?;
         self.fields(&records).await
     }
 
-    /// What was committed after a place, oldest first, and the newest place there is.
+    /// Returns the changes committed after a position, oldest first, and the newest position.
     pub async fn changes(
         &self,
         after_seq: u64,
@@ -82,11 +81,11 @@ impl JournalApi {
         Ok((changes, self.journal.last_seq().await?))
     }
 
-    /// Sagas that are not over, oldest first, as far as both databases can tell.
+    /// Lists unfinished sagas, oldest first, with the phase derived from both databases.
     pub async fn sagas(&self) -> Result<Vec<SagaRow>, JournalError> {
         let mut rows = self.shared.store.read(|view| view.unfinished_sagas()).await?;
         for row in rows.iter_mut().filter(|row| row.saga.phase == SagaPhase::Intent) {
-            // A journal that cannot be asked leaves the phase that is stored.
+            // If the journal cannot be read, the stored phase is returned.
             if let Ok(OperationStatus::Written) = self.journal.operation_status(row.saga.operation_id).await {
                 row.saga.phase = SagaPhase::Journal;
             }
@@ -94,7 +93,7 @@ impl JournalApi {
         Ok(rows)
     }
 
-    /// Lets a person say that the journal is right as it is. None when no such saga is stuck.
+    /// Resolves a stuck saga by keeping the journal as it is. Returns none if no such saga is stuck.
     pub async fn keep(&self, operation: OperationId) -> Result<Option<OperationId>, JournalError> {
         let kept = saga::resolve_stuck(&self.shared.store, self.shared.clock.as_ref(), operation).await?;
         Ok(kept.map(|saga| saga.operation_id))

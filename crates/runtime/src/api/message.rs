@@ -1,4 +1,4 @@
-//! Messages: sending, queueing and reading a conversation.
+//! Messages: sending them, listing the queue and reading the transcript.
 
 use std::sync::Arc;
 
@@ -17,60 +17,55 @@ use crate::admission::{AdmissionOutcome, PreparedAdmission};
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Observer as _, stored_run};
 
-/// Most bytes of a conversation that are read at once: more than anybody reads, and little for any machine.
+/// Maximum number of transcript bytes that are read at once: more than a person reads, and little memory.
 pub const TRANSCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// A message to send.
 #[derive(Debug, Clone)]
 pub struct IncomingMessage {
-    /// To whom.
     pub agent: AgentId,
-    /// Its name: fresh, or the caller's idempotency key.
+    /// The turn id: fresh, or the caller's idempotency key.
     pub turn: TurnId,
-    /// What is said.
     pub text: String,
-    /// Pictures and documents that come with it, checked before.
+    /// Validated pictures and documents.
     pub attachments: Vec<Attachment>,
-    /// How its run is to be carried out.
     pub wishes: RunOptions,
-    /// How soon it wants its turn.
+    /// The position of the message in the queue.
     pub priority: Priority,
 }
 
-/// A message that is durable.
+/// The acknowledgement of a durable message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageReceipt {
-    /// The run that answers it, now or later.
+    /// The run that handles the message, now or later.
     pub run_key: RunKey,
-    /// Whether it was new.
+    /// Whether the message was new.
     pub is_new: bool,
 }
 
-/// The newest part of a conversation.
+/// The newest part of a transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TranscriptPage {
-    /// Its lines, oldest first.
+    /// The entries, oldest first.
     pub lines: Vec<TranscriptItem>,
-    /// Whether there are older ones.
+    /// Whether there are older entries.
     pub has_more: bool,
 }
 
-/// One line of a conversation.
+/// One entry of a transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TranscriptItem {
-    /// Who spoke, when, in which run.
+    /// The author, time and run of the entry.
     pub row: TranscriptEntryRow,
-    /// What was said; none when it was erased.
+    /// The content; none if it was erased.
     pub blocks: Option<Vec<Block>>,
 }
 
-/// Messages.
 pub struct MessageApi {
     pub(super) shared: Arc<Shared>,
 }
 
 impl MessageApi {
-    /// Puts a message into an agent's queue. It is durable when this returns.
+    /// Queues a message for an agent. It is durable when this returns.
     pub async fn send(&self, post: IncomingMessage) -> Result<MessageReceipt, EngineError> {
         let now = self.shared.clock.now();
         let IncomingMessage {
@@ -114,7 +109,7 @@ impl MessageApi {
         self.sent(agent, run_key, outcome)
     }
 
-    /// Tells the caller and the loop what became of a message.
+    /// Converts an admission outcome into the caller's result and signals the service loop.
     pub(super) fn sent(
         &self,
         agent: AgentId,
@@ -144,7 +139,7 @@ impl MessageApi {
         }
     }
 
-    /// What waits for an agent, next first.
+    /// Lists the queued messages of an agent, next first.
     pub async fn queue(&self, agent: AgentId, limit: u32) -> Result<Vec<Previewed<QueueRow>>, EngineError> {
         self.shared
             .of_agent(agent, move |view, agent| {
@@ -158,12 +153,12 @@ impl MessageApi {
             .await
     }
 
-    /// The newest lines of an agent's conversation, oldest first; fewer when they are long.
+    /// Returns the newest transcript entries of an agent, oldest first; fewer if they are long.
     pub async fn transcript(&self, agent: AgentId, newest: u32) -> Result<TranscriptPage, EngineError> {
         self.shared
             .of_agent(agent, move |view, agent| {
                 let thread = ThreadId::of_session(agent, &SessionId::new(SESSION));
-                // One more than asked for tells whether there are older ones.
+                // One extra row shows whether there are older ones.
                 let rows = view.entries(&thread, newest.saturating_add(1))?;
                 conversation(view, rows, newest)
             })
@@ -171,7 +166,7 @@ impl MessageApi {
     }
 }
 
-/// Reads from the newest line back, until enough lines or enough bytes were read.
+/// Reads backwards from the newest entry until the entry or byte limit is reached.
 fn conversation(
     view: &mut View<'_>,
     rows: Vec<TranscriptEntryRow>,
@@ -180,7 +175,7 @@ fn conversation(
     let (mut lines, mut bytes) = (Vec::new(), 0);
     let (all, wanted) = (rows.len(), usize::try_from(newest).unwrap_or(usize::MAX));
     for row in rows.into_iter().rev().take(wanted) {
-        // A body that is gone was erased; the line stays, so that the gap can be seen.
+        // A missing body was erased; the entry stays visible as a gap.
         let body = view.blob(&row.content)?;
         bytes += body.as_ref().map_or(0, Vec::len);
         if bytes > TRANSCRIPT_BYTES_MAX && !lines.is_empty() {

@@ -7,7 +7,7 @@ use wakeful_ports::planted_bugs;
 
 use super::{IncomingMessage, MessageReceipt};
 
-/// The post as it is, unless a test asks for an error.
+/// Returns the message unchanged, unless a test enables a planted bug.
 pub(super) fn planted_message(mut post: IncomingMessage, now: Millis) -> IncomingMessage {
     if planted_bugs::is_planted("text_cut") {
         post.text.pop();
@@ -20,7 +20,7 @@ pub(super) fn planted_message(mut post: IncomingMessage, now: Millis) -> Incomin
     post
 }
 
-/// Sometimes an acknowledgement of a message that is not stored, if a test asks for it.
+/// Sometimes acknowledges a message that is not stored, if a test enables this bug.
 pub(super) fn maybe_drop(run_key: RunKey, now: Millis) -> Option<MessageReceipt> {
     let is_new = true;
     (planted_bugs::is_planted("message_dropped") && now.0 % 4 == 0)

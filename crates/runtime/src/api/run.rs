@@ -1,4 +1,4 @@
-//! Runs: listing, reading, retrying and abandoning them.
+//! Runs: listing, reading, resuming and abandoning them.
 
 use std::sync::Arc;
 
@@ -16,25 +16,23 @@ use crate::stored_run::StoredRun;
 use crate::sub_run::{end_children, lock_all, parent_of};
 use crate::{EngineError, Observer as _, Stamp, stored_run};
 
-/// A row of a list with the first words of the message it is about.
+/// A listed row with the first words of its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Previewed<R> {
-    /// The row.
     pub row: R,
-    /// How the message begins; none when that was erased.
+    /// The beginning of the message; none if it was erased.
     pub preview: Option<String>,
 }
 
-/// What became of a request to retry or abandon a quarantined run.
+/// The result of resuming or abandoning a quarantined run.
 enum QuarantineExit {
-    /// With those whose runs end with it.
+    /// Contains the agent, the event and the other agents whose runs end with it.
     Done(AgentId, Box<Event>, Vec<AgentId>),
     Not(RunRow),
     Refused(Refusal),
     Unknown,
 }
 
-/// Runs.
 pub struct RunApi {
     pub(super) shared: Arc<Shared>,
 }
@@ -66,17 +64,15 @@ impl RunApi {
         stored_run::load(&self.shared.store, run).await
     }
 
-    /// Resumes a quarantined run.
     pub async fn resume(&self, run: RunKey) -> Result<StoredRun, EngineError> {
         self.leave_quarantine(run, RunStatus::Open).await
     }
 
-    /// Abandons a quarantined run.
     pub async fn abandon(&self, run: RunKey) -> Result<StoredRun, EngineError> {
         self.leave_quarantine(run, RunStatus::Abandoned).await
     }
 
-    /// Runs, newest first.
+    /// Lists runs, newest first.
     pub async fn list(&self, filter: RunFilter) -> Result<Vec<Previewed<RunRow>>, EngineError> {
         let named = filter.agent_id.clone();
         let found = self.shared.store.read(move |view| {
@@ -96,13 +92,13 @@ impl RunApi {
         }
     }
 
-    /// One run with everything that happened in it.
+    /// Returns one run with its steps and events.
     pub async fn get(&self, run: RunKey) -> Result<StoredRun, EngineError> {
         stored_run::load(&self.shared.store, run).await
     }
 
-    /// Runs whose keys begin with these hex digits, those that have not begun among them: at most two, which is
-    /// enough to know it is ambiguous.
+    /// Returns at most two runs whose keys start with these hex digits, including queued ones: two are
+    /// enough to detect an ambiguous prefix.
     pub async fn with_prefix(&self, hex_prefix: String) -> Result<Vec<Previewed<RunRow>>, EngineError> {
         let found = self.shared.store.read(move |view| {
             let mut runs = Vec::new();
@@ -120,7 +116,7 @@ impl RunApi {
     }
 }
 
-/// Releases a quarantined run, or ends it with the runs it started.
+/// Resumes a quarantined run, or ends it together with its sub-runs.
 fn move_aside_in(
     tx: &mut Tx<'_>,
     released: &QuarantineResolved,
@@ -136,7 +132,8 @@ fn move_aside_in(
         parent_of(tx, &run)?,
         status == RunStatus::Abandoned,
     );
-    // Starting a run needs the same head, and a quarantined run has no driver.
+    // Starting a sub-run needs the same head, and a quarantined run has no driver, so this list is
+    // complete.
     let children = if is_end { tx.children(&run)? } else { Vec::new() };
     let concerned = children.into_iter().map(|child| child.agent_id);
     let concerned = concerned.chain(parent.as_ref().map(|parent| parent.agent_id.clone()));
@@ -144,7 +141,8 @@ fn move_aside_in(
     let Some(mut head) = heads.remove(&agent) else {
         return Ok(QuarantineExit::Unknown);
     };
-    // While the head is locked no other run starts: two open runs in one thread would answer each other's questions.
+    // No other run starts while the head is locked. Two open runs in one thread would consume each other's
+    // answers.
     let is_busy = !is_end
         && tx
             .overview(&agent)?
@@ -152,7 +150,7 @@ fn move_aside_in(
     let is_aside = tx
         .run(&run)?
         .is_some_and(|row| row.status == RunStatus::Quarantined);
-    // It would continue for an agent that no longer exists.
+    // A resumed run would act for an agent that no longer exists.
     let lifecycle = tx.agent(&agent)?.map(|agent| agent.lifecycle);
     if is_aside && !is_end && lifecycle == Some(Lifecycle::Destroyed) {
         return Ok(QuarantineExit::Refused(Refusal::Destroyed));
@@ -166,11 +164,11 @@ fn move_aside_in(
     }
     let mut others = Vec::new();
     if is_end {
-        // It never continues, so the outcomes of its steps and of the runs it started stay unknown to it.
+        // The run never continues, so the outcomes of its steps and sub-runs stay unknown.
         tx.mark_steps_unknown(&run)?;
         others = end_children(tx, &run, &mut heads, stamp)?;
     }
-    // A released run has not ended: its parent looks once and waits on.
+    // A resumed run has not ended: its parent checks once and keeps waiting.
     if let Some(parent) = parent {
         tx.make_run_due(&parent.run_key)?;
     }

@@ -1,4 +1,4 @@
-//! Schedules.
+//! Schedules: creating, listing, changing and firing them.
 
 use std::sync::Arc;
 
@@ -19,70 +19,61 @@ use crate::schedule::{FiringCause, fire_now, tell};
 use crate::stamp::StampSource;
 use crate::{EngineError, Observer as _};
 
-/// How often a firing by hand is tried, if others change the schedule meanwhile.
+/// Maximum attempts of a manual firing when other writers change the schedule meanwhile.
 const TRIES_MAX: u32 = 5;
 
-/// Schedules that wait for an event that are read at once.
+/// Schedules waiting for an event that are read at once.
 const SCHEDULES_PAGE: u32 = 64;
 
-/// Why a schedule cannot be had, or not like this.
+/// Why an operation on a schedule was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ScheduleRefusal {
-    /// There is none of that name.
     #[error("there is no schedule {0}")]
     Unknown(RuleId),
-    /// There is one of that name already.
     #[error("there is a schedule {0} already")]
     Exists(RuleId),
-    /// A field is not as it must be.
+    /// A field is invalid.
     #[error(transparent)]
     Bad(#[from] ScheduleError),
-    /// It cannot go there from where it stands.
+    /// The status change is not allowed from the current status.
     #[error("schedule {schedule}: {why}")]
-    Status {
-        /// Which one.
-        schedule: RuleId,
-        /// What does not fit.
-        why: BadTransition,
-    },
-    /// It never fires again, not even by hand.
+    Status { schedule: RuleId, why: BadTransition },
+    /// The schedule has ended and cannot fire, not even manually.
     #[error("schedule {schedule} is {}", status.as_str())]
     Over {
-        /// Which one.
         schedule: RuleId,
-        /// Where it stands.
         status: ScheduleStatus,
     },
-    /// The agent has as many as one may have.
+    /// The agent has the maximum number of schedules.
     #[error("agent {0} has {SCHEDULES_MAX} schedules already")]
     TooMany(AgentId),
-    /// As many wait for the event as may.
+    /// The maximum number of schedules waits for the event.
     #[error("{SCHEDULES_OF_EVENT_MAX} schedules wait for event {0} already")]
     EventFull(EventName),
 }
 
-/// What of a schedule is to be different. What is none stays.
+/// A partial change of a schedule; fields that are none stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScheduleEdit {
-    /// What people call it.
+    /// The display name.
     pub label: Option<String>,
-    /// When it fires: another pattern or zone is another timer.
+    /// The time pattern and zone.
     pub when: Option<FiringTime>,
-    /// What it says.
+    /// The text of the message.
     pub say: Option<String>,
-    /// What becomes of a firing while the one before it is under way.
+    /// How a firing is handled while the previous one is still running.
     pub concurrency: Option<Concurrency>,
-    /// Whether missed firings are made up for.
+    /// Whether missed firings are caught up.
     pub allows_catch_up: Option<bool>,
-    /// Whether it wakes the agent also when nothing changed.
+    /// Whether the schedule wakes the agent even if nothing changed.
     pub always: Option<bool>,
-    /// What must hold for a firing to wake the agent, or that nothing must.
+    /// The condition for a firing to wake the agent; `Some(None)` removes it.
     pub guard: Option<Option<Guard>>,
-    /// What it waits for beside its time, or that it waits for nothing.
+    /// The event that also fires the schedule; `Some(None)` removes it.
     pub event: Option<Option<EventName>>,
 }
 
-/// What a transaction that changes a schedule found.
+/// The result of a transaction that changes a schedule.
 enum ScheduleWriteOutcome {
     Done(Box<Schedule>, Box<Option<wakeful_core::report::Event>>),
     Unknown,
@@ -90,13 +81,11 @@ enum ScheduleWriteOutcome {
     Refused(Refusal),
 }
 
-/// Schedules.
 pub struct ScheduleApi {
     pub(super) shared: Arc<Shared>,
 }
 
 impl ScheduleApi {
-    /// Makes a schedule.
     pub async fn add(&self, draft: ScheduleDraft) -> Result<Schedule, EngineError> {
         let now = self.shared.clock.now();
         let timer = draft.check(now).map_err(ScheduleRefusal::from)?;
@@ -153,7 +142,7 @@ impl ScheduleApi {
         }
     }
 
-    /// Changes a schedule in one transaction and announces it; nothing is announced where nothing changed.
+    /// Changes a schedule in one transaction and records an event if anything changed.
     async fn change(
         &self,
         name: RuleId,
@@ -180,9 +169,9 @@ impl ScheduleApi {
                 return Ok(ScheduleWriteOutcome::Fault(full));
             }
             tx.put_schedule(&next)?;
-            // Which revision it is becomes known only with the lock.
+            // Sealed under the lock, because the revision is known only then.
             let sealed = wakeful_core::report::SealedEvent::new(change_event(&next, word), now, None, salt);
-            let sealed = sealed.map_err(|_| StoreError::Malformed("an announcement"))?;
+            let sealed = sealed.map_err(|_| StoreError::Malformed("an event"))?;
             let head = tx.lock_head_to_announce(&next.agent_id)?;
             let event = head.map(|mut head| append(tx, &next.agent_id, &mut head, &sealed));
             let version = next.version.saturating_add(1);
@@ -195,15 +184,14 @@ impl ScheduleApi {
         self.changed(written.await?, || ScheduleRefusal::Unknown(name).into())
     }
 
-    /// One schedule.
     pub async fn get(&self, name: RuleId) -> Result<Schedule, EngineError> {
         let wanted = name.clone();
         let found = self.shared.store.read(move |view| view.schedule(&wanted)).await?;
         found.ok_or_else(|| ScheduleRefusal::Unknown(name).into())
     }
 
-    /// Lets a schedule fire now; `request` names this wish, so that one which comes twice is one. The answer is what
-    /// became of it.
+    /// Fires a schedule now and returns the record of the firing. `request` is an idempotency key: a
+    /// repeated request fires once.
     pub async fn trigger_now(
         &self,
         name: RuleId,
@@ -223,9 +211,9 @@ impl ScheduleApi {
             .ok_or(EngineError::Store(StoreError::Malformed("scheduled_execution")))
     }
 
-    /// Lets every active schedule fire that waits for an event; `key` names this delivery, so that one which comes twice
-    /// is one. The answer is what became of each, by the names of the schedules.
-    /// Each schedule fires in a transaction of its own. Where this is cut off, the same delivery again fires the rest.
+    /// Fires every active schedule that waits for an event and returns the records by schedule name. `key`
+    /// is an idempotency key: a repeated delivery fires each schedule once. Each schedule fires in its own
+    /// transaction. After an interruption, repeating the delivery fires the rest.
     pub async fn raise_event(
         &self,
         event: EventName,
@@ -241,7 +229,7 @@ impl ScheduleApi {
             let page = page.await?;
             let names = page.timers.into_iter().map(|timer| timer.schedule_id);
             let names: Vec<RuleId> = names.collect();
-            // A row that cannot be read is skipped here, and disabled when it is due.
+            // An unreadable row is skipped here and paused when it is due.
             let passed = page.unreadable.iter();
             let passed = passed.filter_map(|row| RuleId::parse(&row.schedule_id).ok());
             let Some(newest) = passed.chain(names.iter().cloned()).max() else {
@@ -258,7 +246,7 @@ impl ScheduleApi {
         }
     }
 
-    /// Lets a schedule fire, if it still is as it must be; and what became of it.
+    /// Fires a schedule if `may` still allows it, and returns the record of the firing.
     async fn fire(
         &self,
         name: RuleId,
@@ -278,7 +266,7 @@ impl ScheduleApi {
             tries += 1;
             match fire_now(&self.shared.store, &timer, occasion, &stamps).await {
                 Ok(fired) => break (timer, fired),
-                // Its moment came just now: it is read again.
+                // The schedule became due at the same moment; read it again.
                 Err(EngineError::Store(StoreError::Conflict)) if tries < TRIES_MAX => {}
                 Err(error) => {
                     self.shared.signal_everything();
@@ -288,8 +276,8 @@ impl ScheduleApi {
         };
         tell(&self.shared.hub, &self.shared.work, &timer, &fired);
         self.shared.work.rearm_scheduler();
-        // The firing's own record: what made room for it or was its consequence stands beside it. Where there is none, the
-        // agent is gone and the schedule with it.
+        // Returns the record of the firing itself, not of the replaced run or the consequences. Without any
+        // record, the agent and its schedules have been destroyed.
         let own = |row: &ScheduledExecutionRow| match row.outcome {
             ExecutionOutcome::Run | ExecutionOutcome::Skipped | ExecutionOutcome::Refused => true,
             ExecutionOutcome::Replaced
@@ -302,7 +290,7 @@ impl ScheduleApi {
         Ok(fired.records.into_iter().nth(place))
     }
 
-    /// Schedules by name.
+    /// Lists schedules by name.
     pub async fn list(&self, filter: ScheduleFilter) -> Result<ScheduleRows, EngineError> {
         Ok(self
             .shared
@@ -311,7 +299,7 @@ impl ScheduleApi {
             .await?)
     }
 
-    /// Changes what a schedule is meant to do.
+    /// Changes the fields of a schedule.
     pub async fn edit(&self, schedule: RuleId, edit: ScheduleEdit) -> Result<Schedule, EngineError> {
         self.change(schedule, AgentStateChanged::ScheduleEdited, move |seen, now| {
             match seen.status {
@@ -326,7 +314,7 @@ impl ScheduleApi {
         .await
     }
 
-    /// Pauses, resumes or ends a schedule. One that has this status already stays as it is.
+    /// Pauses, resumes or ends a schedule. Has no effect if it already has this status.
     pub async fn set_status(
         &self,
         schedule: RuleId,
@@ -350,13 +338,13 @@ impl ScheduleApi {
         .await
     }
 
-    /// Whether a new schedule makes up for missed firings by default.
+    /// Whether new schedules catch up missed firings by default.
     #[must_use]
     pub fn catches_up_by_default(&self) -> bool {
         self.shared.governance.catches_up_by_default
     }
 
-    /// A schedule and what became of its firings, newest first.
+    /// Returns a schedule and the records of its firings, newest first.
     pub async fn executions(
         &self,
         schedule: RuleId,
@@ -372,20 +360,20 @@ impl ScheduleApi {
     }
 }
 
-/// Why one more may not wait for an event.
+/// The refusal if the maximum number of schedules already waits for this event.
 fn too_many_wait(tx: &mut Tx<'_>, event: Option<&EventName>) -> Result<Option<ScheduleRefusal>, StoreError> {
     let Some(event) = event else { return Ok(None) };
     let is_full = tx.count_schedules_for_event(event)? >= SCHEDULES_OF_EVENT_MAX;
     Ok(is_full.then(|| ScheduleRefusal::EventFull(event.clone())))
 }
 
-/// The schedule under its agent's head, as every transition locks it.
+/// Reads the schedule under its agent's head lock, as in every transition.
 fn locked(tx: &mut Tx<'_>, name: &RuleId) -> Result<Option<Schedule>, StoreError> {
     let Some(seen) = tx.schedule(name)? else {
         return Ok(None);
     };
     tx.lock_head_to_announce(&seen.agent_id)?;
-    // What was seen before the lock may be old.
+    // Read again: the row seen before the lock may be outdated.
     tx.schedule(name)
 }
 
@@ -408,7 +396,7 @@ fn edited(seen: &Schedule, edit: &ScheduleEdit) -> ScheduleDraft {
     }
 }
 
-/// What kind of change a schedule underwent.
+/// The constructor of the event for a kind of change.
 type Change = fn(ScheduleChange) -> AgentStateChanged;
 
 fn change_event(timer: &Schedule, change: Change) -> EventDraft {

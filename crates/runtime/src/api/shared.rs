@@ -1,4 +1,4 @@
-//! What the services of the API share: the store, and how they write to it.
+//! State shared by the API services: the store, and how the services write to it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,26 +19,25 @@ use crate::hub::Hub;
 use crate::run::broken;
 use crate::{EngineDefaults, EngineError, Observer as _};
 
-/// Agents whose logs record a brake in its own transaction. A log takes well under a millisecond.
+/// Maximum number of agents whose logs record a brake in the brake's own transaction. Each log takes well
+/// under a millisecond.
 const BRAKE_EVENTS_PER_TX_MAX: usize = 500;
 
-/// What the services share. Cloning it is cheap.
+/// Dependencies of the API services. Cheap to clone.
 #[derive(Clone)]
 pub struct ApiContext {
-    /// Where everything durable is.
     pub store: Store,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
-    /// Where salts and fresh ids come from.
+    /// Source of salts and fresh ids.
     pub entropy: Arc<dyn Entropy>,
-    /// Publishes what was committed.
+    /// Publishes committed events.
     pub hub: Arc<Hub>,
-    /// What holds where no setting says otherwise.
+    /// Defaults for everything that is not configured.
     pub governance: EngineDefaults,
 }
 
 impl ApiContext {
-    /// With the default settings, and a hub that has no listeners.
+    /// A context with default settings and a hub without listeners.
     pub fn new(store: Store, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         Self {
             store,
@@ -50,7 +49,7 @@ impl ApiContext {
     }
 }
 
-/// What all services hold.
+/// State shared by all services.
 pub(crate) struct Shared {
     pub(super) store: Store,
     pub(super) clock: Arc<dyn Clock>,
@@ -58,18 +57,18 @@ pub(crate) struct Shared {
     pub(super) hub: Arc<Hub>,
     pub(super) work: Arc<WorkSignal>,
     pub(super) governance: EngineDefaults,
-    /// Held while a stop request is stored or a brake released: one must not undo the other.
+    /// Held while a stop request is stored or a brake is released, so that one does not undo the other.
     pub(super) stop_lock: Arc<tokio::sync::Mutex<()>>,
     pub(super) ingress: Ingress,
 }
 
-/// Where messages come from.
+/// The origin of messages.
 pub(super) enum Ingress {
     /// The API of a daemon.
     Daemon,
-    /// A process of its own, beside no daemon.
+    /// A separate process without a daemon.
     Process,
-    /// A process of its own that starts the run at once.
+    /// A separate process that starts the run at once.
     StartAtOnce(StartAtOnce),
 }
 
@@ -87,7 +86,7 @@ impl Shared {
         }
     }
 
-    /// The same for messages that come from elsewhere.
+    /// The same state for messages of another origin.
     pub(super) fn with_ingress(&self, ingress: Ingress) -> Self {
         Self {
             store: self.store.clone(),
@@ -101,7 +100,7 @@ impl Shared {
         }
     }
 
-    /// Changes what concerns all agents, and in the same transaction writes that into their logs.
+    /// Applies a change that affects all agents, and records it in their logs in the same transaction.
     pub(super) async fn change_all_with_events(
         &self,
         payload: AgentStateChanged,
@@ -119,8 +118,8 @@ impl Shared {
         self.change_all(agent, payload.into(), change).await
     }
 
-    /// Lays a hand on the brake, and in the same transaction writes that into the log of whom it concerns: one agent or
-    /// all. Where there are very many, the last logs are written afterwards, because a brake does not wait.
+    /// Applies a change to one agent or to all, and records it in their logs in the same transaction. With
+    /// very many agents, the remaining logs are written afterwards, so that a brake takes effect at once.
     async fn change_all(
         &self,
         agent: Option<AgentId>,
@@ -134,7 +133,7 @@ impl Shared {
                 heads.into_iter().map(|(agent, _)| agent).collect()
             }
         };
-        // By name: two who lock several in two orders wait for each other.
+        // Sorted by id, so that concurrent transactions lock heads in the same order and do not deadlock.
         let concerned: BTreeSet<AgentId> = concerned.into_iter().collect();
         let now = self.clock.now();
         let told = concerned.into_iter().map(|agent| {
@@ -174,7 +173,8 @@ impl Shared {
         }
     }
 
-    /// Changes an agent and records it; nothing is recorded where nothing changed or the change is refused.
+    /// Changes an agent and records the change. Records nothing if the agent is unchanged or the change is
+    /// refused.
     pub(super) async fn change_agent(
         &self,
         agent_id: AgentId,
@@ -185,7 +185,7 @@ impl Shared {
         let sealed = self.seal(draft, None, self.clock.now())?;
         let wanted = agent_id.clone();
         let told = self.write(move |tx| {
-            // The head first, as in every transition: two who lock in two orders wait for each other.
+            // Lock the head first, as in every transition, so that concurrent transactions do not deadlock.
             let head = tx.lock_head_to_announce(&wanted)?;
             let (Some(mut head), Some(agent)) = (head, tx.agent(&wanted)?) else {
                 return Ok(None);
@@ -212,12 +212,12 @@ impl Shared {
             None => {}
             Some(event) => self.hub.on_events(&agent_id, &[event]),
         }
-        // Also where nothing changed: the caller wants the agent to be looked at.
+        // Signal even without a change: the caller wants the agent to be checked.
         self.work.signal_agent(agent_id);
         Ok(())
     }
 
-    /// A look for work at this time.
+    /// A query for work that is due now.
     pub(super) fn work_query(&self) -> WorkQuery {
         WorkQuery {
             now: self.clock.now(),
@@ -225,7 +225,7 @@ impl Shared {
         }
     }
 
-    /// Reads something of an agent that must be there.
+    /// Reads data of an agent, or returns an error if the agent does not exist.
     pub(super) async fn of_agent<T: Send + 'static>(
         &self,
         agent: AgentId,
@@ -246,12 +246,13 @@ impl Shared {
         now: Millis,
     ) -> Result<SealedEvent, EngineError> {
         let sealed = SealedEvent::new(draft, now, run, self.entropy.random_bytes());
-        // What is announced here is made of words and numbers of our own, which always have a canonical form.
+        // These payloads contain only text and numbers produced by Wakeful, which always have a canonical
+        // form.
         sealed.map_err(|error| broken(run.unwrap_or(RunKey(Digest::ZERO)), &error))
     }
 
-    /// Writes in one transaction. The caller then signals the work that it caused; where the answer of the database
-    /// is lost, everything is looked at, because the commit may stand.
+    /// Writes in one transaction. The caller then signals the work that it caused. If the database's
+    /// response is lost, all loops are signalled, because the commit may have succeeded.
     pub(super) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -264,7 +265,7 @@ impl Shared {
         written
     }
 
-    /// Makes every loop look for work, for a write whose outcome is unknown.
+    /// Makes every loop look for work after a write whose outcome is unknown.
     pub(super) fn signal_everything(&self) {
         self.hub.notify_agent_notice();
         self.work.signal_any();
@@ -272,7 +273,7 @@ impl Shared {
     }
 }
 
-/// Gives an event its place.
+/// Assigns the next sequence number to an event and appends it.
 pub(crate) fn append(
     tx: &mut Tx<'_>,
     agent: &AgentId,
@@ -285,7 +286,7 @@ pub(crate) fn append(
     Ok(event)
 }
 
-/// Records an event that concerns no run. None when there is no such agent.
+/// Records an event that belongs to no run. Returns none if the agent does not exist.
 pub(super) fn announce(
     tx: &mut Tx<'_>,
     agent: &AgentId,
@@ -296,7 +297,7 @@ pub(super) fn announce(
         .transpose()
 }
 
-/// Records an event in the log of each agent that exists.
+/// Records an event in the log of each existing agent.
 fn tell_all(tx: &mut Tx<'_>, told: &[(AgentId, SealedEvent)]) -> Result<Vec<(AgentId, Event)>, StoreError> {
     let mut events = Vec::new();
     for (agent, sealed) in told {

@@ -15,16 +15,16 @@ use crate::admission::{PreparedAdmission, StartedAdmission};
 use crate::run::ClaimedRun;
 use crate::wake::PreparedStart;
 
-/// The start of a run, being prepared.
+/// A future that prepares the start of a run.
 pub type Preparing = Pin<Box<dyn Future<Output = Result<PreparedStart, EngineError>> + Send>>;
 
-/// How a process starts the runs of the messages that it sends. The functions hide the types of its engines.
+/// How a process starts the runs of the messages it sends. The functions hide the types of its engines.
 pub struct StartAtOnce {
-    /// Prepares the start of the run of a message.
+    /// Prepares the start of a message's run.
     pub prepare: Box<dyn Fn(Agent, Message, TranscriptEntry) -> Preparing + Send + Sync>,
-    /// Takes over a run whose start is committed.
+    /// Receives a run whose start is committed.
     pub started: Box<dyn Fn(Box<ClaimedRun>) + Send + Sync>,
-    /// The agent to create with the message, if it does not exist.
+    /// The agent to create together with the message, if it does not exist.
     pub create: Option<NewAgent>,
 }
 

@@ -1,8 +1,9 @@
 //! Brakes and cancellations: in force at once, stored as soon as the database accepts them.
 //!
-//! A request holds in this process before the database is asked. Where the database does not take it in time it is kept in
-//! the home, the caller learns what is not durable yet, and [`BrakeApi::store_until_halted`] tries again. A release is the
-//! opposite: it counts when the database has it.
+//! A request takes effect in this process before the database is accessed. If the database does not store
+//! it in time, it is saved in the home, the caller learns that it is not durable yet, and
+//! [`BrakeApi::store_until_halted`] retries. A release works the other way round: it takes effect when the
+//! database has stored it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,31 +20,31 @@ use wakeful_store::{PendingStop, PendingStopStore, StoreError};
 use super::shared::Shared;
 use crate::{EngineError, Halt};
 
-/// Longest reason for a brake.
+/// Maximum length of a brake's reason.
 pub const REASON_CHARS_MAX: usize = 500;
 
-/// How long the database has to take a request before it is kept in the home, and how long the home has.
+/// How long the database may take to store a request before it is saved in the home, and how long saving it
+/// there may take.
 const STORE_WAIT_MS: u64 = 500;
 
-/// Between two tries to store what is pending.
+/// Time between two attempts to store pending requests.
 const STORE_AGAIN_MS: u64 = 1_000;
 
-/// The code of a database that has not answered in time.
+/// The error code for a database that has not responded in time.
 pub const DATABASE_SLOW: &str = "database_slow";
 
-/// Brakes.
 pub struct BrakeApi {
     pub(super) shared: Arc<Shared>,
 }
 
 impl BrakeApi {
-    /// Brakes and cancellations that are in force and that the database does not have yet.
+    /// Brakes and cancellations that are in force but not yet in the database.
     #[must_use]
     pub fn pending(&self) -> Vec<PendingStop> {
         self.shared.store.stops().pending()
     }
 
-    /// Sets a brake on one agent or on all; the answer is what is on then.
+    /// Sets a brake on one agent or on all, and returns the brakes that are set.
     pub async fn set(
         &self,
         agent: Option<AgentId>,
@@ -62,8 +63,8 @@ impl BrakeApi {
         self.list().await
     }
 
-    /// Releases a brake. It counts when it is durable: what is pending of it is stored first and leaves the home before the
-    /// release commits, so that nothing can set the brake again afterwards.
+    /// Releases a brake. It takes effect when it is durable: pending requests for the brake are stored and
+    /// removed from the home before the release commits, so that they cannot set the brake again.
     pub async fn release(
         &self,
         agent: Option<AgentId>,
@@ -89,7 +90,7 @@ impl BrakeApi {
             .change_brake(agent, payload, move |tx| tx.release_brake(lifted.as_ref()))
             .await?;
         let query = self.shared.work_query();
-        // It is released, even if this read fails.
+        // The brake is released even if this read fails.
         let ready = self
             .shared
             .store
@@ -102,7 +103,8 @@ impl BrakeApi {
         self.list().await
     }
 
-    /// Brakes that are on; that of all first. Where the database does not say in time, those that it does not have yet.
+    /// Lists the brakes that are set; the brake on all agents comes first. If the database does not respond
+    /// in time, lists only the pending ones.
     pub async fn list(&self) -> Result<Vec<BrakeRow>, EngineError> {
         let read = self.shared.store.read(|view| view.brakes());
         let pending = self.pending_brakes();
@@ -135,32 +137,33 @@ impl BrakeApi {
         brakes.collect()
     }
 
-    /// Stores what is pending, once. An error is why the database still does not take it.
+    /// Tries once to store pending requests. Returns the error if the database still rejects them.
     pub async fn store_pending(&self) -> Result<(), EngineError> {
         let stops = self.shared.store.stops();
         let mut failed = None;
         let targets = stops.pending().into_iter().map(|pending| pending.request.target);
         for target in targets.collect::<Vec<StopTarget>>() {
             let _alone = self.shared.stop_lock.lock().await;
-            // A release may have ended it, or another process added a request, since the list was made.
+            // Since the list was made, a release may have ended the request or another process may have
+            // added one.
             let mut pending = stops.pending().into_iter();
             let Some(pending) = pending.find(|pending| pending.request.target == target) else {
                 continue;
             };
             match self.shared.store_request(&pending.request).await {
-                // One that fails does not keep the others from being stored.
+                // A failed request does not prevent the others from being stored.
                 Err(EngineError::Store(error)) => {
                     stops.note(&Problem::from(&error).code);
                     failed = Some(error);
                 }
-                // What cannot stand is over as well.
+                // An invalid request ends as well.
                 Ok(()) | Err(_) => self.shared.end(stops, pending.ids).await?,
             }
         }
         failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Stores stop requests that the database did not take, again and again, until a stop is asked for.
+    /// Retries to store pending stop requests until the process halts.
     pub async fn store_until_halted(&self, halt: &Halt) {
         let stops = self.shared.store.stops();
         let storing = async {
@@ -180,13 +183,13 @@ impl BrakeApi {
 }
 
 impl Shared {
-    /// Random, so that two processes never give the same one.
+    /// Random, so that two processes do not create the same id.
     pub(super) fn fresh_id(&self) -> u64 {
         let bytes = self.entropy.random_bytes();
         bytes.first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes))
     }
 
-    /// Puts a stop request into force, then stores it or keeps it in the home.
+    /// Puts a stop request into force, then stores it in the database or saves it in the home.
     pub(super) async fn stop(&self, request: StopRequest) -> Result<(), EngineError> {
         let stops = self.store.stops();
         let Some(ids) = stops.add(request.clone()) else {
@@ -198,7 +201,7 @@ impl Shared {
                 if let EngineError::Store(error) = error {
                     Ok(Problem::from(&error).code.into_owned())
                 } else {
-                    // The request itself cannot stand.
+                    // The request itself is invalid.
                     Err(error)
                 }
             }),
@@ -211,7 +214,7 @@ impl Shared {
                 return Err(error);
             }
             Err(Ok(code)) => {
-                // A request that cannot be kept is in force all the same, and the caller learns it.
+                // A request that cannot be saved is still in force, and the caller receives it as pending.
                 let _ = self.on_disk(stops, PendingStopStore::save).await;
                 stops.note(&code);
             }
@@ -243,19 +246,19 @@ impl Shared {
             .await
     }
 
-    /// Ends pending requests that the database has, or that cannot stand.
+    /// Removes pending requests that are stored or invalid.
     async fn end(&self, stops: &Arc<PendingStopStore>, ids: BTreeSet<u64>) -> Result<(), StoreError> {
         self.on_disk(stops, move |stops| stops.end(&ids)).await
     }
 
-    /// The same. Where the home does not take it in time, the request stays pending and is stored again.
+    /// Like `end`, but if the home does not respond in time, the request stays pending and is stored again.
     async fn end_or_note(&self, stops: &Arc<PendingStopStore>, ids: BTreeSet<u64>) {
         if let Err(error) = self.end(stops, ids).await {
             stops.note(&Problem::from(&error).code);
         }
     }
 
-    /// Changes what is kept in the home, off this thread and within its time.
+    /// Changes the pending requests in the home on a blocking thread, with a timeout.
     async fn on_disk(
         &self,
         stops: &Arc<PendingStopStore>,
@@ -269,7 +272,7 @@ impl Shared {
         tokio::select! {
             biased;
             changed = changed => changed.unwrap_or(Err(StoreError::Closed)),
-            () = self.clock.sleep(STORE_WAIT_MS) => Err(StoreError::Device("the home does not answer".into())),
+            () = self.clock.sleep(STORE_WAIT_MS) => Err(StoreError::Device("the home folder does not respond".into())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Subscriptions.
+//! Subscriptions: creating, listing, pausing and removing them.
 
 use std::sync::Arc;
 
@@ -15,53 +15,48 @@ use super::shared::{Shared, announce};
 use crate::notice::SubscriptionIndex;
 use crate::{EngineError, Observer as _};
 
-/// A subscription to make.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewSubscription {
-    /// Its name; none for one that is made up.
+    /// The id; none to generate one.
     pub subscription_id: Option<RuleId>,
-    /// Who is woken.
+    /// The agent to wake.
     pub agent_id: AgentId,
-    /// By what, when, and to do what.
+    /// Tokens, conditions and instructions of the subscription.
     pub terms: SubscriptionSpec,
 }
 
-/// Why a subscription cannot be made or found.
+/// Why a subscription cannot be created or found.
 #[derive(Debug, thiserror::Error)]
 pub enum SubscriptionError {
-    /// Its terms are none.
+    /// The specification is invalid.
     #[error(transparent)]
     Terms(#[from] BadSubscription),
-    /// There is no such subscription.
     #[error("there is no subscription {0}")]
     Unknown(RuleId),
-    /// Another one has this name.
+    /// Another subscription has this id.
     #[error("there is a subscription {0} already, with other terms")]
     Exists(RuleId),
-    /// The agent has as many as are kept of one.
-    #[error(
-        "agent {0} has {SUBSCRIPTIONS_PER_AGENT_MAX} subscriptions, which is as many as are kept of one agent"
-    )]
+    /// The agent has the maximum number of subscriptions.
+    #[error("agent {0} has {SUBSCRIPTIONS_PER_AGENT_MAX} subscriptions, the maximum for one agent")]
     AgentFull(AgentId),
-    /// There are as many as are kept.
-    #[error("there are {SUBSCRIPTIONS_MAX} subscriptions, which is as many as are kept")]
+    /// The maximum number of subscriptions exists.
+    #[error("there are {SUBSCRIPTIONS_MAX} subscriptions, which is the maximum")]
     Full,
-    /// The journal does not say where it stands.
+    /// The journal's current position cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
 
-/// Subscriptions.
 pub struct SubscriptionApi {
     pub(super) shared: Arc<Shared>,
-    /// A subscription sees the journal from its making on.
+    /// A subscription matches journal changes made after its creation.
     pub(super) journal: Arc<dyn Journal>,
-    /// The subscriptions in memory.
+    /// The in-memory subscription index.
     pub(super) book: Arc<SubscriptionIndex>,
 }
 
 impl SubscriptionApi {
-    /// Makes a subscription. The same one again is the same one.
+    /// Creates a subscription. Repeating the call with the same subscription has no effect.
     pub async fn add(&self, new: NewSubscription) -> Result<SubscriptionRow, EngineError> {
         let NewSubscription {
             subscription_id,
@@ -118,7 +113,7 @@ impl SubscriptionApi {
         }
     }
 
-    /// What the log says of it.
+    /// Seals the event that records the change.
     fn seal(&self, id: &RuleId, state: SubscriptionChange) -> Result<SealedEvent, EngineError> {
         let draft = EventDraft::new(AgentStateChanged::Subscription {
             subscription: id.clone(),
@@ -127,19 +122,18 @@ impl SubscriptionApi {
         self.shared.seal(draft, None, self.shared.clock.now())
     }
 
-    /// Publishes the event.
     fn tell(&self, row: &SubscriptionRow, event: Option<Event>) {
         if let Some(event) = event {
             self.shared.hub.on_events(&row.agent_id, &[event]);
         }
     }
 
-    /// A fresh name.
+    /// Generates a fresh id.
     fn made_up(&self) -> RuleId {
         RuleId::random("sub", &Digest::from_bytes(self.shared.entropy.random_bytes()))
     }
 
-    /// Takes a subscription away. What waits because of it stays.
+    /// Removes a subscription. Messages that it queued stay queued.
     pub async fn remove(&self, id: RuleId) -> Result<SubscriptionRow, EngineError> {
         let (wanted, sealed) = (id.clone(), self.seal(&id, SubscriptionChange::Gone)?);
         let dropped = self.shared.write(move |tx| {
@@ -157,7 +151,7 @@ impl SubscriptionApi {
         Ok(row)
     }
 
-    /// Pauses or resumes a subscription. One that has this state already stays as it is.
+    /// Pauses or resumes a subscription. Has no effect if it is already in this state.
     async fn set_active(
         &self,
         id: RuleId,
@@ -200,7 +194,7 @@ impl SubscriptionApi {
         Ok(row)
     }
 
-    /// Pauses a subscription: until it is resumed it causes no wake. What it queued stays queued.
+    /// Pauses a subscription: it causes no wakes until it is resumed. Messages that it queued stay queued.
     pub async fn pause(&self, subscription: RuleId) -> Result<SubscriptionRow, EngineError> {
         self.set_active(subscription, SubscriptionChange::Paused).await
     }
@@ -210,7 +204,7 @@ impl SubscriptionApi {
         self.set_active(subscription, SubscriptionChange::Resumed).await
     }
 
-    /// Subscriptions of one agent or of all by name, after one.
+    /// Lists subscriptions of one agent or of all by id, after a given one.
     pub async fn list(
         &self,
         agent: Option<AgentId>,

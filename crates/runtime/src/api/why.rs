@@ -1,4 +1,4 @@
-//! Why something woke an agent, and why nothing did, from what was kept.
+//! Explains from stored records why an agent was woken, or why it was not.
 
 use wakeful_core::budget::UtcDay;
 use wakeful_core::cause::Cause;
@@ -16,83 +16,82 @@ use wakeful_store::{StoreError, View};
 use super::{AgentApi, RunApi};
 use crate::{EngineError, stored_run};
 
-/// How far back `why-not` looks by default: a day.
+/// The default time span of `why-not`: a day.
 pub const SINCE_DEFAULT_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Rows of each kind that are shown: as many as fit on a screen.
+/// Maximum number of rows shown per kind: as many as fit on a screen.
 pub const ROWS_SHOWN_MAX: usize = 20;
 
-/// Wake records that are looked through for refusals.
+/// Maximum number of wake records that are searched for refusals.
 const WAKES_READ_MAX: u32 = 1_000;
 
-/// Messages that are looked through for the moment until which one of them waits.
+/// Maximum number of queued messages that are searched for the earliest start time.
 const QUEUE_READ_MAX: u32 = 500;
 
-/// Schedules and subscriptions that are counted.
+/// Maximum number of schedules and subscriptions that are counted.
 const RULES_READ_MAX: u32 = 500;
 
-/// What led to a run, or to none.
+/// The cause of a run, or why it did not start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WhyReport {
-    /// The run that was asked for.
+    /// The requested run.
     pub run_key: RunKey,
-    /// Who was to be woken.
+    /// The agent that was to be woken.
     pub agent_id: AgentId,
-    /// How the run stands, or its message.
+    /// The status of the run or of its message.
     pub status: RunStatus,
-    /// What arose.
     pub cause: Cause,
-    /// How the message begins; none where it was erased or where there is none.
+    /// The beginning of the message; none if it was erased or never stored.
     pub text: Option<String>,
-    /// What was decided; none where no record was kept.
+    /// The wake decision; none if no record exists.
     pub verdict: Option<WakeOutcome>,
-    /// Every gate that was looked at.
+    /// Every gate that was evaluated.
     pub gates: Vec<Gate>,
-    /// When that was decided.
+    /// When the wake was decided.
     pub at: Millis,
-    /// The run that took it up, if another did.
+    /// The run that absorbed the message, if any.
     pub absorbed_by: Option<RunKey>,
-    /// What it took up beside its own message, at most [`ROWS_SHOWN_MAX`].
+    /// Other messages that the run absorbed, at most [`ROWS_SHOWN_MAX`].
     pub absorbed: Vec<WakeRow>,
-    /// How many those are in all.
+    /// The total number of absorbed messages.
     pub absorbed_count: usize,
-    /// What holds it, while it waits.
+    /// The holds on the message while it is queued.
     pub holds: Vec<Hold>,
-    /// Until when it waits by itself.
+    /// The time before which the message does not start.
     pub not_before: Option<Millis>,
 }
 
 /// What kept an agent from being woken.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WhyNotReport {
-    /// The agent, what waits for it and what it does.
+    /// The agent, its queue and its open run.
     pub overview: AgentOverview,
-    /// From when on.
+    /// The start of the examined time span.
     pub since: Millis,
-    /// What time it is.
+    /// The end of the examined time span.
     pub now: Millis,
-    /// What holds it.
+    /// The holds on the agent.
     pub holds: Vec<Hold>,
-    /// What waits for it, next first, at most [`ROWS_SHOWN_MAX`].
+    /// Queued messages, next first, at most [`ROWS_SHOWN_MAX`].
     pub waiting: Vec<QueueRow>,
-    /// What was refused, newest first, at most [`ROWS_SHOWN_MAX`].
+    /// Refused wakes, newest first, at most [`ROWS_SHOWN_MAX`].
     pub refused: Vec<WakeRow>,
     /// Refusals by source, reason and day, newest day first.
     pub counted: Vec<WakeRefusalRow>,
-    /// How many causes were let in, as far as was looked.
+    /// The number of admitted causes among the records that were read.
     pub let_in: u64,
-    /// When something last tried to wake it; none where nothing ever did.
+    /// When a cause last tried to wake the agent; none if that never happened.
     pub last_tried_at: Option<Millis>,
-    /// Its schedules with the newest record of each, at most [`ROWS_SHOWN_MAX`].
+    /// The agent's schedules with the newest record of each, at most [`ROWS_SHOWN_MAX`].
     pub schedules: Vec<(Schedule, Option<ExecutionWithRun>)>,
-    /// How many schedules it has, as far as was counted.
+    /// The number of schedules, at most `RULES_READ_MAX`.
     pub schedule_count: usize,
-    /// How many subscriptions it has, as far as was counted.
+    /// The number of subscriptions, at most `RULES_READ_MAX`.
     pub subscription_count: usize,
 }
 
 impl WhyNotReport {
-    /// Whether nothing has tried to wake the agent since the moment that was asked for.
+    /// Whether nothing tried to wake the agent in the examined time span.
     #[must_use]
     pub const fn is_untried(&self) -> bool {
         self.let_in == 0 && self.refused.is_empty() && self.counted.is_empty()
@@ -100,7 +99,7 @@ impl WhyNotReport {
 }
 
 impl RunApi {
-    /// What led to a run, or to none. [`EngineError::UnknownRun`] when nothing is known of such a key.
+    /// Explains a run. Returns [`EngineError::UnknownRun`] if the key is unknown.
     pub async fn why(&self, run: RunKey) -> Result<WhyReport, EngineError> {
         let now = self.shared.clock.now();
         let found = self.shared.store.read(move |view| why(view, run, now)).await?;
@@ -109,7 +108,7 @@ impl RunApi {
 }
 
 impl AgentApi {
-    /// What kept an agent from being woken since a moment; none for a day ago.
+    /// Explains why an agent was not woken since a time; by default within the last day.
     pub async fn why_not(&self, agent: AgentId, since: Option<Millis>) -> Result<WhyNotReport, EngineError> {
         let now = self.shared.clock.now();
         let since = since.unwrap_or(Millis(now.0.saturating_sub(SINCE_DEFAULT_MS)));
@@ -155,7 +154,7 @@ fn why(view: &mut View<'_>, run: RunKey, now: Millis) -> Result<Option<WhyReport
         }
         (_, _) => (Vec::new(), None),
     };
-    // Gates that cannot be read, because the row was altered, are not shown.
+    // Gates of an altered row may be unreadable; they are omitted.
     let gates = wake.as_ref().map(|wake| serde_json::from_str(&wake.gates));
     Ok(Some(WhyReport {
         run_key: run,
@@ -199,7 +198,7 @@ fn why_not(
     let newest = view.wakes(&wakes(Millis::MIN, 1))?;
     let newest = newest.first().map(|wake| wake.at);
     let newest_counted = match newest {
-        // Beyond the first of a day only the count tells.
+        // Only the first refusals of a day are stored individually; the rest are counted.
         Some(at) => view.refusals(agent, UtcDay::of(at))?,
         None => Vec::new(),
     };
@@ -228,7 +227,7 @@ fn why_not(
     }))
 }
 
-/// The schedules whose moments come next, and after them those that have none, each with its newest record.
+/// The schedules that are due next, followed by those without a due time, each with its newest record.
 fn soonest(
     view: &mut View<'_>,
     mut timers: Vec<Schedule>,

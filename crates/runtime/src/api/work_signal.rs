@@ -1,4 +1,4 @@
-//! Tells the service loop that there is work.
+//! Notifies the service loop about work.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -6,23 +6,23 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::Notify;
 use wakeful_core::id::AgentId;
 
-/// Tells the service that there may be something to do. What exactly, it finds in the store.
+/// Notifies the service that there may be work; the details are in the store.
 #[derive(Debug, Default)]
 pub(crate) struct WorkSignal {
     there: Notify,
-    /// A schedule was changed: what is next has to be looked for.
+    /// Notified when a schedule changed, so that the scheduler recomputes the next due time.
     rearm: Notify,
-    /// To whom something happened since the service last looked: a reason to try again for who is stuck.
+    /// Agents that changed since the service last checked: a reason to retry those that are stuck.
     roused: Mutex<BTreeSet<AgentId>>,
 }
 
 impl WorkSignal {
-    /// There may be something to do. Said before anybody waits, it is heard by the next who does.
+    /// Signals that there may be work. A notification sent before a waiter arrives is not lost.
     pub(crate) fn signal_any(&self) {
         self.there.notify_one();
     }
 
-    /// The same, because of this agent.
+    /// Signals that there may be work for this agent.
     pub(crate) fn signal_agent(&self, agent: AgentId) {
         let mut roused = self.roused.lock().unwrap_or_else(PoisonError::into_inner);
         roused.insert(agent);
@@ -30,7 +30,7 @@ impl WorkSignal {
         self.signal_any();
     }
 
-    /// A schedule was changed. Said before anybody waits, it is heard by the next who does.
+    /// Signals that a schedule changed. A notification sent before a waiter arrives is not lost.
     pub(crate) fn rearm_scheduler(&self) {
         self.rearm.notify_one();
     }
@@ -43,7 +43,7 @@ impl WorkSignal {
         self.there.notified().await;
     }
 
-    /// To whom something happened since this was last asked.
+    /// Returns and clears the agents signalled since the last call.
     pub(crate) fn take_signalled(&self) -> BTreeSet<AgentId> {
         std::mem::take(&mut *self.roused.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,4 @@
-//! A subscription that a notice may concern, on its way to a message or a refusal.
+//! Candidates: subscriptions that a notice may match, before they become messages or refusals.
 
 use wakeful_core::cause::{CAUSE_TOKENS_MAX, Cause, MessageOrigin};
 use wakeful_core::change::Token;
@@ -19,7 +19,8 @@ use crate::admission::{AdmissionOutcome, PreparedAdmission, depth_of};
 use crate::run::broken;
 use crate::wake::{admitted_event, opening};
 
-/// A subscription that a notice may concern. Prepared before the transaction, which may run more than once.
+/// A subscription that a notice may match. Prepared before the transaction, because the transaction may be
+/// retried.
 #[derive(Debug)]
 pub(super) struct Candidate {
     rule: RuleId,
@@ -27,15 +28,16 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// The same with whether its predicate holds; none where it has none.
+    /// Sets the result of the predicate; none if the subscription has none.
     pub(super) const fn with_predicate(mut self, predicate: Option<bool>) -> Self {
         self.arrival.facts.predicate = predicate;
         self
     }
 
-    /// Lets it arrive. None where the subscription was taken away meanwhile.
+    /// Admits or refuses the wake. Returns none if the subscription was removed meanwhile.
     pub(super) fn arrive(&self, tx: &mut Tx<'_>) -> Result<Option<(AgentId, AdmissionOutcome)>, StoreError> {
-        // Locked first, like in every transition: whoever was told that it is put aside or gone was told the truth.
+        // Lock the head first, as in every transition, so that a subscription acknowledged as paused or
+        // removed no longer wakes the agent.
         tx.lock_head_to_announce(&self.arrival.message.agent_id)?;
         let Some(row) = tx.subscription(&self.rule)? else {
             return Ok(None);
@@ -86,12 +88,12 @@ impl Candidate {
     }
 }
 
-/// What precedes a notice.
+/// The causal history of a notice.
 #[derive(Debug, Default)]
 pub(super) struct NoticeProvenance {
-    /// How many causes made by agents.
+    /// The causal depth.
     depth: u32,
-    /// What it belongs together with; none where nothing precedes the change.
+    /// The correlation id; none if the change has no predecessor.
     correlation: Option<TraceId>,
 }
 
@@ -154,7 +156,7 @@ impl NoticeDispatcher {
         })
     }
 
-    /// What precedes what a notice tells of.
+    /// Returns the causal history of a notice.
     pub(super) async fn preceding(&self, notice: &OutboxNotice) -> Result<NoticeProvenance, NoticeError> {
         let run = match notice.by {
             NoticeAuthor::Person => return Ok(NoticeProvenance::default()),

@@ -1,4 +1,4 @@
-//! Where notices come from, and how it is noted that one was seen to.
+//! The outboxes that notices come from, and how a notice is recorded as dispatched.
 
 use std::collections::BTreeSet;
 
@@ -10,48 +10,46 @@ use wakeful_ports::journal::CommittedChange;
 use wakeful_store::rows::{AgentOutboxRow, OutboxCursor, OutboxCursorRow, SubscriptionKey, SubscriptionRow};
 use wakeful_store::{StoreError, Tx};
 
-/// The payload type by which a notice of an agent is named. The journal has no such units.
+/// The payload type in the key of an agent notice. The journal has no such units.
 const AGENT_UNIT: &str = "agent";
 
-/// What one committed transaction says.
+/// The description of one committed transaction.
 #[derive(Debug)]
 pub(super) struct OutboxNotice {
     pub(super) key: LogicalChangeKey,
     pub(super) tokens: BTreeSet<Token>,
     pub(super) author: String,
-    /// Its place in the journal's outbox, or in the log of the agent that it happened to.
+    /// The position in the journal's outbox, or in the log of the agent.
     pub(super) seq: u64,
     pub(super) by: NoticeAuthor,
-    /// What changed: kind and id.
+    /// The changed records: kind and id.
     pub(super) records: Vec<(ChangeKind, String)>,
-    /// What happened to an agent, in words; none for a change of the journal.
+    /// A description of what happened to an agent; none for a journal change.
     pub(super) what: Option<String>,
-    /// Where it stands among the subscriptions: the change's own place, or the version under which it was told.
+    /// The position or version that decides which subscriptions the notice may match.
     pub(super) stands: SubscriptionCutoff,
 }
 
-/// Which subscriptions a notice may concern: those that were made before it. No clock has a say in it.
+/// A notice matches only subscriptions created before it. The order does not depend on clocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SubscriptionCutoff {
-    /// At this place in the journal's outbox.
+    /// The position in the journal's outbox.
     InJournal(u64),
-    /// Under this version of the subscriptions.
+    /// The version of the subscriptions.
     UnderVersion(u64),
 }
 
-/// By what an agent wrote.
+/// The author of a change.
 #[derive(Debug)]
 pub(super) enum NoticeAuthor {
-    /// A person wrote.
     Person,
     /// An operation of a run.
     Operation(OperationId),
-    /// A run.
     Run(Option<RunKey>),
 }
 
 impl OutboxNotice {
-    /// The notices of a page of the journal's outbox: one for each transaction.
+    /// Groups a page of the journal's outbox into notices, one per transaction.
     pub(super) fn of_journal(changes: &[CommittedChange]) -> Vec<Self> {
         let transactions = changes.chunk_by(|one, next| one.seq == next.seq);
         transactions.filter_map(Self::of_transaction).collect()
@@ -67,7 +65,7 @@ impl OutboxNotice {
             author: first.author.to_text(),
             seq: first.seq,
             by: match &first.author {
-                // As far as anybody can tell, no agent's act precedes what is found outside.
+                // No agent's act is known to precede changes found by a watcher.
                 Author::Person | Author::Source => NoticeAuthor::Person,
                 Author::Agent(_) => NoticeAuthor::Operation(first.operation_id),
             },
@@ -77,7 +75,7 @@ impl OutboxNotice {
         })
     }
 
-    /// The notice of something that happened to an agent. Its event names it, on every device alike.
+    /// The notice of an agent's event. Its key derives from the event, so it is the same on every device.
     pub(super) fn of_agent(row: &AgentOutboxRow, host: &Incarnation) -> Self {
         let unit = ChangeUnitKey::of(host, row.seq, AGENT_UNIT, row.agent_id.as_str());
         let telling = &row.telling;
@@ -100,7 +98,8 @@ impl OutboxNotice {
         }
     }
 
-    /// Whether it came after a subscription was made or taken up again, which does not see what was before.
+    /// Whether the notice came after a subscription was created or resumed; earlier changes are not
+    /// matched.
     pub(super) const fn is_after(&self, row: &SubscriptionRow) -> bool {
         match self.stands {
             SubscriptionCutoff::InJournal(seq) => seq > row.journal_seq,
@@ -109,17 +108,15 @@ impl OutboxNotice {
     }
 }
 
-/// The outbox that a notice is from, as it was seen.
+/// The outbox of a notice, with the row as it was read.
 #[derive(Debug, Clone)]
 pub(super) enum OutboxRef {
-    /// The journal's.
     Journal(OutboxCursorRow),
-    /// That of the agents.
     Agent(AgentOutboxRow),
 }
 
 impl OutboxRef {
-    /// Whether a candidate has not been seen to yet.
+    /// Whether a candidate is not yet dispatched.
     pub(super) fn is_left(&self, place: &SubscriptionKey, seq: u64) -> bool {
         let done = match self {
             Self::Journal(row) => row.cursor.done.as_ref().filter(|_| row.cursor.seq == seq),
@@ -128,7 +125,7 @@ impl OutboxRef {
         done.is_none_or(|done| place > done)
     }
 
-    /// Whether it has to be written down also where nobody was concerned.
+    /// Whether the notice must be recorded as dispatched even if no subscription matched.
     pub(super) const fn must_be_noted(&self) -> bool {
         match self {
             Self::Journal(row) => row.cursor.done.is_some(),
@@ -136,7 +133,7 @@ impl OutboxRef {
         }
     }
 
-    /// Notes that the notice at this place was seen to, up to a candidate or altogether.
+    /// Records the notice at this position as dispatched, completely or up to a candidate.
     pub(super) fn advance(
         &self,
         tx: &mut Tx<'_>,
@@ -149,7 +146,7 @@ impl OutboxRef {
         }
     }
 
-    /// The same after that.
+    /// The reference after advancing.
     pub(super) fn moved(&self, seq: u64, next: Option<SubscriptionKey>) -> Self {
         match self {
             Self::Journal(row) => Self::Journal(OutboxCursorRow {
@@ -163,7 +160,7 @@ impl OutboxRef {
         }
     }
 
-    /// How the journal's outbox stands; that of the agents keeps no row.
+    /// The cursor row of the journal's outbox; the agent outbox has none.
     pub(super) fn into_row(self) -> OutboxCursorRow {
         match self {
             Self::Journal(row) => row,

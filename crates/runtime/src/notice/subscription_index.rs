@@ -1,5 +1,5 @@
-//! The subscriptions in memory: rebuilt from the rows when they are first needed, kept up to date after each commit, and
-//! read again when somebody else has changed them.
+//! The in-memory subscription index: built from the rows on first use, updated after each commit, and
+//! rebuilt when another process has changed the subscriptions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,26 +9,27 @@ use wakeful_core::subscription::{Entity, FilterIndex};
 use wakeful_store::rows::{SubscriptionKey, SubscriptionRow};
 use wakeful_store::{ROWS_MAX, Store, StoreError, View};
 
-/// The subscriptions of a home, shared by whoever changes them and whoever matches them.
+/// The subscriptions of a home, shared by the API that changes them and the dispatcher that matches them.
 #[derive(Debug, Default)]
 pub struct SubscriptionIndex(Mutex<IndexState>);
 
 #[derive(Debug, Default)]
 struct IndexState {
-    /// Which version of the subscriptions it shows; none before it was read.
+    /// The version of the indexed subscriptions; none before the first read.
     version: Option<u64>,
-    /// The oldest change that may concern anybody; none when nobody subscribes.
+    /// The oldest change that may match a subscription; none without subscriptions.
     since: Option<u64>,
     index: FilterIndex<SubscriptionKey>,
     rows: BTreeMap<SubscriptionKey, Arc<SubscriptionRow>>,
 }
 
-/// A subscription that a notice may concern, with what its predicate says; none for one that asks nothing.
+/// A subscription that a notice may match, with the result of its predicate; none if it has no predicate.
 pub(super) type MatchedSubscription = (SubscriptionKey, Arc<SubscriptionRow>, Option<bool>);
 
 impl IndexState {
     fn insert(&mut self, row: SubscriptionRow) {
-        // Terms are checked before they are kept. Some that cannot be read are older than the check, and wake nobody.
+        // Specifications are validated before they are stored. Unreadable ones predate the validation and
+        // wake no agent.
         let Ok(filter) = row.terms.filter() else { return };
         let place = place_of(&row);
         self.since = Some(
@@ -40,7 +41,7 @@ impl IndexState {
     }
 
     fn read(view: &mut View<'_>) -> Result<Self, StoreError> {
-        // The version first: what is changed in between is then read again, and nothing is missed.
+        // Read the version first: changes made in between are then read again, and none is missed.
         let mut pages = Self {
             version: Some(view.outbox_cursor()?.version),
             ..Self::default()
@@ -69,7 +70,7 @@ impl SubscriptionIndex {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the subscriptions again unless it shows this version of them.
+    /// Rebuilds the index unless it already has this version.
     pub(super) async fn refresh(&self, store: &Store, version: u64) -> Result<(), StoreError> {
         if self.pages().version == Some(version) {
             return Ok(());
@@ -79,7 +80,8 @@ impl SubscriptionIndex {
         Ok(())
     }
 
-    /// A subscription was kept, and this is their version since. A book that missed one before is read again later.
+    /// Adds a subscription and sets the new version. An index that missed an earlier change is rebuilt
+    /// later.
     pub(crate) fn insert_row(&self, row: SubscriptionRow, version: u64) {
         let mut pages = self.pages();
         if pages.version == version.checked_sub(1) {
@@ -88,8 +90,8 @@ impl SubscriptionIndex {
         }
     }
 
-    /// A subscription was put aside or taken up again, and this is their version since. What it asks for stays in the
-    /// index: what it would have woken for is told.
+    /// Replaces a paused or resumed subscription and sets the new version. Its filter stays indexed, so
+    /// that wakes prevented by the pause can be recorded.
     pub(crate) fn update_row(&self, row: SubscriptionRow, version: u64) {
         let mut pages = self.pages();
         if pages.version == version.checked_sub(1) {
@@ -98,7 +100,7 @@ impl SubscriptionIndex {
         }
     }
 
-    /// A subscription was taken away, and this is their version since.
+    /// Removes a subscription and sets the new version.
     pub(crate) fn remove_row(&self, row: &SubscriptionRow, version: u64) {
         let mut pages = self.pages();
         if pages.version == version.checked_sub(1) {
@@ -112,12 +114,12 @@ impl SubscriptionIndex {
         }
     }
 
-    /// The change from which on somebody may be concerned; none when nobody subscribes to anything.
+    /// The oldest change that may match a subscription; none without subscriptions.
     pub(super) fn since(&self) -> Option<u64> {
         self.pages().since
     }
 
-    /// Whether these tokens may concern anybody, and which records have to be looked at to know.
+    /// The records needed to match these tokens; none if no subscription can match.
     pub(super) fn entities_needed(&self, tokens: &BTreeSet<Token>) -> Option<Vec<String>> {
         let pages = self.pages();
         let candidates = pages.index.candidates(tokens);
@@ -125,7 +127,7 @@ impl SubscriptionIndex {
         (!candidates.judged(|_| None).is_empty()).then_some(wanted)
     }
 
-    /// Whom these tokens may concern, in order, and the version of the subscriptions of which this holds.
+    /// The subscriptions that these tokens may match, in order, and the version for which this holds.
     pub(super) fn matches(
         &self,
         tokens: &BTreeSet<Token>,

@@ -1,8 +1,9 @@
-//! Contents and rows, compared with the log: what a walk along the chain alone does not see. Everything is read in pages,
-//! so memory stays flat however large a home is.
+//! Compares blobs and rows with the log: damage that verifying the chain alone does not detect. Everything
+//! is read in pages, so that memory use does not depend on the size of a home.
 //!
-//! A daemon may write meanwhile. So rows and the events that tell of them are read in one snapshot, and each snapshot holds
-//! a bounded number of rows: a long one would keep the write-ahead log of the database from being reused.
+//! A daemon may write meanwhile. Rows and the events about them are therefore read in one snapshot, and
+//! each snapshot covers a bounded number of rows: a long one would keep the database's write-ahead log from
+//! being reused.
 
 mod log;
 mod outbox;
@@ -16,23 +17,23 @@ use self::run::Extent;
 pub(super) use self::run::{Checked, RebuiltRun, RunEvents, check as check_run};
 use crate::EngineError;
 
-/// Most alterations that are told. More would say no more.
+/// Maximum number of reported findings.
 pub const ALTERATIONS_MAX: usize = 1_000;
 
-/// Contents whose names are read at once.
+/// Blob hashes that are read at once.
 const BLOBS_PAGE: u32 = 500;
 
-/// Places of the queue read at once.
+/// Queue rows that are read at once.
 const QUEUE_PAGE: u32 = 1_000;
 
-/// Something in the database that is not as it was written.
+/// A row or blob that differs from what was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditFinding {
-    /// The table, and the column where one is known: `table.column`.
+    /// The table, and the column if known: `table.column`.
     pub place: String,
     /// The row's key as text.
     pub row: String,
-    /// What differs, in words.
+    /// A description of the difference.
     pub what: String,
 }
 
@@ -45,10 +46,10 @@ impl AuditFinding {
         }
     }
 
-    /// What can be done about it.
+    /// What to do about the finding.
     #[must_use]
     pub const fn hint(&self) -> &'static str {
-        "the row or the content was changed outside of wakeful: keep the home as it is, and compare it with a backup"
+        "the row or blob was changed by another program: keep the home unchanged and compare it with a backup"
     }
 }
 
@@ -61,15 +62,13 @@ impl std::fmt::Display for AuditFinding {
 /// How much was compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AuditCounts {
-    /// Contents.
     pub blobs: u64,
-    /// Messages.
     pub messages: u64,
-    /// Runs that were run again.
+    /// Replayed runs.
     pub runs: u64,
-    /// Runs of which contents were erased or are too old to be kept.
+    /// Runs with erased or pruned contents.
     pub gone: u64,
-    /// Rows that are bound to the home's log.
+    /// Rows bound to the home's log.
     pub records: u64,
 }
 
@@ -83,12 +82,11 @@ impl AuditCounts {
     }
 }
 
-/// What a check of contents found.
+/// The result of an audit.
 #[derive(Debug, Clone, Default)]
 pub struct AuditReport {
-    /// What is not as it was written, at most [`ALTERATIONS_MAX`].
+    /// The findings, at most [`ALTERATIONS_MAX`].
     pub alterations: Vec<AuditFinding>,
-    /// How much was compared.
     pub compared: AuditCounts,
 }
 
@@ -98,7 +96,7 @@ impl AuditReport {
         self.alterations.extend(found.into_iter().take(room));
     }
 
-    /// Takes what a check of one thing found. A row that cannot be read is an alteration as well.
+    /// Adds the findings of one check. An unreadable row is a finding as well.
     pub(super) fn take(
         &mut self,
         row: &(impl ToString + ?Sized),
@@ -111,7 +109,7 @@ impl AuditReport {
         Ok(())
     }
 
-    /// What concerns no single agent: contents, rows that are bound to the home's log, and rows that follow from others.
+    /// Checks data that belongs to no single agent: blobs, rows bound to the home's log, and derived rows.
     pub(super) async fn whole(&mut self, store: &Store) -> Result<(), EngineError> {
         self.blobs(store).await?;
         let records = records::compare(store, self).await;
@@ -125,12 +123,13 @@ impl AuditReport {
         self.rules(store).await
     }
 
-    /// Rows that follow from other rows. Each rule is one statement, and so one snapshot.
+    /// Checks rows that are derived from other rows. Each rule is one statement, and therefore one
+    /// snapshot.
     async fn rules(&mut self, store: &Store) -> Result<(), EngineError> {
         for rule in 0.. {
             let found = store.read(move |view| view.inconsistencies(rule)).await?;
             let Some(found) = found else { break };
-            let what = "it is not what other rows say";
+            let what = "does not match the rows it is derived from";
             let found = found
                 .iter()
                 .map(|one| AuditFinding::new(one.place, &one.row, what));
@@ -139,7 +138,7 @@ impl AuditReport {
         Ok(())
     }
 
-    /// Every content against its name.
+    /// Compares every blob with its hash.
     async fn blobs(&mut self, store: &Store) -> Result<(), EngineError> {
         let mut after = None;
         loop {
@@ -157,18 +156,18 @@ impl AuditReport {
     }
 }
 
-/// A content that is not what its name says.
+/// Checks that a blob matches its hash.
 pub(super) async fn blob(store: &Store, hash: BlobHash) -> Result<Option<AuditFinding>, EngineError> {
     let altered = |what: String| Ok(Some(AuditFinding::new("blob.bytes", &hash, what)));
     match store.read(move |view| view.blob(&hash)).await {
         Ok(_) => Ok(None),
-        Err(StoreError::Corrupt(why)) => altered(format!("the content does not match its name: {why}")),
-        Err(StoreError::Malformed(column)) => altered(format!("{column} cannot be read")),
+        Err(StoreError::Corrupt(why)) => altered(format!("the content does not match its hash: {why}")),
+        Err(StoreError::Malformed(column)) => altered(format!("{column} is unreadable")),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Places in the queue against the messages that have them.
+/// Compares queue rows with their messages.
 async fn queue(store: &Store) -> Result<Vec<AuditFinding>, EngineError> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
@@ -187,11 +186,11 @@ async fn queue(store: &Store) -> Result<Vec<AuditFinding>, EngineError> {
         for (place, message) in page {
             let Some(message) = message else { continue };
             if message.cause.priority.rank(place.seq) != place.rank {
-                let what = "it is not the rank that its message has";
+                let what = "does not match the priority of its message";
                 found.push(AuditFinding::new("queue.rank", &place.run_key, what));
             }
             if message.admitted_at != place.admitted_at {
-                let what = "it is not when its message was admitted";
+                let what = "does not match the admission time of its message";
                 found.push(AuditFinding::new("queue.admitted_at_ms", &place.run_key, what));
             }
         }
@@ -201,12 +200,12 @@ async fn queue(store: &Store) -> Result<Vec<AuditFinding>, EngineError> {
     }
 }
 
-/// A row that cannot be read is one that was not written like this; any other trouble is trouble.
+/// Reports an unreadable row as a finding; other errors are returned.
 pub(super) fn unreadable(
     row: &(impl ToString + ?Sized),
     error: EngineError,
 ) -> Result<AuditFinding, EngineError> {
-    let what = "it cannot be read, or contradicts another column";
+    let what = "unreadable, or contradicts another column";
     if let EngineError::Store(StoreError::Malformed(place)) = &error {
         return Ok(AuditFinding::new(place, row, what));
     }

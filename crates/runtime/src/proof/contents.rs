@@ -1,5 +1,5 @@
-//! Which contents go with a run that is erased: what was said in it, what its journal speaks of, and the whole outputs that
-//! its results name.
+//! Finds the blobs to erase with a run: its transcript entries, the blobs in its run log, and the full
+//! outputs that its results reference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,22 +16,23 @@ use crate::missing_blob::read_or_none;
 /// Rows read at once.
 const PAGE: u32 = 500;
 
-/// Contents looked through at once.
+/// Blobs searched at once.
 const CONTENTS_PAGE: u32 = 64;
 
-/// The contents of a run.
+/// The blobs of a run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RunContents {
-    /// What its rows name. Hashes that are no contents are among them: a journal names operations and actions alike.
+    /// The hashes in the run's rows. Not all of them are blobs: a run log also contains the hashes of
+    /// operations and actions.
     pub(super) lines: Vec<BlobHash>,
-    /// Whole outputs that only these lines name, each with those that do.
+    /// Full outputs that only these entries reference, each with the entries that do.
     outputs: BTreeMap<BlobHash, BTreeSet<BlobHash>>,
-    /// Outputs that were put in this generation or later belong to others as well; none where there are no outputs.
+    /// Outputs stored in this generation or later are also used by others; none if there are no outputs.
     pub(super) below: Option<i64>,
 }
 
 impl RunContents {
-    /// The outputs that nothing names any more, now that these lines are gone.
+    /// The outputs that are unreferenced once these entries are removed.
     pub(super) fn outputs_after(&self, gone: &[BlobHash]) -> Vec<BlobHash> {
         let outputs = self.outputs.iter();
         let unnamed = outputs.filter(|(_, lines)| lines.iter().all(|line| gone.contains(line)));
@@ -39,7 +40,7 @@ impl RunContents {
     }
 }
 
-/// Finds them all.
+/// Finds all blobs of a run.
 pub(super) async fn contents(store: &Store, run: &RunRow) -> Result<RunContents, EngineError> {
     let wanted = run.clone();
     let mut lines = store.read(move |view| said(view, &wanted)).await?;
@@ -72,7 +73,7 @@ pub(super) async fn contents(store: &Store, run: &RunRow) -> Result<RunContents,
     Ok(found)
 }
 
-/// What was said in a run, and to it.
+/// The blobs of the run's messages and transcript entries.
 fn said(view: &mut View<'_>, run: &RunRow) -> Result<BTreeSet<BlobHash>, StoreError> {
     let message = view.message(&run.run_key)?;
     let mut hashes: BTreeSet<BlobHash> = message.map(|message| message.body).into_iter().collect();
@@ -88,7 +89,7 @@ fn said(view: &mut View<'_>, run: &RunRow) -> Result<BTreeSet<BlobHash>, StoreEr
     }
 }
 
-/// What the messages say that a run took up beside its own.
+/// The bodies of the other messages that a run absorbed.
 fn taken_up(view: &mut View<'_>, run: &RunKey) -> Result<Vec<BlobHash>, StoreError> {
     let mut bodies = Vec::new();
     for wake in view.absorbed_by(run)? {
@@ -111,10 +112,10 @@ async fn outputs_of(store: &Store, line: BlobHash) -> Result<BTreeSet<BlobHash>,
     Ok(artifacts_in(&bytes))
 }
 
-/// From here on whoever puts a content again puts it into a new generation, and by that it is known that somebody else
-/// has come to name it.
+/// Starts a new generation. A blob that is stored again from now on belongs to it, which shows that
+/// something else references the blob.
 fn begin_generation(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
-    // Whoever is putting one at this moment has finished when this returns.
+    // When this returns, every blob write in progress has finished.
     tx.erase_blobs(&[], None)?;
     let care = tx.retention_state()?;
     let next = RetentionStateRow {
@@ -128,8 +129,8 @@ fn begin_generation(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
 }
 
 impl RunContents {
-    /// Forgets the outputs that anything else names: a row, or a content that is not of this run. Whatever looks like a name
-    /// counts, so that nothing is lost that somebody has.
+    /// Removes the outputs that are referenced by a row or by a blob outside this run. Anything that looks
+    /// like a hash counts, so that no referenced blob is erased.
     async fn without_named_by_others(&mut self, store: &Store) -> Result<(), EngineError> {
         let mut from = Some(BlobRefCursor::START);
         while let Some(place) = from {
@@ -155,7 +156,7 @@ impl RunContents {
     }
 }
 
-/// Which of the wanted names stand in these contents.
+/// Which of the wanted hashes occur in these blobs.
 fn named_by(
     view: &mut View<'_>,
     contents: &[BlobHash],

@@ -1,4 +1,4 @@
-//! Erasing: contents go, the chain stays, and that they went is written down in the same transaction.
+//! Erasure: deletes contents, keeps the chain, and records the deletion in the same transaction.
 
 use serde_json::Value;
 use wakeful_core::blob::BlobHash;
@@ -15,40 +15,33 @@ use super::contents::{RunContents, contents};
 use super::replay::has_ended;
 use crate::{EngineError, Stamp};
 
-/// Events looked at at once.
+/// Events read at once.
 const PAGE: u32 = 500;
 
-/// Longest reason. It stays in the log for ever.
+/// Maximum length of a reason. It stays in the log permanently.
 pub const REASON_CHARS_MAX: usize = 500;
 
-/// What is to be erased, and why.
+/// What to erase, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErasureRequest {
-    /// Whose.
     pub agent: AgentId,
-    /// What.
     pub what: ErasureTarget,
-    /// Why, in the words of whoever asks.
+    /// The reason as given by the caller.
     pub reason: String,
-    /// The door by which they asked: `cli` or `api`.
+    /// The channel of the request: `cli` or `api`.
     pub channel: Channel,
 }
 
-/// What is to be erased.
+/// What to erase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErasureTarget {
-    /// All that was said in a run, what it was told, and what its events say.
+    /// All contents of a run: its transcript, its inputs and the payloads of its events.
     Run(RunKey),
-    /// What some events say, first and last included.
-    Events {
-        /// The first.
-        first: u64,
-        /// The last.
-        last: u64,
-    },
+    /// The payloads of a range of events, inclusive.
+    Events { first: u64, last: u64 },
 }
 
-/// A reason as it is kept; none for one that says nothing or too much.
+/// Normalizes a reason; none if it is empty or too long.
 #[must_use]
 pub fn reason(text: &str) -> Option<String> {
     let text = text.trim();
@@ -57,7 +50,7 @@ pub fn reason(text: &str) -> Option<String> {
     fits.then(|| text.to_owned())
 }
 
-/// What the erasing transaction found.
+/// The result of the erasing transaction.
 enum ErasureOutcome {
     Erased(Box<ErasureCounts>),
     UnknownAgent,
@@ -73,14 +66,15 @@ struct ErasureCounts {
     gone: Vec<BlobHash>,
 }
 
-/// Everything the transaction needs, prepared before it: the closure may run more than once.
+/// The data of the transaction, prepared before it because the closure may be retried.
 struct PreparedErasure {
     erase: ErasureRequest,
     stamp: Stamp,
     contents: RunContents,
 }
 
-/// Erases, and tells the event that tells of it as soon as it is written: what comes after takes as long as the home is large.
+/// Erases, and publishes the recorded event as soon as it is committed: the cleanup that follows takes time
+/// proportional to the size of the home.
 pub(crate) async fn erase(
     store: &Store,
     erase: ErasureRequest,
@@ -91,7 +85,7 @@ pub(crate) async fn erase(
     let contents = match erase.what {
         ErasureTarget::Events { .. } => RunContents::default(),
         ErasureTarget::Run(run) => {
-            // A run that has ended names no more than it does now.
+            // An ended run gains no more references.
             let row = store.read(move |view| view.run(&run)).await?;
             let row = row.filter(|row| row.agent_id == agent);
             let row = row.ok_or(EngineError::UnknownRun(run))?;
@@ -115,15 +109,15 @@ pub(crate) async fn erase(
             if let Some(event) = done.event {
                 tell(event);
             }
-            // Also where nothing was left: an earlier call may not have come this far.
+            // Also if nothing was left to erase: an earlier call may have been interrupted before this.
             store.remove_blob_files(done.gone).await?;
             Ok(done.erased)
         }
     }
 }
 
-/// The last of these events, if all of them tell of what was taken away. Without them nobody could tell an erasure from
-/// a forgery.
+/// The last of these events, if all of them record erasures or pruning. They cannot be erased, because
+/// without them an erasure could not be told from a forgery.
 fn only_records(tx: &mut Tx<'_>, agent: &AgentId, first: u64, last: u64) -> Result<Option<u64>, StoreError> {
     let (mut after, mut record) = (first.saturating_sub(1), None);
     while after < last {
@@ -172,7 +166,7 @@ impl PreparedErasure {
             ..
         } = done.erased;
         if events + transitions + blobs > 0 {
-            // Sealed here and not before: how much it was is known only now, and the record is small.
+            // Sealed here, because the amount is known only now, and the record is small.
             let sealed = self.record(&done.erased)?;
             let event = head.chain(agent, sealed);
             tx.append_event(agent, &event)?;
@@ -197,7 +191,7 @@ impl PreparedErasure {
         if let Some((first, last)) = tx.run_span(agent, &run)? {
             done.erased.events = tx.erase_events(agent, first, last, Some(&run))?;
         }
-        // What it took up was said to it as well, each under a key of its own.
+        // Messages that the run absorbed belong to it as well, each under its own key.
         for wake in tx.absorbed_by(&run)? {
             if let Some((first, last)) = tx.run_span(agent, &wake.run_key)? {
                 done.erased.events += tx.erase_events(agent, first, last, Some(&wake.run_key))?;
@@ -239,18 +233,18 @@ impl PreparedErasure {
     }
 }
 
-/// What else nobody names any more is swept with the next round of care.
+/// Lets the next retention round collect other unreferenced blobs.
 fn to_be_swept(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let care = tx.retention_state()?;
     let noted = RetentionStateRow {
         unswept: Some(care.generation),
         ..care
     };
-    // Where somebody has begun another generation meanwhile, they sweep.
+    // If another process has started a new generation, it collects them.
     tx.put_retention_state(&noted, care.generation).map(drop)
 }
 
-/// The run without the name of its last answer, which could be guessed back to the words.
+/// The run without the hash of its last reply, from which the text could be guessed.
 fn without_reply(row: RunRow) -> RunRow {
     let mut state: Value = serde_json::from_str(&row.state).unwrap_or_default();
     let reply = state.pointer_mut("/phase/ended/reply");

@@ -1,4 +1,4 @@
-//! A run as a bundle: everything that proves it, and nothing that may not leave.
+//! Exports a run as a bundle: everything that proves it, without secrets.
 
 use std::collections::BTreeSet;
 
@@ -24,25 +24,26 @@ use crate::EngineError;
 /// Rows read at once.
 const PAGE: u32 = 1_000;
 
-/// A head that was signed so many events after the run is still taken; beyond it a new signature is shorter than the way.
+/// Maximum distance in events between the run and a signed head that covers it; beyond it a new signature
+/// is shorter.
 const HEADERS_AFTER_MAX: u64 = 10_000;
 
-/// Most keys whose heads go with one run.
+/// Maximum number of keys whose heads are exported with one run.
 const HEADS_MAX: usize = 16;
 
 /// Why a run cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The engine said no.
+    /// The engine returned an error.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Nobody has signed a head after it, and there is no key to do so now.
+    /// No signed head covers the run, and no key is available to sign one.
     #[error("no signed head covers the run, and this home has no key to sign one with")]
     Unsigned,
-    /// It is too long for a bundle.
+    /// The run is too long for a bundle.
     #[error("the log has more than {EVENTS_MAX} events from the run's first to the next signed head")]
     TooLong,
-    /// Whoever writes the lines could not go on.
+    /// The writer of the lines failed.
     #[error("{0}")]
     Refused(String),
 }
@@ -53,26 +54,24 @@ impl From<StoreError> for ExportError {
     }
 }
 
-/// What was exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportSummary {
-    /// Lines by their kind.
+    /// The number of lines by kind.
     pub lines: BundleFooter,
-    /// Contents, payloads and journals that stayed behind because a secret is in them.
+    /// The number of blobs, payloads and run logs withheld because they contain a secret.
     pub withheld: u64,
 }
 
-/// How a run leaves.
 pub struct ExportOptions<'a> {
-    /// Signs where no head that is near enough was signed.
+    /// The key that signs a head if no signed head is near enough.
     pub key: Option<&'a DeviceKey>,
-    /// Whether a text may leave: false when a secret is in it.
+    /// Whether a text may be exported: false if it contains a secret.
     pub may_leave: &'a mut (dyn FnMut(&str) -> bool + Send),
-    /// Takes each line. The error is why no more can be taken.
+    /// Writes a line. The error explains why writing failed.
     pub write: &'a mut (dyn FnMut(BundleLine) -> Result<(), String> + Send),
 }
 
-/// Exports a run that has ended, line by line.
+/// Exports an ended run, line by line.
 pub async fn export(
     store: &Store,
     run: RunKey,
@@ -106,12 +105,12 @@ pub async fn export(
     export.all(span, ran, now).await
 }
 
-/// Where a run stands in the log.
+/// The position of a run in the log.
 struct LogSpan {
     first: u64,
     last: u64,
     after: ChainPosition,
-    /// The hash of the last event of the run.
+    /// The hash of the run's last event.
     last_hash: Digest,
     lives: Vec<IncarnationStart>,
     heads: Vec<SignedHead>,
@@ -175,7 +174,7 @@ impl LogSpan {
         self.heads.first().map_or(self.last, |head| head.seq)
     }
 
-    /// The lives that wrote these events; of the first of them no more is told than that it wrote the first event.
+    /// The incarnations that wrote these events; the first is listed only as the writer of the first event.
     fn lives(&self) -> Vec<IncarnationStart> {
         let (first, end) = (self.first, self.end());
         let begun = self.lives.iter().rev().find(|life| life.first_seq <= first);
@@ -235,8 +234,8 @@ impl Exporter<'_, '_> {
         Ok(self.exported)
     }
 
-    /// The run with its journal and its contents, if they may leave and the log that goes with them holds them. Else the
-    /// log goes alone: what nothing ties to it proves nothing.
+    /// The run with its run log and blobs, if they may be exported and the exported events bind them.
+    /// Otherwise only the log is exported: unbound data proves nothing.
     async fn what_may_leave(
         &mut self,
         ran: ReplayedRun,
@@ -246,14 +245,14 @@ impl Exporter<'_, '_> {
         let is_held = match ran.found {
             Ok(ties) => ties.hold(),
             Err(ReplayMismatch::NoState(_)) => false,
-            // Whoever checks the lines on their way says what is wrong, and nothing leaves.
+            // The check of the written lines reports the error, and nothing is exported.
             Err(_) => true,
         };
         let may = is_held && self.journal_may_leave().await? && self.events_may_leave(first, end).await?;
         Ok(ran.replay.filter(|_| may))
     }
 
-    /// Whether the events that hold the journal may say what they say.
+    /// Whether the payloads of the events that bind the run log may be exported.
     async fn events_may_leave(&mut self, first: u64, end: u64) -> Result<bool, ExportError> {
         let mut after = first.saturating_sub(1);
         while after < end {
@@ -284,7 +283,8 @@ impl Exporter<'_, '_> {
         (self.leaving.write)(line).map_err(ExportError::Refused)
     }
 
-    /// Whether what the run was told may leave. It is asked for all of it at once: half a journal proves nothing.
+    /// Whether the inputs of the run may be exported. It is decided for all of them together: half a run
+    /// log proves nothing.
     async fn journal_may_leave(&mut self) -> Result<bool, ExportError> {
         if !(self.leaving.may_leave)(&self.row.state) {
             return Ok(false);
@@ -327,7 +327,7 @@ impl Exporter<'_, '_> {
         Ok(())
     }
 
-    /// What events of other runs say is nobody's business here; the chain needs only their headers.
+    /// Keeps only the headers of other runs' events; the chain needs no more.
     fn event(&mut self, event: EventRow) -> EventLine {
         let own = event.run_key == Some(self.row.run_key);
         let payload = event.payload.filter(|_| own).and_then(|(payload, salt)| {
@@ -372,11 +372,11 @@ impl Exporter<'_, '_> {
         }
     }
 
-    /// Each content that the run names is in the bundle, or it is said why not.
+    /// Exports each blob that the run references, or the reason why it is missing.
     async fn blobs(&mut self, named: &BTreeSet<BlobHash>) -> Result<(), ExportError> {
         let mut all = named.clone();
         for hash in named {
-            // What does not leave names nothing there.
+            // References in a withheld blob are not followed.
             if let Some(bytes) = self.content(*hash).await?.filter(|bytes| self.may_leave(bytes)) {
                 all.extend(artifacts_in(&bytes));
             }
@@ -406,7 +406,7 @@ impl Exporter<'_, '_> {
     }
 }
 
-/// Whether events of this kind may hold a part of the journal.
+/// Whether events of this kind may bind a part of the run log.
 fn is_holding(kind: &str) -> bool {
     EventKind::parse(kind).is_some_and(|kind| is_machine_event(kind) || kind == EventKind::WakeDecided)
 }

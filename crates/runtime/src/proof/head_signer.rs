@@ -1,5 +1,5 @@
-//! The notary signs heads: after so many events, after some rest, and at the end. It costs no commit of its own while an
-//! agent works, and no timer while none does.
+//! Signs the heads of logs: after a number of events, after an idle time, and at shutdown. It needs no
+//! extra commit while an agent works, and no timer while none does.
 
 use std::sync::Arc;
 
@@ -13,16 +13,17 @@ use wakeful_store::Store;
 use crate::hub::Hub;
 use crate::{EngineError, Halt};
 
-/// After so many events heads are signed. One signature then covers what a second of hard work brings.
+/// Number of events after which heads are signed: about one second of heavy work.
 pub const EVENTS_BETWEEN: u64 = 1_000;
 
-/// After so long something that happened is signed, however little it was.
+/// Time after which new events are signed, however few they are.
 pub const SIGN_AFTER_MS: u64 = 10 * 60 * 1_000;
 
 /// Heads signed in one transaction.
 const HEADS_PAGE: u32 = 500;
 
-/// Signs the head of every log that has grown since it was last signed with this key. Says how many.
+/// Signs the head of every log that has grown since it was last signed with this key. Returns the number of
+/// signed heads.
 pub async fn sign(store: &Store, key: &DeviceKey, at: Millis) -> Result<u64, EngineError> {
     let public = key.public();
     let (mut after, mut count): (Option<AgentId>, u64) = (None, 0);
@@ -33,7 +34,7 @@ pub async fn sign(store: &Store, key: &DeviceKey, at: Millis) -> Result<u64, Eng
             return Ok(count);
         };
         after = Some(last.clone());
-        // A log may have grown since; its head is as true as it was.
+        // A log may have grown since; the head that was read is still valid.
         let heads: Vec<SignedHead> = page
             .into_iter()
             .map(|(agent, end)| SignedHead::sign(key, agent, end, at))
@@ -44,20 +45,17 @@ pub async fn sign(store: &Store, key: &DeviceKey, at: Millis) -> Result<u64, Eng
     }
 }
 
-/// Signs while a daemon lives.
+/// Signs heads while a daemon runs.
 pub struct HeadSigner {
-    /// Where the logs are.
     pub store: Store,
-    /// What is signed with.
     pub key: DeviceKey,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
-    /// Where what was committed is heard of.
+    /// Reports committed events.
     pub hub: Arc<Hub>,
 }
 
 impl HeadSigner {
-    /// Signs until a stop is asked for. What could not be signed is tried again after the next event.
+    /// Signs until the process halts. A failed signature is retried after the next event.
     pub async fn run(&self, halt: &Halt) {
         while !halt.is_set() {
             tokio::select! {
@@ -71,13 +69,13 @@ impl HeadSigner {
                 () = self.hub.wait_for_events(EVENTS_BETWEEN) => {}
                 () = self.clock.sleep(SIGN_AFTER_MS) => {}
             }
-            // Forgotten before and not after: what comes meanwhile counts for the next time.
+            // Reset before signing, so that events that arrive meanwhile count for the next time.
             self.hub.reset_event_count();
             let _ = self.sign().await;
         }
     }
 
-    /// Signs what has grown.
+    /// Signs the heads of all logs that have grown.
     pub async fn sign(&self) -> Result<u64, EngineError> {
         sign(&self.store, &self.key, self.clock.now()).await
     }

@@ -1,5 +1,5 @@
-//! Proof over any store: the core judges, here the rows are brought, in pages, so that memory stays flat however long a
-//! log is.
+//! Verification, audit, replay, erasure and export over any store. The core contains the rules; this module
+//! reads the rows in pages, so that memory use does not depend on the length of a log.
 
 mod audit;
 mod contents;
@@ -21,7 +21,7 @@ pub use self::head_signer::{EVENTS_BETWEEN, HeadSigner, SIGN_AFTER_MS, sign};
 pub use self::replay::{ReplayResult, replay};
 pub use self::verify::{LogVerdict, VerifyOptions, VerifyReport, verify};
 
-/// An event as the core judges it.
+/// Converts an event row to the core's type.
 fn link(row: &EventRow) -> ChainedEvent<'_> {
     ChainedEvent {
         seq: row.seq,
@@ -38,7 +38,7 @@ fn link(row: &EventRow) -> ChainedEvent<'_> {
     }
 }
 
-/// A transition as the core judges it.
+/// Converts a run log row to the core's type.
 pub(crate) fn recorded(row: &RunLogRow) -> LoggedTransition<'_> {
     LoggedTransition {
         ordinal: row.ordinal,

@@ -1,4 +1,4 @@
-//! Running a recorded run again, with neither model nor tools: its journal is all that it needs.
+//! Replays a stored run without model or tools: its run log is sufficient.
 
 use std::collections::BTreeSet;
 
@@ -15,31 +15,30 @@ use super::recorded;
 use crate::EngineError;
 use crate::run::decode;
 
-/// Journal rows read at once.
+/// Run log rows read at once.
 const JOURNAL_PAGE: u32 = 500;
 
 /// Events read at once.
 const EVENTS_PAGE: u32 = 2_000;
 
-/// What came of a run that was run again.
+/// The result of a replay.
 #[derive(Debug)]
 pub struct ReplayResult {
-    /// Which run.
     pub row: RunRow,
-    /// Transitions that were compared.
+    /// The number of transitions that were compared.
     pub transitions: i64,
-    /// Events of it that were compared.
+    /// The number of events that were compared.
     pub events: usize,
-    /// How firmly the log holds it.
+    /// How much of the run is bound to the log.
     pub ties: BindingStats,
-    /// Where it first led elsewhere.
+    /// The first mismatch.
     pub difference: Option<ReplayMismatch>,
-    /// Rows and contents of it that are not as they were written.
+    /// Rows and blobs of the run that differ from what was written.
     pub alterations: Vec<AuditFinding>,
 }
 
-/// Runs a recorded run again and compares every state, every effect and every event. A run that is still open is compared
-/// as far as it has come.
+/// Replays a run and compares every state, effect and event. An open run is compared up to its current
+/// state.
 pub async fn replay(store: &Store, run: RunKey) -> Result<ReplayResult, EngineError> {
     let found = store.read(move |view| Ok(replay_in(view, run))).await?;
     let (mut replayed, contents) = found?;
@@ -49,7 +48,7 @@ pub async fn replay(store: &Store, run: RunKey) -> Result<ReplayResult, EngineEr
     Ok(replayed)
 }
 
-/// Replays a run as of one moment, and says which contents its journal names.
+/// Replays a run in one snapshot, and returns the hashes that its run log contains.
 fn replay_in(view: &mut View<'_>, run: RunKey) -> Result<(ReplayResult, BTreeSet<BlobHash>), EngineError> {
     let row = view.run(&run)?.ok_or(EngineError::UnknownRun(run))?;
     if view.is_pruned(&run)? {
@@ -77,7 +76,7 @@ fn replay_in(view: &mut View<'_>, run: RunKey) -> Result<(ReplayResult, BTreeSet
     Ok((replayed, contents))
 }
 
-/// Rows of a run that its journal and the log do not lead to.
+/// The rows of a run that do not follow from its run log and events.
 fn altered(view: &mut View<'_>, row: &RunRow, events: &RunEvents) -> Result<Vec<AuditFinding>, EngineError> {
     match check_run(view, &row.agent_id, row.run_key, events) {
         Ok(Checked { alterations, .. }) => Ok(alterations),
@@ -85,17 +84,17 @@ fn altered(view: &mut View<'_>, row: &RunRow, events: &RunEvents) -> Result<Vec<
     }
 }
 
-/// A run after it was run again.
+/// A run after its replay.
 pub(super) struct ReplayedRun {
-    /// Where it came to; none when its state cannot be read.
+    /// The final state of the replay; none if a state is unreadable.
     pub(super) replay: Option<Replay>,
-    /// Events of it that were compared.
+    /// The number of events that were compared.
     events: usize,
-    /// How firmly the log holds it, or where it first led elsewhere.
+    /// How much of the run is bound to the log, or the first mismatch.
     pub(super) found: Result<BindingStats, ReplayMismatch>,
 }
 
-/// Runs a run again, with the events that its log has.
+/// Replays a run with the events of its log.
 pub(super) async fn again(store: &Store, row: &RunRow) -> Result<ReplayedRun, EngineError> {
     let row = row.clone();
     let ran = store.read(move |view| {
@@ -105,7 +104,7 @@ pub(super) async fn again(store: &Store, row: &RunRow) -> Result<ReplayedRun, En
     Ok(ran.await??.0)
 }
 
-/// Runs a run again and compares it with events; also says which rows its journal leads to.
+/// Replays a run and compares it with the given events; also returns the rows that its run log leads to.
 pub(super) fn again_with(
     view: &mut View<'_>,
     row: &RunRow,
@@ -115,7 +114,7 @@ pub(super) fn again_with(
     let mut rebuilt = RebuiltRun::default();
     let turn = match decode(row) {
         Ok(turn) => turn,
-        // What is kept of an ended run is compared, not gone on with.
+        // An ended run is only compared, so an unreadable state does not stop the replay.
         Err(EngineError::InvalidState { why, .. }) => {
             let ran = ReplayedRun {
                 replay: None,
@@ -145,7 +144,7 @@ pub(super) fn again_with(
     Ok((ran, rebuilt))
 }
 
-/// Whether nobody goes on with a run.
+/// Whether the run can no longer continue.
 pub(super) fn has_ended(row: &RunRow) -> bool {
     row.status != RunStatus::Open && row.status != RunStatus::Quarantined
 }
@@ -176,7 +175,7 @@ fn steps(
     }
 }
 
-/// What the log tells of a run.
+/// Reads the events of a run.
 fn run_events(view: &mut View<'_>, agent: &AgentId, run: &RunKey) -> Result<RunEvents, StoreError> {
     let mut events = RunEvents::default();
     let Some((first, last)) = view.run_span(agent, run)? else {

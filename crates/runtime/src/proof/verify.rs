@@ -1,4 +1,4 @@
-//! Walking logs: a page is read while the one before is checked, on another core.
+//! Verifies logs: reads a page while the previous one is checked on another core.
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::Digest;
@@ -13,55 +13,54 @@ use super::audit::{AuditReport, unreadable};
 use super::link;
 use crate::EngineError;
 
-/// Events read at once: long enough that reading and checking overlap, and a few megabytes at most.
+/// Events read at once: enough that reading and checking overlap, and a few megabytes at most.
 const PAGE: u32 = 2_000;
 
 /// Agents read at once.
 const AGENTS_PAGE: u32 = 1_000;
 
-/// What is to be verified, and against what.
+/// What to verify, and against what.
 #[derive(Debug, Clone, Default)]
 pub struct VerifyOptions {
-    /// Only this agent's log.
+    /// Verify only this agent's log.
     pub agent: Option<AgentId>,
-    /// Only from here on. What stands before is believed.
+    /// Verify only events from this time on. Earlier ones are trusted.
     pub since: Option<Millis>,
-    /// Heads that were signed before and kept elsewhere.
+    /// Signed heads that were kept elsewhere.
     pub heads: Vec<SignedHead>,
-    /// A hash that was kept elsewhere: some event must have it.
+    /// A hash that was kept elsewhere: one event must have it.
     pub hash: Option<Digest>,
-    /// Whose signature every log must have.
+    /// The key that must have signed every log.
     pub key: Option<Fingerprint>,
-    /// Whether contents and rows are compared as well.
+    /// Whether blobs and rows are compared as well.
     pub contents: bool,
 }
 
-/// What came of it, beside the verdict on each log.
+/// The overall result, in addition to the verdict on each log.
 #[derive(Debug, Clone, Default)]
 pub struct VerifyReport {
-    /// Whether the hash that was kept elsewhere is among those of the events, or none was asked for.
+    /// Whether an event has the requested hash; true if none was requested.
     pub is_found: bool,
-    /// What is not as it was written beside the logs.
+    /// The findings outside the logs.
     pub audit: AuditReport,
 }
 
-/// What was found of one agent's log.
+/// The result for one agent's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogVerdict {
-    /// Whose log.
     pub agent_id: AgentId,
-    /// What was seen of it, up to the first flaw.
+    /// A summary of the log up to the first error.
     pub seen: ChainSummary,
-    /// The newest head that was signed, as far as it was seen.
+    /// The newest signed head that was read.
     pub newest_head: Option<SignedHead>,
-    /// The first thing that is wrong.
+    /// The first error.
     pub flaw: Option<VerifyError>,
 }
 
-/// Walks one log or all, and tells what it finds of each; compares contents and rows where that is wanted.
+/// Verifies one log or all and reports on each; compares blobs and rows if requested.
 ///
-/// A daemon may write meanwhile. Events never change, so a log is walked up to where it ended at first; rows do, so each part
-/// of them is compared with the events as of one moment (see [`AuditReport`]).
+/// A daemon may write meanwhile. Events never change, so a log is verified up to its end at the start. Rows
+/// do change, so each part of them is compared with the events of one snapshot (see [`AuditReport`]).
 pub async fn verify(
     store: &Store,
     wanted: &VerifyOptions,
@@ -102,7 +101,7 @@ pub async fn verify(
             }
         }
     }
-    // Heads of agents of which nothing is left.
+    // The remaining heads belong to agents whose logs are missing.
     while let Some(agent) = given.first().map(|head| head.agent_id.clone()) {
         let heads = take(&mut given, &agent);
         let mut walk = ChainVerifier::new(agent.clone(), Vec::new(), ChainPosition::BEGINNING);
@@ -115,7 +114,7 @@ pub async fn verify(
     Ok(verified)
 }
 
-/// Takes the heads of one agent out of those that were given, oldest first.
+/// Removes the heads of one agent from the given ones and returns them, oldest first.
 fn take(given: &mut Vec<SignedHead>, agent: &AgentId) -> Vec<SignedHead> {
     let mut heads: Vec<SignedHead> = given.extract_if(.., |head| head.agent_id == *agent).collect();
     heads.sort_by_key(|head| head.seq);
@@ -137,7 +136,8 @@ fn verdict(
     }
 }
 
-/// One look at a log before it is walked: where it should end, and whether anything stands after that.
+/// The bounds of a log, read before it is verified: its expected end, and whether there are events after
+/// it.
 struct LogBounds {
     start: ChainPosition,
     end: ChainPosition,
@@ -166,7 +166,7 @@ fn frame(view: &mut View<'_>, agent: &AgentId, since: Option<Millis>) -> Result<
     })
 }
 
-/// Events in a row, and the heads that were signed within them.
+/// Consecutive events, and the heads signed within them.
 struct LogPage {
     events: Vec<EventRow>,
     heads: Vec<SignedHead>,
@@ -186,7 +186,7 @@ fn page(view: &mut View<'_>, agent: &AgentId, after: u64, end: u64) -> Result<Lo
     Ok(LogPage { events, heads })
 }
 
-/// A walk with what it is compared with on the way.
+/// The state of verifying a log.
 struct LogWalk {
     walk: ChainVerifier,
     given: Vec<SignedHead>,
@@ -212,7 +212,7 @@ impl LogWalk {
         Ok(())
     }
 
-    /// What can be told only at the end.
+    /// Performs the checks that are possible only at the end.
     fn arrive(&mut self, frame: &LogBounds, key: Option<Fingerprint>) -> Result<(), VerifyError> {
         self.walk.end(frame.end)?;
         if frame.is_longer {
@@ -226,7 +226,7 @@ impl LogWalk {
 }
 
 impl VerifyOptions {
-    /// Walks the log of one agent.
+    /// Verifies the log of one agent.
     async fn verify_log(
         &self,
         store: &Store,
@@ -256,7 +256,7 @@ impl VerifyOptions {
                 (journey, passed)
             });
             let (checked, following) = tokio::join!(checking, read(last));
-            // A panic there would be a mistake of ours; nothing is known of the log then.
+            // A panic there is a bug in Wakeful; the state of the log is unknown then.
             let (back, passed) = checked.map_err(|_| EngineError::Panicked(agent.clone()))?;
             (journey, flaw, next) = (back, passed.err(), following?);
         }

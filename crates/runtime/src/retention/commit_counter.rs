@@ -1,5 +1,5 @@
-//! When to care for data, without a clock that ticks: what is committed tells. A daemon that does nothing makes no
-//! data, and need not look at any.
+//! Triggers retention by counting commits instead of using a timer: an idle daemon creates no data and need
+//! not check any.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,10 +15,10 @@ use super::{GcMode, RetentionRound, RetentionWorker};
 use crate::{Halt, Observer, TextDelta};
 use wakeful_core::problem::with_causes;
 
-/// Commits after which sizes are looked at, however early in the day it is.
+/// Number of commits after which sizes are checked, even if the next round is not due yet.
 pub const COMMITS_BETWEEN: u64 = 50_000;
 
-/// Counts commits, and wakes whoever cares for data when it is time.
+/// Counts commits and wakes the retention worker when a round is due.
 pub struct CommitCounter {
     clock: Arc<dyn Clock>,
     commits: AtomicU64,
@@ -28,7 +28,7 @@ pub struct CommitCounter {
 }
 
 impl CommitCounter {
-    /// Nothing is due until the first round is planned.
+    /// Creates a counter without a due round.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl CommitCounter {
         }
     }
 
-    /// Whether the time has come. One that is further off than it is ever put off was noted by a clock that was ahead.
+    /// Whether a round is due. A due time more than a day ahead was set by a wrong clock and counts as due.
     fn is_due(&self) -> bool {
         let due_at = *self.due_at.lock().unwrap_or_else(PoisonError::into_inner);
         due_at.is_some_and(|due_at| !(1..=DAY_MS).contains(&due_at.0.saturating_sub(self.clock.now().0)))
@@ -58,11 +58,9 @@ impl CommitCounter {
     }
 }
 
-/// Tells others what was committed, and counts it.
+/// Forwards events to an observer and counts the commits.
 pub struct CountingObserver<O> {
-    /// Who is told.
     pub observer: Arc<O>,
-    /// Who counts.
     pub pulse: Arc<CommitCounter>,
 }
 
@@ -82,9 +80,9 @@ impl<O: Observer> Observer for CountingObserver<O> {
 }
 
 impl RetentionWorker {
-    /// Removes old data whenever it is time, until a stop is asked for.
+    /// Runs a retention round whenever one is due, until the process halts.
     pub async fn run(&self, pulse: &CommitCounter, halt: &Halt) {
-        // Where it cannot be read, the first commit tries again.
+        // If it cannot be read, the first commit retries.
         let first = self.next_round().await;
         pulse.suspend_until(first.unwrap_or(Millis(0)));
         while !halt.is_set() {
@@ -136,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    /// A clock that is set.
+    /// A clock with a settable time.
     struct Set(AtomicI64);
 
     impl Clock for Set {
@@ -159,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_puts_no_round_off_for_longer_than_a_day() {
+    fn a_clock_set_back_delays_no_round_by_more_than_a_day() {
         let then = 20_000 * DAY_MS;
         let clock = Arc::new(Set(AtomicI64::new(then)));
         let pulse = CommitCounter::new(Arc::clone(&clock) as _);

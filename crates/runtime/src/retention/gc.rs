@@ -1,9 +1,9 @@
-//! Contents that nobody names any more.
+//! Garbage collection of unreferenced blobs.
 //!
-//! First everything that has not been put for long is a candidate. Then names are looked for: in the rows, and in the
-//! contents that are named, because what a tool gave out is named by the text that the model read of it. Whatever is
-//! named stays; what remains is removed, unless it was put again meanwhile. Anything that looks like a name counts, so
-//! that a mistake keeps too much and never too little.
+//! Every blob that was not stored recently is a candidate. References are then searched in the rows and in
+//! referenced blobs, because the text that a model read references the full output of a tool. Unreferenced
+//! candidates are removed unless they were stored again meanwhile. Anything that looks like a hash counts,
+//! so that an error keeps too much and never too little.
 
 use std::collections::BTreeSet;
 
@@ -15,15 +15,16 @@ use super::{RetentionWorker, SLICE_ROWS_MAX};
 use crate::Halt;
 use crate::missing_blob::{BlobReader, read_or_error};
 
-/// Candidates that are held in memory at once: some tens of megabytes. More are looked at in several goes.
+/// Candidates that are held in memory at once: some tens of megabytes. More are processed in several
+/// passes.
 pub(super) const CANDIDATES_MAX: usize = 1_000_000;
 
-/// Rows, and contents, that are read at once.
+/// Rows and blobs that are read at once.
 const ROWS_PAGE: u32 = 2_000;
 pub(super) const CONTENTS_PAGE: u32 = 64;
 
 impl RetentionWorker {
-    /// Sweeps what was last put before a generation. Says how much went.
+    /// Removes unreferenced blobs last stored before a generation. Returns the removed size.
     pub(super) async fn sweep(&self, below: i64, halt: &Halt) -> Result<DataSize, StoreError> {
         let (mut swept, mut after) = (DataSize::default(), None);
         loop {
@@ -69,7 +70,7 @@ impl RetentionWorker {
         Ok(candidates)
     }
 
-    /// Those that nobody names. Not to be believed once a stop was asked for.
+    /// The unreferenced candidates. Incomplete, and not to be used, once the process halts.
     pub(super) async fn without_named(
         &self,
         candidates: BTreeSet<BlobHash>,
@@ -99,7 +100,7 @@ impl RetentionWorker {
         Ok(candidates)
     }
 
-    /// Everything that is no candidate any more is looked into, and so is what that names, and so on.
+    /// Searches every blob that is not a candidate, and then the blobs that those reference, recursively.
     async fn without_named_by_contents(
         &self,
         mut candidates: BTreeSet<BlobHash>,
@@ -118,7 +119,8 @@ impl RetentionWorker {
             let mut work: Vec<BlobHash> = named.collect();
             while !work.is_empty() {
                 let some = work.split_off(work.len().saturating_sub(CONTENTS_PAGE as usize));
-                // They go along and come back: a copy of a million names for every few contents would be too much.
+                // Moved into the closure and returned: copying a million hashes for every few blobs would
+                // be too slow.
                 let looked = self
                     .store
                     .read(move |view| Ok((named_by(view, &some, &candidates, reads)?, candidates)));
@@ -131,7 +133,7 @@ impl RetentionWorker {
     }
 }
 
-/// Which of the wanted names stand in these contents.
+/// Which of the wanted hashes occur in these blobs.
 fn named_by(
     view: &mut View<'_>,
     contents: &[BlobHash],
@@ -140,7 +142,7 @@ fn named_by(
 ) -> Result<BTreeSet<BlobHash>, StoreError> {
     let mut found = BTreeSet::new();
     for hash in contents {
-        // One that is gone meanwhile names nothing.
+        // A blob that was removed meanwhile references nothing.
         let bytes = reads(view, hash)?;
         found.extend(names_in(&bytes).filter(|name| wanted.contains(name)));
     }

@@ -1,7 +1,7 @@
-//! How much room contents really take, and how much of it goes with which run.
+//! Measures how much space blobs use, and how much of it each run accounts for.
 //!
-//! What was taken away stays on the disk until it is swept, which takes hours. Counted once more it would make every
-//! round until then take away as much again. So only what is named counts.
+//! Pruned data stays on disk until garbage collection, which takes hours. If it were counted, every round
+//! until then would prune as much again. Therefore only referenced blobs count.
 
 use std::collections::BTreeSet;
 
@@ -15,19 +15,19 @@ use super::{RetentionWorker, SLICE_ROWS_MAX};
 use crate::Halt;
 use crate::missing_blob::read_or_none;
 
-/// How much of a class there is, and how much too much.
+/// The size of a class and its excess.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClassLoad {
-    /// All that is on the disk.
+    /// The total size on disk.
     pub(super) held: DataSize,
-    /// Bytes that are named, and too many.
+    /// Referenced bytes above the limit.
     pub(super) excess: u64,
-    /// Whether there is more on the disk than there should be, named or not.
+    /// Whether the size on disk exceeds the limit, referenced or not.
     pub(super) is_over: bool,
 }
 
 impl RetentionWorker {
-    /// How much of a class there is. What contents are named is looked for only where there seem to be too many.
+    /// Measures a class. References are searched only if the size on disk exceeds the limit.
     pub(super) async fn load(&self, class: DataClass, halt: &Halt) -> Result<ClassLoad, StoreError> {
         let held = self.store.read(move |view| view.data_size(class)).await?;
         let bounds = self.retention.of(class);
@@ -44,8 +44,8 @@ impl RetentionWorker {
         })
     }
 
-    /// Contents that nobody names any more and that are still there. One that is lost names nothing: then too little goes, and
-    /// not too much.
+    /// The size of unreferenced blobs on disk. A lost blob references nothing, so the result may be too
+    /// large and too little is pruned, never too much.
     async fn unnamed(&self, halt: &Halt) -> Result<DataSize, StoreError> {
         let (mut sum, mut after) = (DataSize::default(), None);
         while !halt.is_set() {
@@ -65,8 +65,9 @@ impl RetentionWorker {
         Ok(sum)
     }
 
-    /// Says of runs, the oldest first, how much goes with each beyond what goes with those before it, until that is
-    /// enough. Others may name some of it as well, so it is never too little: then one round takes away too few.
+    /// Measures, from the oldest run on, how much each run adds to those before it, until the total is
+    /// sufficient. Other runs may reference the same blobs, so the result is never too small and one round
+    /// may prune too little.
     pub(super) async fn measure(
         &self,
         oldest: &mut [PruneCandidate],
@@ -84,7 +85,7 @@ impl RetentionWorker {
         Ok(())
     }
 
-    /// How much a run names, in its rows and in what they name, and so on, that was not seen yet.
+    /// The size of the blobs that a run references, directly or indirectly, and that were not counted yet.
     async fn named_by_run(
         &self,
         aged: &PruneCandidate,

@@ -1,4 +1,4 @@
-//! Taking over a run that is open.
+//! Claims open runs.
 
 use wakeful_core::id::RunnerId;
 use wakeful_core::key::RunKey;
@@ -14,24 +14,23 @@ use super::{CLAIMS_MAX, ClaimedRun, decode, release, unsupported};
 use crate::EngineError;
 use crate::step::Freshness;
 
-/// What the claiming transaction found.
+/// The result of the claiming transaction.
 enum ClaimOutcome {
-    /// It is ours, and was taken up so often without moving.
+    /// The claim succeeded; contains the number of claims without progress.
     Won(RunRow, Fence, u32),
     /// Another runner drives the agent.
     Held(RunRow, RunnerId),
-    /// It waits for its turn, behind this one.
+    /// The run waits for its turn behind this one.
     Behind(RunKey),
-    /// It has ended.
     Ended,
-    /// A newer program began it.
+    /// A newer program version started the run.
     Newer(RunRow),
-    /// There is no such run.
+    /// The run does not exist.
     Unknown,
 }
 
-/// Takes over an open run, wherever a crash or a stop has left it. None when it has ended. Needs neither model nor
-/// tools: which ones it takes stands in the run's own state.
+/// Claims an open run after a crash or a halt. Returns none if it has ended. Needs neither model nor tools,
+/// because the run's state names them.
 pub async fn claim(
     store: &Store,
     runner: &RunnerId,
@@ -84,7 +83,7 @@ fn claim_in(tx: &mut Tx<'_>, runner: &RunnerId, run: RunKey) -> Result<ClaimOutc
     let Some(row) = tx.run(&run)? else {
         return Ok(ClaimOutcome::Unknown);
     };
-    // An ended run needs no claim, and must not take the agent from whoever drives another.
+    // An ended run needs no claim, and claiming it would take the agent from the runner of another run.
     if row.status != RunStatus::Open {
         return Ok(ClaimOutcome::Ended);
     }
@@ -92,8 +91,8 @@ fn claim_in(tx: &mut Tx<'_>, runner: &RunnerId, run: RunKey) -> Result<ClaimOutc
         return Ok(ClaimOutcome::Newer(row));
     }
     let claim = tx.claim_head(&row.agent_id, runner)?;
-    // Only now does nobody else move the run: what was read before the claim may be old, and who went on from an
-    // old state would put money aside for a request that was answered long ago.
+    // Read again under the claim, which excludes other writers. Continuing from a state read earlier would
+    // reserve money for a request that was already answered.
     let row = tx.run(&run)?.unwrap_or(row);
     let fence = match claim {
         Claim::Won(fence) => fence,
@@ -108,7 +107,7 @@ fn claim_in(tx: &mut Tx<'_>, runner: &RunnerId, run: RunKey) -> Result<ClaimOutc
     Ok(found)
 }
 
-/// The run behind which one waits for its turn. One that is to end waits for nobody.
+/// The run behind which this one waits for its turn. A cancelled run does not wait.
 fn blocking_run(tx: &mut Tx<'_>, row: &RunRow) -> Result<Option<RunKey>, StoreError> {
     if row.wait() != Some(Wait::Turn) || tx.cancel_requested(&row.run_key)? {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! Runs that cannot go on. They are moved aside, so that they neither stand in their agent's way nor are lost: a person
-//! has them tried again, or gives them up.
+//! Quarantines runs that cannot continue, so that they neither block their agent nor get lost: a person
+//! resumes or abandons them.
 
 use wakeful_core::key::RunKey;
 use wakeful_core::report::payload::{RunFault, RunQuarantined};
@@ -12,11 +12,11 @@ use super::broken;
 use crate::{EngineError, Stamp};
 use wakeful_core::problem::Problem;
 
-/// How often a run may be taken up without moving, before it counts as one that ends whoever takes it up.
+/// Maximum number of claims without progress, before a run counts as one that crashes its process.
 pub const CLAIMS_MAX: u32 = 10;
 
-/// Moves a run aside if the error says that it can never go on as it is. The event that tells of it, or none where the
-/// run is left as it is.
+/// Quarantines a run if the error shows that it cannot continue. Returns the recorded event, or none if the
+/// run is unchanged.
 pub async fn quarantine(
     store: &Store,
     run: RunKey,
@@ -39,7 +39,7 @@ pub async fn quarantine(
         .await?)
 }
 
-/// Why a run stands aside, as a sentence. What is no record of ours is told as it stands.
+/// Describes why a run is quarantined. Text that is not a `RunFault` is returned unchanged.
 #[must_use]
 pub fn describe_fault(fault: &str) -> String {
     match serde_json::from_str(fault) {
@@ -48,13 +48,13 @@ pub fn describe_fault(fault: &str) -> String {
     }
 }
 
-/// The run that can never go on by itself, if an error tells of one.
+/// The run that can never continue by itself, if the error concerns one.
 #[must_use]
 pub fn run_to_quarantine(error: &EngineError) -> Option<RunKey> {
     if let EngineError::InvalidState { run, .. } | EngineError::CrashLoop { run, .. } = error {
         return Some(*run);
     }
-    // What a newer program began goes on there.
+    // A newer program version can continue the run.
     if let EngineError::MachineVersion {
         run,
         machine,
@@ -67,7 +67,8 @@ pub fn run_to_quarantine(error: &EngineError) -> Option<RunKey> {
     None
 }
 
-/// Whether what kept a run from moving lies in the place and not in the run: then nobody counts that it did not move.
+/// Whether the cause is the environment and not the run: then the claim does not count as one without
+/// progress.
 #[must_use]
 pub const fn is_environment_error(error: &EngineError) -> bool {
     use StoreError::{Closed, Device, FenceLost, Full, ReadOnly, Unreachable};
@@ -93,7 +94,8 @@ fn quarantine_in(
     if !tx.set_run_status(&run, RunStatus::Quarantined, Some(fault), sealed.at)? {
         return Ok(None);
     }
-    // Nobody knows the end of what it asked for, so all of it counts; and nobody has to answer its questions.
+    // The outcomes of its requests are unknown, so their reservations count as spent; its open decisions
+    // are withdrawn.
     tx.settle_run(&run)?;
     let open = DecisionFilter {
         pending_only: true,

@@ -1,4 +1,4 @@
-//! What the machine must know to take an input.
+//! Builds the read set that the machine needs for an input.
 
 use std::collections::BTreeSet;
 
@@ -11,26 +11,26 @@ use wakeful_ports::tool::ToolHost;
 use super::ClaimedRun;
 use crate::{Engine, EngineError};
 
-/// Actions of a run that are remembered. Beyond it the database is asked for each.
+/// Maximum number of a run's actions that are held in memory. Beyond it the database is queried for each.
 const KNOWN_MAX: usize = 1024;
 
-/// What a run has asked for so far, where this process has driven it from its beginning: then nobody else added to it,
-/// and what is not in here is new. None where there may be more.
+/// The actions of a run, if this process has driven it from its start: no other process added any, so an
+/// action that is missing here is new. None if the history may be incomplete.
 #[derive(Debug)]
 pub(super) struct ActionHistory(Option<BTreeSet<ActionBase>>);
 
 impl ActionHistory {
-    /// Of a run that begins.
+    /// The history of a run that starts.
     pub(super) const fn nothing_yet() -> Self {
         Self(Some(BTreeSet::new()))
     }
 
-    /// Of a run that was taken over.
+    /// The history of a run that was claimed.
     pub(super) const fn not_all() -> Self {
         Self(None)
     }
 
-    /// Adds actions, and says whether all of them are new.
+    /// Adds actions and returns whether all of them are new.
     fn are_new(&mut self, bases: &[ActionBase]) -> bool {
         let Some(known) = &mut self.0 else { return false };
         let are_new = bases.iter().all(|base| !known.contains(base));
@@ -43,13 +43,13 @@ impl ActionHistory {
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// Loads what the machine must know to take this input: for a reply, what is known of each call.
+    /// Loads the read set for this input: for a reply, the known facts about each call.
     pub(super) async fn reads(
         &self,
         claimed: &mut ClaimedRun,
         input: &RunInput,
     ) -> Result<InputReads, EngineError> {
-        // What time it is matters only where a permission may run out, and is not written down elsewhere.
+        // The current time matters only if a permission may expire, and is not recorded elsewhere.
         let may_lapse = claimed.machine.has_permissions() || matches!(input, RunInput::Decided { .. });
         let nothing = InputReads {
             now: may_lapse.then(|| self.clock.now()),
@@ -69,7 +69,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         })
     }
 
-    /// What is known of each call of a reply.
+    /// The known facts about each call of a reply.
     async fn seen(
         &self,
         claimed: &mut ClaimedRun,
@@ -111,12 +111,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_new_in_a_run_that_was_taken_over() {
+    fn nothing_is_new_in_a_claimed_run() {
         assert!(!ActionHistory::not_all().are_new(&[base(1)]));
     }
 
     #[test]
-    fn a_run_of_very_many_actions_asks_the_database() {
+    fn a_run_with_very_many_actions_queries_the_database() {
         let mut known = ActionHistory::nothing_yet();
         for number in 0..=u32::try_from(KNOWN_MAX).unwrap_or(u32::MAX) {
             assert!(known.are_new(&[base(number)]));

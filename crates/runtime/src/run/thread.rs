@@ -1,4 +1,4 @@
-//! The transcript in memory: loaded once when a run is taken over, grown with every commit, kept within bounds.
+//! The transcript in memory: loaded once when a run is claimed, extended with every commit, and bounded.
 
 use serde_json::Value;
 use wakeful_core::blob::{Blob, BlobHash};
@@ -15,22 +15,22 @@ use wakeful_store::{StoreError, View};
 use super::{ClaimedRun, broken};
 use crate::{Engine, EngineError};
 
-/// The part of a transcript that requests are made of.
+/// The part of a transcript that requests are built from.
 #[derive(Debug, Clone)]
 pub(crate) struct Thread {
     pub(crate) opening: TranscriptEntry,
     pub(crate) entries: Vec<TranscriptEntry>,
-    /// What caused the run.
+    /// The kind of message that caused the run.
     pub(crate) kind: MessageKind,
-    /// What guides it, as it was when the run was taken up.
+    /// The guidance as of the claim.
     pub(crate) guidance: Guidance,
 }
 
-/// An entry as it is stored: who spoke, and what, if it is still there.
+/// A stored entry: its role, and its body unless it was removed.
 type StoredEntry = (Role, Option<Vec<u8>>);
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// Loads the transcript once.
+    /// Loads the transcript unless it is loaded.
     pub(crate) async fn load_thread(&self, claimed: &mut ClaimedRun) -> Result<(), EngineError> {
         if claimed.thread.is_some() {
             return Ok(());
@@ -72,7 +72,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         Ok(())
     }
 
-    /// Adds what was just committed, mostly from memory.
+    /// Adds the entries just committed, mostly from memory.
     pub(crate) async fn extend_thread(
         &self,
         claimed: &mut ClaimedRun,
@@ -100,7 +100,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 }
 
-/// What the run was begun with: it may have taken up more than its own message.
+/// The first entry of the run, which may cover more messages than its own.
 fn begun_with(view: &mut View<'_>, run: &RunKey) -> Result<Option<BlobHash>, StoreError> {
     let first = view.run_log(run, 0, 1)?.pop();
     let input = first.and_then(|row| serde_json::from_slice::<(RunInput, Value)>(&row.body).ok());
@@ -110,8 +110,8 @@ fn begun_with(view: &mut View<'_>, run: &RunKey) -> Result<Option<BlobHash>, Sto
     })
 }
 
-/// Reads bodies from the newest entry back until the window is full, so that a long thread costs no more than
-/// what a request can use. Returned oldest first.
+/// Reads bodies backwards from the newest entry until the window is full, so that a long thread costs no
+/// more than a request can use. Returned oldest first.
 fn newest_bodies(view: &mut View<'_>, rows: &[TranscriptEntryRow]) -> Result<Vec<StoredEntry>, StoreError> {
     let mut stored: Vec<StoredEntry> = Vec::new();
     let mut bytes = 0;
@@ -119,7 +119,7 @@ fn newest_bodies(view: &mut View<'_>, rows: &[TranscriptEntryRow]) -> Result<Vec
         let body = view.blob(&row.content)?;
         bytes += body.as_ref().map_or(0, Vec::len);
         stored.push((row.role, body));
-        // Never between a call and its result: a cut falls only before something that was said.
+        // Never cut between a call and its result.
         if bytes > WINDOW_BYTES_MAX && row.role != Role::Tool {
             break;
         }
@@ -128,7 +128,8 @@ fn newest_bodies(view: &mut View<'_>, rows: &[TranscriptEntryRow]) -> Result<Vec
     Ok(stored)
 }
 
-/// The contents that a transition names, so that the transcript can grow without reading them back.
+/// The contents that a transition references, so that the transcript can be extended without reading them
+/// back.
 pub(super) fn contents_of(mut contents: Vec<Blob>, moved: &Transition) -> Vec<(BlobHash, Vec<u8>)> {
     contents.extend(moved.blobs.iter().cloned());
     contents
@@ -144,7 +145,7 @@ fn entry(run: RunKey, role: Role, body: Option<&[u8]>) -> Result<TranscriptEntry
     })
 }
 
-/// Reads the blocks of an entry.
+/// Decodes the blocks of an entry.
 pub(crate) fn blocks(run: RunKey, body: Option<&[u8]>) -> Result<Vec<Block>, EngineError> {
     let body = body.ok_or_else(|| EngineError::InvalidState {
         run,

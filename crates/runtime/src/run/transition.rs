@@ -1,4 +1,5 @@
-//! One transition, made ready before its transaction: nothing is encoded, hashed or compressed inside it.
+//! A transition, prepared before its transaction: nothing is encoded, hashed or compressed inside the
+//! transaction.
 
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::Usage;
@@ -33,12 +34,12 @@ use crate::sub_run::{self, LockedHeads, SubRunMessage};
 use crate::wait::{Need, TransitionEvents};
 use crate::{Engine, EngineError, Stamp};
 
-/// An input, what it was applied with, and what that led to.
+/// An input, its read set and the resulting transition.
 pub(crate) struct Applied<'a> {
     pub(crate) input: &'a RunInput,
     pub(crate) reads: &'a InputReads,
     pub(crate) moved: Transition,
-    /// Blobs to keep beside those of the transition itself.
+    /// Blobs to store in addition to those of the transition itself.
     pub(crate) blobs: Vec<Blob>,
 }
 
@@ -53,32 +54,32 @@ pub(crate) struct PreparedCommit {
     blobs: Vec<PackedBlob>,
     usage: Usage,
     rounds: u64,
-    /// Whether an action begins with it: then no brake may be on.
+    /// Whether an action starts with the transition: then no brake may be set.
     begins: bool,
     decisions: Vec<DecisionWrite>,
-    /// What the run needs before it can go on afterwards.
+    /// What the run needs before it can continue afterwards.
     need: Need,
     terms: DecisionPolicy,
-    /// The runs that it starts.
+    /// The sub-runs to start.
     pub(crate) starts: Vec<SubRunMessage>,
-    /// Records of starts that may not be made.
+    /// Records of refused sub-runs.
     refused: Vec<WakeRow>,
-    /// Whether a request begins with it before which a person's words would join: then none may wait.
+    /// Whether a model request starts that interjections would join: then none may be queued.
     listens: bool,
-    /// What a person said into the run.
+    /// The interjections that join the run.
     joined: Vec<RunKey>,
-    /// Whose runs end with this one, where a person ended it; and the chance that their logs need.
+    /// The agents whose runs end with this one when a person ended it.
     pub(crate) ends: Vec<AgentId>,
     salt: [u8; 32],
-    /// What its end says to other agents.
+    /// The notice of the run's end for other agents.
     telling: Option<AgentNotice>,
 }
 
-/// What became of a transition.
+/// The result of a commit.
 pub(crate) enum CommitOutcome {
-    /// It is written; these are its events.
+    /// The transition is written; these are its events.
     Events(Vec<Event>),
-    /// Nothing is written: these words of a person wait, and belong to it.
+    /// Nothing is written, because these queued interjections must be included first.
     Interjected(Vec<Interjection>),
 }
 
@@ -91,18 +92,20 @@ enum StepChange {
 }
 
 impl PreparedCommit {
-    /// Whether a stored journal row is this transition: it may have been committed by a call whose answer was lost.
+    /// Whether a row of the run log is this transition: a commit whose response was lost may have written
+    /// it.
     pub(crate) fn is(&self, row: &RunLogRow) -> bool {
         *row == self.journal
     }
 
-    /// Commits the next state of a run with all that belongs to it.
+    /// Writes the next state of a run and everything that belongs to it.
     pub(crate) fn write(&self, tx: &mut Tx<'_>, fence: Fence) -> Result<CommitOutcome, StoreError> {
         // The head is locked first in every transition: a runner that lost its lease stops here.
         let others = sub_run::agents_to_lock(tx, &self.run, &self.starts)?;
         let mut heads = LockedHeads::lock(tx, &self.run.agent_id, fence, &others)?;
-        // Not whether the run may continue, which the eligibility rule answered, but whether an action may begin: a brake that
-        // was set since keeps the intent from being committed, and the results are committed without it.
+        // The eligibility rule decided whether the run may continue; this decides whether an action may
+        // start. A brake set since then prevents the intent from being committed, and the results are
+        // committed without it.
         if self.begins && tx.is_braked(&self.run.agent_id)? {
             return Err(StoreError::Braked(self.run.agent_id.clone()));
         }
@@ -151,20 +154,20 @@ impl PreparedCommit {
                     .filter(|one| one.status == DecisionStatus::Pending);
                 match open {
                     Some(decision) => tx.put_decision(&decision.withdrawn(at), decision.version),
-                    // Somebody answered in the same moment; the run has ended anyway.
+                    // A person answered at the same moment; the run has ended anyway.
                     None => Ok(()),
                 }
             }
         }
     }
 
-    /// Commits what belongs to a run that was made in the same transaction.
+    /// Writes everything that belongs to a run that was created in the same transaction.
     pub(crate) fn write_rest(&self, tx: &mut Tx<'_>, fence: Fence) -> Result<Vec<Event>, StoreError> {
         let head = tx.lock_head(&self.run.agent_id, fence)?;
         self.write_with(tx, head, fence)
     }
 
-    /// The saga of an action begins with its intent and moves on from there with its result.
+    /// Creates the saga of an action with its intent, and advances it with the result.
     fn write_saga(&self, tx: &mut Tx<'_>, saga: &Saga) -> Result<(), StoreError> {
         match saga.phase {
             SagaPhase::Intent => tx.begin_saga(saga, &self.run.run_key, self.journal.at),
@@ -174,7 +177,7 @@ impl PreparedCommit {
         }
     }
 
-    /// The end of a run is something that other agents may wait for.
+    /// Appends the notice of a run's end, to which other agents may subscribe.
     fn append_agent_notices(&self, tx: &mut Tx<'_>, events: &[Event]) -> Result<(), StoreError> {
         let (Some(last), Some(telling)) = (events.last(), &self.telling) else {
             return Ok(());
@@ -208,7 +211,8 @@ impl PreparedCommit {
         tx.put_head(agent, &head)?;
         self.append_agent_notices(tx, &events)?;
         if self.run.status != RunStatus::Open {
-            // The right to write goes back with the last word, so that nobody waits for a lease of the idle.
+            // The claim is released with the last transition, so that no other runner waits for the lease
+            // of an idle one.
             tx.release_head(agent, fence)?;
         }
         if self.rounds > 0 {
@@ -219,7 +223,7 @@ impl PreparedCommit {
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// The transition by which a run begins.
+    /// Prepares the first transition of a run.
     pub(crate) async fn first_transition(
         &self,
         message: &Message,
@@ -243,7 +247,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         self.transition(run, applied).await
     }
 
-    /// The transition that follows an input.
+    /// Prepares the transition that follows an input.
     pub(crate) async fn next_transition(
         &self,
         claimed: &ClaimedRun,
@@ -352,7 +356,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 }
 
-/// The wait that is known before the transaction. What else a run waits for is looked at inside it.
+/// The wait that is known before the transaction. Other waits are checked inside it.
 const fn suspension(need: &Need, now: Millis) -> Option<Suspension> {
     match need {
         Need::Time(until) => Some(Suspension {
@@ -363,30 +367,31 @@ const fn suspension(need: &Need, now: Millis) -> Option<Suspension> {
     }
 }
 
-/// A state that grew beyond its bound would make every step of its run dearer than the one before.
+/// Checks the size of a state. A state that grows without bound would make every step slower than the one
+/// before.
 fn within_bounds(run: RunKey, state: &str) -> Result<(), EngineError> {
     if state.len() <= STATE_BYTES_MAX {
         return Ok(());
     }
     let why = format!(
-        "its state has {} bytes, at most {STATE_BYTES_MAX} are kept",
+        "its state has {} bytes, which is over the limit of {STATE_BYTES_MAX}",
         state.len()
     );
     Err(EngineError::InvalidState { run, why })
 }
 
-/// What the end of a run says to other agents, if this is its end.
+/// The notice of a run's end, if this is its end.
 fn ended(run: &RunRow, outcome: Option<RunStatus>) -> Option<AgentNotice> {
     outcome.map(|status| AgentNotice::run_ended(&run.agent_id, &run.run_key, status))
 }
 
-/// Whose runs a run has started and was not told the end of.
+/// The agents of unfinished sub-runs.
 fn children_of(turn: &RunMachine) -> Vec<AgentId> {
     let children = turn.children().into_iter();
     children.map(|(_, child)| child.agent_id).collect()
 }
 
-/// Whether an action, and whether a request is among these.
+/// Whether an action, and whether a model request, is among these effects.
 fn starts_work(effects: &[Effect]) -> (bool, bool) {
     let is_act = |effect: &Effect| match effect {
         Effect::Act { .. } => true,
@@ -411,7 +416,7 @@ fn replied_usage(input: &RunInput) -> Option<Usage> {
     }
 }
 
-/// What is kept of an input, and the state that it leads to. Each is spelled once.
+/// The run log row of an input, and the resulting state. Each is serialized once.
 fn journal(before: &RunRow, applied: &Applied<'_>, at: Millis) -> Result<(RunLogRow, String), NotCanonical> {
     let Applied {
         input, reads, moved, ..
@@ -474,7 +479,7 @@ fn step_change(run_key: RunKey, write: StepWrite, input: &RunInput, at: Millis) 
             settlement: match (attempt.as_ref().and_then(|attempt| attempt.cost), input) {
                 (Some(_), _) if planted_bugs::is_planted("money_kept") => SpendSettlement::Nothing,
                 (Some(cost), _) => SpendSettlement::Cost(cost),
-                // A request may have been under way, and nobody waited for its end.
+                // A request may have been in progress, and its result was not awaited.
                 (None, RunInput::Cancelled) => SpendSettlement::InFull,
                 (None, _) => SpendSettlement::Nothing,
             },

@@ -1,4 +1,4 @@
-//! What one look at one schedule writes.
+//! Writes the outcome of one firing of a schedule.
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::cause::{Cause, MessageOrigin};
@@ -23,14 +23,14 @@ use crate::api::append;
 use crate::stamp::StampSource;
 use crate::wake::{admitted_event, opening};
 
-/// What a schedule fires for.
+/// Why a schedule fires.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FiringCause<'a> {
-    /// Its moment came.
+    /// The schedule is due.
     Tick,
-    /// A person asks for it; the word names the wish.
+    /// A person requested it; the text is the idempotency key of the request.
     ByHand(&'a str),
-    /// Something happened that it waits for; the word names the delivery.
+    /// An awaited event occurred; the text is the idempotency key of the delivery.
     Event(&'a EventName, &'a str),
 }
 
@@ -43,7 +43,7 @@ impl FiringCause<'_> {
         }
     }
 
-    /// Whatever the clock did not lead to is named by who asked for it.
+    /// A firing that the clock did not cause is keyed by its request.
     fn run_key(self, timer: &Schedule, due_at: Millis) -> RunKey {
         match self {
             Self::Tick => timer.run_key(due_at),
@@ -52,7 +52,7 @@ impl FiringCause<'_> {
         }
     }
 
-    /// The message that a firing becomes.
+    /// The message of a firing.
     fn message(self, timer: &Schedule, firing: &Firing, body: BlobHash, now: Millis) -> Message {
         let cause = Cause {
             origin: MessageOrigin::Schedule {
@@ -76,36 +76,36 @@ impl FiringCause<'_> {
     }
 }
 
-/// A schedule that fires, or is looked at because its time has come.
+/// A schedule that fires or is due.
 pub(super) struct Due<'a> {
     pub(super) timer: &'a Schedule,
     pub(super) ticked: Result<TickResult, RecurrenceError>,
-    /// Whether there is something new, as far as its guard asks.
+    /// Whether something has changed, as far as the guard requires it.
     pub(super) is_changed: bool,
     pub(super) occasion: FiringCause<'a>,
 }
 
-/// What a look led to.
+/// The result of a firing.
 #[derive(Debug, Default)]
 pub(crate) struct FiringResult {
-    /// What was announced.
     pub(crate) events: Vec<Event>,
-    /// What was written down, in its order.
+    /// The written records, in order.
     pub(crate) records: Vec<ScheduledExecutionRow>,
-    /// Whether somebody has something to do now.
+    /// Whether an agent has work now.
     pub(crate) is_work: bool,
 }
 
-/// Everything that one look writes, prepared before its transaction, which may run more than once.
+/// Everything that one firing writes. Prepared before its transaction, because the transaction may be
+/// retried.
 pub(super) struct PreparedFiring {
     seen: Schedule,
     ticked: TickResult,
-    /// Why the schedule is over, where it is.
+    /// Why the schedule ends, if it does.
     over: ScheduleReason,
     arrivals: Vec<(Firing, PreparedAdmission)>,
-    /// What announces that the newest message of the schedule was taken back.
+    /// The event that records the withdrawal of the schedule's newest message.
     taken_back: Option<SealedEvent>,
-    /// Whether there is something new, as far as anybody asks.
+    /// Whether something has changed, as far as a condition requires it.
     is_changed: bool,
     source: TriggerSource,
     now: Millis,
@@ -151,10 +151,11 @@ impl PreparedFiring {
         })
     }
 
-    /// Messages, records and the next moment, or nothing. [`StoreError::Conflict`] when somebody else was first.
+    /// Writes messages, records and the next due time, or nothing. Returns [`StoreError::Conflict`] if
+    /// another process was first.
     pub(super) fn commit(&self, tx: &mut Tx<'_>) -> Result<FiringResult, StoreError> {
         let (agent, name) = (&self.seen.agent_id, &self.seen.schedule_id);
-        // The head first, as in every transition: two who lock in two orders wait for each other.
+        // Lock the head first, as in every transition, so that concurrent transactions do not deadlock.
         let head = tx.lock_head_to_announce(agent)?;
         let stored = tx.schedule(name)?;
         if stored
@@ -213,7 +214,7 @@ impl PreparedFiring {
         book.close(tx)
     }
 
-    /// A wish or a delivery that came before: it is told so, and nothing else becomes of it.
+    /// Handles a repeated request or delivery: it is recorded and has no other effect.
     fn note_again(&self, tx: &mut Tx<'_>, book: &mut FiringRecorder) -> Result<bool, StoreError> {
         let (TriggerSource::TriggerNow | TriggerSource::Event, Some((firing, arrival))) =
             (self.source, self.arrivals.first())
@@ -262,14 +263,14 @@ impl PreparedFiring {
             TriggerSource::TriggerNow | TriggerSource::Event if is_new => book.timer.record_manual_firing(),
             TriggerSource::Tick | TriggerSource::TriggerNow | TriggerSource::Event => {}
         }
-        // Only where something took its place: what is refused, or known, replaces nothing.
+        // Only an admitted message replaces the previous one; a refused or repeated one does not.
         match under_way.filter(|_| settled.replaces && is_new) {
             Some(run) => self.replace_pending(tx, run, book),
             None => Ok(()),
         }
     }
 
-    /// How things stand before anything of this look arrives.
+    /// The facts before anything of this firing is admitted.
     fn circumstances(&self, tx: &mut Tx<'_>) -> Result<ScheduleFacts, StoreError> {
         let agent = &self.seen.agent_id;
         let (queued, last_run_at) = match self.seen.asks(self.source) {
@@ -287,11 +288,11 @@ impl PreparedFiring {
         })
     }
 
-    /// Whether the guard holds, and whether there is something to do; none where nobody asks.
+    /// Whether the guard holds, and whether there is work; none if the schedule has no such condition.
     fn asked(&self, stand: &ScheduleFacts, firing: &Firing) -> (Option<bool>, Option<bool>) {
         match self.seen.asks(self.source) {
             FiringCondition::Nothing => (None, None),
-            // Whoever has something waiting is woken anyway.
+            // An agent with queued messages is woken anyway.
             FiringCondition::Work => (None, Some(stand.is_changed || stand.queued > 0)),
             FiringCondition::Guard(guard) => {
                 let is_catch_up = firing.is_catch_up;
@@ -304,8 +305,8 @@ impl PreparedFiring {
         }
     }
 
-    /// A later firing takes the place of what is under way: a message leaves the line, a run is asked to end. What another
-    /// run has taken up is that run's.
+    /// Replaces the previous message of the schedule: a queued message is removed, an open run is asked to
+    /// end. A message that another run absorbed stays with that run.
     fn replace_pending(
         &self,
         tx: &mut Tx<'_>,
@@ -330,7 +331,7 @@ impl PreparedFiring {
     }
 }
 
-/// Lets a firing arrive; whether it became a message.
+/// Admits a firing. Returns whether it became a message.
 fn arrive(
     tx: &mut Tx<'_>,
     arrival: &PreparedAdmission,
@@ -348,7 +349,7 @@ fn arrive(
         AdmissionOutcome::Known | AdmissionOutcome::KeyReused => {
             (ExecutionOutcome::Skipped, Some(ScheduleReason::AlreadyRun.into()))
         }
-        // What the schedule itself asks for is not as it wants it: nobody refused it anything.
+        // The schedule's own guard does not hold, which is not a refusal.
         AdmissionOutcome::Refused(Refusal::GuardFalse) => {
             (ExecutionOutcome::Skipped, Some(WakeOutcome::GuardFalse.into()))
         }
@@ -363,7 +364,7 @@ fn arrive(
     Ok(outcome == ExecutionOutcome::Run)
 }
 
-/// The schedule as it will stand, and the records that are made on the way.
+/// The new state of the schedule, and the records written so far.
 struct FiringRecorder {
     timer: Schedule,
     fired: FiringResult,
@@ -372,7 +373,7 @@ struct FiringRecorder {
 }
 
 impl FiringRecorder {
-    /// Makes a record of one firing; `with` adds what is special about it.
+    /// Adds a record of one firing; `with` sets further fields.
     fn note(
         &mut self,
         outcome: ExecutionOutcome,
@@ -398,7 +399,7 @@ impl FiringRecorder {
         self.fired.records.push(row);
     }
 
-    /// The same with a reason.
+    /// Adds a record with a reason.
     fn because(&mut self, outcome: ExecutionOutcome, due_at: Millis, reason: Reason) {
         self.note(outcome, due_at, |row| row.reason = Some(reason));
     }
@@ -422,8 +423,8 @@ fn arrival(
     Ok(PreparedAdmission::plain(message, body.clone(), sealed))
 }
 
-/// What is announced here is made of words and numbers of our own, which always have a canonical form.
+/// These payloads contain only text and numbers produced by Wakeful, which always have a canonical form.
 fn sealed(draft: EventDraft, run: RunKey, stamps: &StampSource<'_>) -> Result<SealedEvent, StoreError> {
     let sealed = stamps.stamp().seal(draft, Some(run));
-    sealed.map_err(|_| StoreError::Malformed("an announcement"))
+    sealed.map_err(|_| StoreError::Malformed("an event"))
 }

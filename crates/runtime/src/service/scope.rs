@@ -1,4 +1,4 @@
-//! Which work a service drives: that of all agents, or that of one run and the runs it started.
+//! Which work a service drives: that of all agents, or that of one run and its sub-runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,11 @@ use wakeful_store::{ROWS_MAX, StoreError, View, WorkQuery};
 
 use super::AGENTS_AT_ONCE_MAX;
 
-/// Which work a service drives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// That of all agents, until a stop is requested.
+    /// The work of all agents, until the process halts.
     All,
-    /// One run and the runs it started, until none of them can go on by itself.
+    /// One run and its sub-runs, until none of them can continue by itself.
     Tree(RunKey),
 }
 
@@ -27,16 +26,16 @@ pub(super) enum Scope {
 pub(super) struct ReadyWork {
     /// The agents that have work.
     pub(super) agents: Vec<AgentId>,
-    /// The run that each of them is to start or to continue. An agent without one does whatever is next.
+    /// The run that each agent is to start or continue. An agent without one does its next work.
     pub(super) targets: BTreeMap<AgentId, RunKey>,
-    /// The agents whose runs wait for the budget, sorted.
+    /// The agents with parked runs, sorted.
     pub(super) without_budget: Vec<AgentId>,
-    /// When there is more to do.
+    /// When more work is due.
     pub(super) next: Option<Millis>,
 }
 
 impl Scope {
-    /// How many agents are driven at once. One in a tree: a person reads its progress in order.
+    /// How many agents are driven at once. One in a tree, so that a person can read its progress in order.
     pub(super) const fn concurrency(self) -> usize {
         match self {
             Self::All => AGENTS_AT_ONCE_MAX,
@@ -62,7 +61,7 @@ impl Scope {
     }
 }
 
-/// Visits a run, the runs that it waits for, and open runs that block one of them.
+/// Visits a run, its sub-runs, and open runs that block one of them.
 fn tree(view: &mut View<'_>, root: RunKey, now: Millis) -> Result<ReadyWork, StoreError> {
     let (mut ready, mut seen, mut left) = (ReadyWork::default(), BTreeSet::new(), vec![root]);
     while let Some(run) = left.pop() {
@@ -80,7 +79,7 @@ fn tree(view: &mut View<'_>, root: RunKey, now: Millis) -> Result<ReadyWork, Sto
                 let facts = RunFacts {
                     suspension: row.suspension,
                     is_cancel_requested: view.cancel_requested(&run)?,
-                    // Its driver finds out whether a brake holds it or money is missing, and reports that.
+                    // The driver checks for a brake or a missing budget, and reports it.
                     is_braked: false,
                     is_other_under_way: blocking.is_some(),
                     room: MicroUsd(u64::MAX),
@@ -96,7 +95,7 @@ fn tree(view: &mut View<'_>, root: RunKey, now: Millis) -> Result<ReadyWork, Sto
                     left.push(open);
                     continue;
                 }
-                // One whose agent sleeps is not waited for: that may take days.
+                // A message held by a sleep barrier is not awaited: that may take days.
                 (
                     agent,
                     row.not_before.is_none_or(|until| until <= now).then_some(now),
@@ -113,7 +112,7 @@ fn tree(view: &mut View<'_>, root: RunKey, now: Millis) -> Result<ReadyWork, Sto
     Ok(ready)
 }
 
-/// The open run of the same agent that a run waits for to have its turn.
+/// The open run of the same agent that must finish before this run has its turn.
 fn blocking_run(view: &mut View<'_>, row: &RunRow) -> Result<Option<RunKey>, StoreError> {
     if row.wait() != Some(Wait::Turn) {
         return Ok(None);
@@ -129,12 +128,12 @@ fn blocking_run(view: &mut View<'_>, row: &RunRow) -> Result<Option<RunKey>, Sto
     Ok(other.next().map(|other| other.run_key))
 }
 
-/// When an open run continues by itself; none where only a person or another run lets it continue.
+/// When an open run continues by itself; none if it needs a person or another run.
 fn ready_at(facts: &RunFacts, now: Millis) -> Option<Millis> {
     match facts.suspension.map(|suspension| suspension.wait) {
         _ if may_begin(&Candidate::Run(facts), now) => Some(now),
         Some(Wait::Due { until }) => Some(until),
-        // The deadline of a decision is acted on when it has passed, and not waited for.
+        // The deadline of a decision is handled after it has passed, and not awaited.
         None | Some(Wait::Decision { .. } | Wait::Children | Wait::Budget { .. } | Wait::Turn) => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Starts a run in the transaction that admits its message, and keeps it until the loop drives it.
+//! Starts a run in the transaction that admits its message, and holds it until the loop drives it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,12 +17,12 @@ use crate::wake::PreparedStart;
 /// Starts runs with the engines of a service.
 pub(super) struct ServiceStarter<W> {
     pub(super) workshop: Arc<W>,
-    /// Runs that the loop has not driven yet.
+    /// Started runs that the loop has not driven yet.
     pub(super) started: Mutex<BTreeMap<RunKey, Box<ClaimedRun>>>,
 }
 
 impl<W> ServiceStarter<W> {
-    /// A run that was started here and that the loop has not driven yet.
+    /// Removes and returns a started run that the loop has not driven yet.
     pub(super) fn take(&self, run: RunKey) -> Option<Box<ClaimedRun>> {
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         started.remove(&run)
@@ -30,7 +30,7 @@ impl<W> ServiceStarter<W> {
 }
 
 impl<W: EngineFactory + 'static> ServiceStarter<W> {
-    /// How messages are sent whose runs are started here.
+    /// How to send messages whose runs are started here.
     pub(super) fn start_at_once(self: &Arc<Self>, create: Option<NewAgent>) -> StartAtOnce {
         let (preparing, keeping) = (Arc::clone(self), Arc::clone(self));
         StartAtOnce {

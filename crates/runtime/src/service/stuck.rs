@@ -1,4 +1,4 @@
-//! Agents that cannot work.
+//! Agents that are stuck, and why.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,12 +8,12 @@ use wakeful_core::id::AgentId;
 use crate::EngineError;
 use crate::run::is_environment_error;
 
-/// Agents whose work fails, and why. Shared with the status.
+/// Agents whose work fails, with the error. Shared with the status.
 #[derive(Debug, Clone, Default)]
 pub struct StuckAgents(Arc<Mutex<BTreeMap<AgentId, Arc<EngineError>>>>);
 
 impl StuckAgents {
-    /// All of them, by name.
+    /// All stuck agents, by name.
     #[must_use]
     pub fn all(&self) -> Vec<(AgentId, Arc<EngineError>)> {
         let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,7 +29,7 @@ impl StuckAgents {
         map.get(agent).cloned()
     }
 
-    /// Forgets agents that neither have work nor wait for the budget: they have nothing to be stuck with. Both lists are
+    /// Removes agents that neither have work nor a parked run, because they cannot be stuck. Both lists are
     /// sorted.
     pub(super) fn retain(&self, ready: &[AgentId], without_budget: &[AgentId]) {
         let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,7 +38,7 @@ impl StuckAgents {
         });
     }
 
-    /// Whether the last turn of an agent broke off for what lies in the place.
+    /// Whether the last turn of an agent failed because of the environment.
     pub(super) fn is_of_place(&self, agent: &AgentId) -> bool {
         let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         map.get(agent).is_some_and(|error| is_environment_error(error))

@@ -17,10 +17,9 @@ use crate::run::{ClaimedRun, DriveOutcome, claim, quarantine, release_run, run_t
 use crate::wake::{ResolvedOptions, StartOutcome};
 use crate::{EngineError, Observer as _, Stamp};
 
-/// An agent and the result of its turn; none where nothing may begin.
+/// An agent and the result of its turn; none if nothing may start.
 pub(super) type TurnResult = (AgentId, Result<Option<DriveOutcome>, EngineError>);
 
-/// One turn of one agent.
 pub(super) struct AgentTurn<W> {
     pub(super) store: Store,
     pub(super) workshop: Arc<W>,
@@ -28,17 +27,18 @@ pub(super) struct AgentTurn<W> {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
     pub(super) hub: Arc<Hub>,
-    /// The cap of a day for all agents together until a person sets one.
+    /// The daily cap for all agents together until a person sets one.
     pub(super) daily_cap: MicroUsd,
     pub(super) agent: AgentId,
-    /// The run to start or to continue. Without one it is whatever is next.
+    /// The run to start or continue; none for the agent's next work.
     pub(super) target: Option<RunKey>,
-    /// Whether the last turn failed because of the storage or the lease: then that attempt does not count against the run.
+    /// Whether the last turn failed because of the storage or the lease: then it does not count against the
+    /// run.
     pub(super) is_forgiven: bool,
 }
 
 impl<W: EngineFactory> AgentTurn<W> {
-    /// Takes the turn, with a run that this process has just started if there is one.
+    /// Performs the turn, with a run that this process has just started if there is one.
     pub(super) async fn take(self, started: Option<Box<ClaimedRun>>) -> TurnResult {
         let result = match started {
             Some(claimed) => self.drive(claimed).await.map(Some),
@@ -49,8 +49,8 @@ impl<W: EngineFactory> AgentTurn<W> {
             done => done,
         };
         let result = match result {
-            // Another runner drives it, or another run came first: nothing is wrong, and there is nothing to do here. A
-            // caller that waits for one run is told.
+            // Another runner drives the agent, or another run came first: not an error, and nothing to do
+            // here. A caller that waits for one run receives the error.
             Err(EngineError::AgentBusy { .. } | EngineError::Refused(Refusal::RunOpen { .. }))
                 if self.target.is_none() =>
             {
@@ -61,7 +61,7 @@ impl<W: EngineFactory> AgentTurn<W> {
         (self.agent, result)
     }
 
-    /// Quarantines the run if it can never go on. Then the agent does something else.
+    /// Quarantines the run if it can never continue, so that the agent can do other work.
     async fn quarantine(&self, error: EngineError) -> Result<DriveOutcome, EngineError> {
         let Some(run) = run_to_quarantine(&error) else {
             return Err(error);
@@ -79,7 +79,7 @@ impl<W: EngineFactory> AgentTurn<W> {
         }
     }
 
-    /// Continues an open run, else starts the run of a message. None where nothing may begin.
+    /// Continues an open run, or starts the run of a message. Returns none if nothing may start.
     async fn work(&self) -> Result<Option<DriveOutcome>, EngineError> {
         let (agent, target) = (self.agent.clone(), self.target);
         let query = WorkQuery {
@@ -107,7 +107,7 @@ impl<W: EngineFactory> AgentTurn<W> {
         }
     }
 
-    /// Drives a run with the model and the workspace that its state names.
+    /// Drives a run with the model and workspace named in its state.
     async fn drive(&self, claimed: Box<ClaimedRun>) -> Result<DriveOutcome, EngineError> {
         match self
             .workshop
@@ -118,7 +118,7 @@ impl<W: EngineFactory> AgentTurn<W> {
         }
     }
 
-    /// An open run whose engine cannot be had: it waits, unless its end was requested, which needs none.
+    /// Handles an open run without an engine: it waits, unless its end was requested, which needs none.
     async fn drive_without_engine(
         &self,
         claimed: Box<ClaimedRun>,
@@ -152,8 +152,9 @@ impl<W: EngineFactory> AgentTurn<W> {
         match engine.start_queued(message, opening, limits).await {
             Ok(StartOutcome::Started(claimed)) => engine.drive(claimed).await.map(Some),
             Ok(StartOutcome::NotQueued(_)) => Ok(Some(DriveOutcome::Ended)),
-            // Paused, or started by another runner, since it was read: the verdict is recorded, and the message waits. A caller
-            // that named this run is told why; of a brake it knows.
+            // The agent was paused or another runner started the run since it was read: the verdict is
+            // recorded, and the message stays queued. A caller that named this run receives the reason,
+            // except for a brake, which it checks itself.
             Err(EngineError::Refused(refusal)) if self.target.is_none() || refusal == Refusal::Braked => {
                 Ok(None)
             }

@@ -1,4 +1,4 @@
-//! Ends of runs that others started: who is told of them, and what ends with them.
+//! The end of sub-runs: which parent is notified, and which runs end with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ use crate::admission::wake_row;
 use crate::api::append;
 use crate::run::decode;
 
-/// Whose heads a transition needs beside its own.
+/// The other agents whose heads a transition must lock.
 pub(crate) fn agents_to_lock(
     tx: &mut Tx<'_>,
     run: &RunRow,
@@ -46,8 +46,8 @@ pub(crate) fn parent_of(view: &mut View<'_>, run: &RunKey) -> Result<Option<Pare
     Ok(view.message(run)?.and_then(|message| message.parent))
 }
 
-/// A run has ended: whoever waits for it is looked at, and what it started and was not told of ends with it where a
-/// person ended it. With the heads of all of them.
+/// Handles the end of a run: its parent becomes due, and if a person ended it, its unfinished sub-runs end
+/// too. Requires the heads of all of them.
 pub(crate) fn ended(
     tx: &mut Tx<'_>,
     run: &RunRow,
@@ -63,9 +63,9 @@ pub(crate) fn ended(
     Ok(())
 }
 
-/// Ends what a run started and was not told of, because a person ended that run: a message that waits is taken back here
-/// and now; a run that has begun is asked to end, and takes down what it started itself. A reply starts a bounded number,
-/// and nothing else is left when the next one is asked for. Whose they are, with their heads locked.
+/// Ends the unfinished sub-runs of a run that a person ended: a queued message is withdrawn at once; a
+/// started run is asked to end, and ends its own sub-runs. One reply starts a bounded number of sub-runs,
+/// and all of them have ended before the next request. Requires the locked heads; returns the agents.
 pub(crate) fn end_children(
     tx: &mut Tx<'_>,
     run: &RunKey,
@@ -81,12 +81,11 @@ pub(crate) fn end_children(
         let waits = tx.is_queued(&child.run_key)?;
         match (message, heads.get_mut(&child.agent_id)) {
             (Some(message), Some(head)) if waits => {
-                // One chance for all of them; their names make it many.
+                // The salts are derived from one salt and the run keys.
                 let salt = Digest::of(&[stamp.salt, *child.run_key.0.as_bytes()].concat());
                 let salt = *salt.as_bytes();
                 let sealed = called_off(child.run_key, Stamp { salt, ..stamp })?;
-                let gate =
-                    Gate::new("parent", false).with(format!("run {run}, which asked for it, was ended"));
+                let gate = Gate::new("parent", false).with(format!("its parent run {run} was ended"));
                 let withdrawal = Withdrawal {
                     message: &message,
                     sealed: &sealed,
@@ -101,17 +100,17 @@ pub(crate) fn end_children(
     Ok(whose)
 }
 
-/// A message that leaves the queue for good.
+/// A message that is permanently removed from the queue.
 pub(crate) struct Withdrawal<'a> {
     pub(crate) message: &'a Message,
-    /// The event that announces it.
+    /// The event that records the removal.
     pub(crate) sealed: &'a SealedEvent,
-    /// Every gate that was looked at.
+    /// Every gate that was evaluated.
     pub(crate) gates: &'a [Gate],
 }
 
 impl Withdrawal<'_> {
-    /// Takes the message out of the queue. With the head of its agent.
+    /// Removes the message from the queue. Requires the agent's locked head.
     pub(crate) fn write(&self, tx: &mut Tx<'_>, head: &mut LogHead) -> Result<Event, StoreError> {
         let Self {
             message,
@@ -126,14 +125,14 @@ impl Withdrawal<'_> {
     }
 }
 
-/// The event by which a message that was taken back is told of.
+/// The event of a withdrawn message.
 fn called_off(run: RunKey, stamp: Stamp) -> Result<SealedEvent, StoreError> {
     let decided = WakeDecided::new(run, WakeOutcome::Cancelled);
     let sealed = stamp.seal(EventDraft::new(decided), Some(run));
-    sealed.map_err(|_| StoreError::Malformed("an announcement"))
+    sealed.map_err(|_| StoreError::Malformed("an event"))
 }
 
-/// Whether a run that was started has come to an end, or never will begin.
+/// Whether a sub-run has ended or will never start.
 pub(crate) fn has_ended(view: &mut View<'_>, run: &RunKey) -> Result<bool, StoreError> {
     match view.run(run)? {
         Some(row) => Ok(row.status.is_ended()),
@@ -141,7 +140,7 @@ pub(crate) fn has_ended(view: &mut View<'_>, run: &RunKey) -> Result<bool, Store
     }
 }
 
-/// Whether none of these has come to an end.
+/// Whether none of these runs has ended.
 pub(crate) fn all_under_way(view: &mut View<'_>, runs: &[RunKey]) -> Result<bool, StoreError> {
     for run in runs {
         if has_ended(view, run)? {
@@ -151,7 +150,7 @@ pub(crate) fn all_under_way(view: &mut View<'_>, runs: &[RunKey]) -> Result<bool
     Ok(true)
 }
 
-/// How a run that was started ended, and how long it took; none while it has not.
+/// How a sub-run ended, and how long it took; none while it is unfinished.
 pub(super) fn ending(
     view: &mut View<'_>,
     child: &ChildRun,
@@ -172,7 +171,7 @@ pub(super) fn ending(
         };
         return Ok(Some((ending, 0)));
     };
-    // A state that cannot be read is one of a run that was given up: there are no last words.
+    // An unreadable state belongs to an abandoned run: it has no final reply.
     let (failure, reply) = match decode(&row).map(|turn| turn.phase) {
         Ok(RunPhase::Ended { outcome, reply }) => (failure_kind(&outcome), reply),
         Ok(RunPhase::Modelling { .. } | RunPhase::Parked { .. } | RunPhase::Acting { .. }) | Err(_) => {

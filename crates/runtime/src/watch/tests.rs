@@ -1,4 +1,4 @@
-//! When sources are looked at, and how what was found is written.
+//! Tests when sources are scanned, and how differences are written.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use wakeful_ports::watch::{ScanFuture, ScanResult};
 
 use super::*;
 
-/// The clock of the test, which stands still until everybody waits.
+/// The clock of the test, which advances only when every task waits.
 struct Paused(Instant);
 
 impl Clock for Paused {
@@ -39,18 +39,18 @@ impl Entropy for Zeros {
     }
 }
 
-/// An outside that does what a test says, and a book that keeps what was found.
+/// A scripted scanner and an in-memory source store.
 #[derive(Default)]
 struct WatcherFixture {
     source: Guarded<Option<Source>>,
     found: Guarded<Vec<SourceChanges>>,
-    /// Conflicts that are still to come.
+    /// The number of conflicts still to return.
     conflicts: Guarded<u32>,
-    /// What the next looks find; nothing after that.
+    /// The results of the next scans; afterwards scans find nothing.
     sights: Guarded<VecDeque<Result<ScanResult, BadSource>>>,
     looks: Guarded<Vec<u64>>,
     stirs: Notify,
-    /// Whether every place is watched already.
+    /// Whether every path is already watched.
     is_watched: bool,
     began: Option<Instant>,
 }
@@ -189,7 +189,7 @@ fn scout(world: &Arc<WatcherFixture>) -> SourceApi {
     }
 }
 
-/// Lets the loop run for so long while something else happens.
+/// Runs the loop while a future completes.
 async fn during(scout: &SourceApi, happens: impl Future<Output = ()>) {
     let (switch, halt) = Halt::new();
     let end = async {
@@ -204,7 +204,7 @@ async fn wait(ms: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_happens_in_quick_succession_is_looked_at_once_when_it_is_quiet() {
+async fn rapid_events_lead_to_one_scan_once_the_source_is_quiet() {
     let world = WatcherFixture::with(notes());
     during(&scout(&world), async {
         wait(1_000).await;
@@ -215,12 +215,12 @@ async fn what_happens_in_quick_succession_is_looked_at_once_when_it_is_quiet() {
         wait(60_000).await;
     })
     .await;
-    // Once at the start, and once half a second after the last stir at 1,900.
+    // Once at the start, and once half a second after the last event at 1,900.
     assert_eq!(world.looks(), [0, 2_400]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_it_never_becomes_quiet_it_is_looked_at_all_the_same() {
+async fn a_source_that_is_never_quiet_is_scanned_after_the_maximum_delay() {
     let world = WatcherFixture::with(notes());
     during(&scout(&world), async {
         wait(1_000).await;
@@ -236,7 +236,7 @@ async fn where_it_never_becomes_quiet_it_is_looked_at_all_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_source_of_another_device_is_left_to_it() {
+async fn a_source_of_another_device_is_ignored() {
     let elsewhere = Source {
         device: "there".into(),
         ..notes()
@@ -253,7 +253,7 @@ async fn a_source_of_another_device_is_left_to_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_changes_are_told_in_bounded_parts_each_of_the_next_version() {
+async fn many_changes_are_written_in_bounded_parts_with_increasing_versions() {
     let world = WatcherFixture::with(notes());
     world.see(CHANGES_PER_TX_MAX * 2 + 1);
     let looked = scout(&world).scan(notes().source_id).await.expect("looked at");
@@ -267,7 +267,7 @@ async fn many_changes_are_told_in_bounded_parts_each_of_the_next_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_was_slower_looks_again_and_not_for_ever() {
+async fn a_conflicting_scan_is_retried_a_bounded_number_of_times() {
     let world = WatcherFixture::with(notes());
     *world.conflicts.lock().expect("a lock") = 2;
     (0..3).for_each(|_| world.see(1));
@@ -293,7 +293,7 @@ async fn who_was_slower_looks_again_and_not_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_looked_at_says_so_until_it_can_and_is_not_added() {
+async fn an_unreadable_source_reports_its_error_until_readable_and_is_not_added() {
     let world = WatcherFixture::with(notes());
     let gone = || Err(BadSource::NoFolder("/notes".into()));
     world.sights.lock().expect("a lock").push_back(gone());
@@ -321,9 +321,9 @@ async fn what_cannot_be_looked_at_says_so_until_it_can_and_is_not_added() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_look_that_others_stopped_is_taken_up_again_and_ever_less_often() {
+async fn a_scan_stopped_by_conflicts_is_retried_with_backoff() {
     let world = WatcherFixture::with(notes());
-    // Two looks are stopped by others, each after so many attempts; the third comes through.
+    // Two scans fail with the maximum number of conflicts each; the third succeeds.
     *world.conflicts.lock().expect("a lock") = 2 * CONFLICTS_MAX;
     (0..=2 * CONFLICTS_MAX).for_each(|_| world.see(1));
     during(&scout(&world), wait(600_000)).await;
@@ -334,7 +334,7 @@ async fn a_look_that_others_stopped_is_taken_up_again_and_ever_less_often() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_source_whose_first_look_was_cut_off_is_whole_after_the_next_start() {
+async fn a_source_with_an_interrupted_first_scan_is_completed_after_restart() {
     let fresh = Source {
         is_fresh: true,
         ..notes()
@@ -355,7 +355,7 @@ async fn a_source_whose_first_look_was_cut_off_is_whole_after_the_next_start() {
 }
 
 #[test]
-fn the_wait_after_looks_that_were_stopped_has_an_end() {
+fn the_backoff_of_failed_scans_is_bounded() {
     let waits: Vec<u64> = (0..9)
         .map(|stopped| NextScan::again(0, stopped).at / 1_000)
         .collect();
@@ -364,7 +364,7 @@ fn the_wait_after_looks_that_were_stopped_has_an_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_source_that_was_left_half_made_is_made_whole_when_it_is_added_again() {
+async fn adding_a_half_created_source_again_completes_it() {
     for (device, settled) in [("here", 1), ("there", 0)] {
         let world = Arc::new(WatcherFixture {
             source: Guarded::new(Some(Source {

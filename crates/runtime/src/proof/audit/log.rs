@@ -1,4 +1,5 @@
-//! What the events of a log say of rows: collected on the way, and checked when all of it was seen.
+//! Compares rows with the events about them: events are collected while the log is read, and checked once
+//! they are complete.
 
 use std::collections::BTreeMap;
 
@@ -23,34 +24,34 @@ use crate::EngineError;
 /// Events whose rows are compared in one snapshot.
 const EVENTS_PER_SNAPSHOT: u32 = 500;
 
-/// Runs that have not ended and are compared in one snapshot.
+/// Unfinished runs that are compared in one snapshot.
 const RUNS_PER_SNAPSHOT: usize = 50;
 
-/// Runs of one agent that have begun and not ended, and whose events are held at once. One is under way at a time, the
-/// others wait for people or moments. Those beyond are not compared.
+/// Maximum number of started, unfinished runs of one agent whose events are held in memory. One runs at a
+/// time, the others wait for approvals or timers. Runs beyond this number are not compared.
 const RUNS_AT_ONCE_MAX: usize = 10_000;
 
-/// Something to compare with rows.
+/// A comparison of rows with events.
 #[derive(Debug)]
 enum RowCheck {
-    /// A message was admitted, with this hash.
+    /// A message was admitted with this hash.
     Message(RunKey, Option<Digest>),
-    /// A message became a run, or did not.
+    /// A wake was decided.
     Wake(WakeDecided, Millis),
-    /// A run has ended, or the log has.
+    /// A run has ended, or the end of the log is reached.
     Run(RunKey, Box<RunEvents>),
 }
 
-/// A comparison of rows with one log, from snapshot to snapshot.
+/// The progress of comparing rows with one log across snapshots.
 struct LogComparison {
     agent: AgentId,
     /// The last event that was read.
     after: u64,
-    /// The last event of the log when the comparison began.
+    /// The last event of the log when the comparison started.
     end: u64,
-    /// What the events tell of runs that have not ended.
+    /// The collected events of runs that have not ended.
     runs: BTreeMap<RunKey, RunEvents>,
-    /// The runs that had not ended when the end of the log was reached, as far as they are still to be compared.
+    /// The runs that had not ended at the end of the log and are still to be compared.
     open: Option<Vec<RunKey>>,
     audit: AuditReport,
 }
@@ -69,7 +70,8 @@ impl LogComparison {
             if events.len() < EVENTS_PER_SNAPSHOT as usize {
                 break;
             }
-            // What came since the beginning is read in one snapshot: a busy writer could go on for ever.
+            // Events added since the start are read in one snapshot, because a busy writer could add them
+            // faster than they are read.
             if self.after < self.end {
                 return Ok(true);
             }
@@ -88,7 +90,7 @@ impl LogComparison {
         Ok(is_left)
     }
 
-    /// Takes an event, and says what can be compared now.
+    /// Adds an event and returns the checks that are now possible.
     fn take(&mut self, event: &EventRow) -> Vec<RowCheck> {
         let Some(run) = event.run_key else {
             return Vec::new();
@@ -128,7 +130,7 @@ fn task(run: RunKey, body: EventBody, at: Millis) -> Option<RowCheck> {
 }
 
 impl RunEvents {
-    /// Takes an event of the run.
+    /// Adds an event of the run.
     pub(in crate::proof) fn note(&mut self, event: &EventRow) {
         let payload = event.payload.as_ref().map(|(payload, _)| payload);
         let plain = payload.map(|payload| match without_record_hash(payload) {
@@ -142,7 +144,7 @@ impl RunEvents {
                 self.started_at = Some(event.at);
                 self.row_hash = body.as_ref().and_then(|body| body.row_hash);
             }
-            // How it ended is told below, unless that was erased.
+            // The payload below contains the outcome, unless it was erased.
             Some(EventKind::RunEnded | EventKind::QuarantineResolved) => self.ended = Some((None, event.at)),
             Some(EventKind::RunQuarantined) => self.ended = Some((Some(RunStatus::Quarantined), event.at)),
             _ => {}
@@ -167,7 +169,7 @@ impl RunEvents {
 }
 
 impl AuditReport {
-    /// Compares what a log says after an event with the rows that are kept.
+    /// Compares the log after an event with the stored rows.
     pub(in crate::proof) async fn log(
         &mut self,
         store: &Store,
@@ -198,7 +200,7 @@ impl AuditReport {
         Ok(())
     }
 
-    /// Compares what a log says with the rows that are kept.
+    /// Performs one check.
     fn perform(&mut self, view: &mut View<'_>, agent: &AgentId, task: RowCheck) -> Result<(), EngineError> {
         match task {
             RowCheck::Message(run, hash) => {
@@ -222,7 +224,7 @@ impl AuditReport {
     }
 }
 
-/// A message against the event that admitted it.
+/// Compares a message with the event that admitted it.
 fn message(
     view: &mut View<'_>,
     agent: &AgentId,
@@ -231,28 +233,26 @@ fn message(
 ) -> Result<Vec<AuditFinding>, StoreError> {
     let altered = |column: &str, what: &str| Ok(vec![AuditFinding::new(column, &run, what)]);
     let Some(message) = view.message(&run)? else {
-        return altered("message.run_key", "the log tells of a message that is not there");
+        return altered("message.run_key", "the log has a message that does not exist");
     };
     if message.agent_id != *agent {
-        return altered(
-            "message.agent_id",
-            "the message stands in the log of another agent",
-        );
+        return altered("message.agent_id", "the message is in the log of another agent");
     }
     if let Some(column) = waiting_wake(view, &message)? {
-        return altered(column, "it is not the wake record of a message that waits");
+        return altered(column, "does not match the wake record of a queued message");
     }
-    // The payload of the event may be erased.
+    // The event's payload may be erased.
     let Some(hash) = hash else { return Ok(Vec::new()) };
     let found =
         wakeful_core::json::digest(&message).map_err(|_| StoreError::Malformed("message.body_hash"))?;
     if found == hash {
         return Ok(Vec::new());
     }
-    altered("message", "it is not the message that the log tells of")
+    altered("message", "does not match the message in the log")
 }
 
-/// The column in which the record of a message that waits is not what it was made from. It has no event of its own.
+/// The column in which the wake record of a queued message differs from its source. The record has no event
+/// of its own.
 fn waiting_wake(view: &mut View<'_>, message: &Message) -> Result<Option<&'static str>, StoreError> {
     let Some(row) = view.wake(&message.run_key)? else {
         return Ok(None);
@@ -271,7 +271,7 @@ fn waiting_wake(view: &mut View<'_>, message: &Message) -> Result<Option<&'stati
     Ok(wrong.map(|(_, column)| column))
 }
 
-/// A wake record against the event that tells of it. A later verdict takes the place of an earlier refusal.
+/// Compares a wake record with its event. A later verdict replaces an earlier refusal.
 fn wake(
     view: &mut View<'_>,
     agent: &AgentId,
@@ -280,34 +280,34 @@ fn wake(
 ) -> Result<Vec<AuditFinding>, StoreError> {
     let altered = |column: &str, what: &str| Ok(vec![AuditFinding::new(column, &woken.run_key, what)]);
     let Some(row) = view.wake(&woken.run_key)? else {
-        return altered("wake.run_key", "the log tells of a wake record that is not there");
+        return altered("wake.run_key", "the log has a wake record that does not exist");
     };
     let is_final = |verdict| matches!(verdict, WakeOutcome::Run | WakeOutcome::Absorbed);
     if is_final(row.verdict) && !is_final(woken.verdict) {
         return Ok(Vec::new());
     }
     if row.agent_id != *agent {
-        return altered("wake.agent_id", "it stands in the log of another agent");
+        return altered("wake.agent_id", "it is in the log of another agent");
     }
     if row.verdict != woken.verdict {
-        return altered("wake.verdict", "it is not the verdict that the log tells of");
+        return altered("wake.verdict", "does not match the verdict in the log");
     }
     if row.at != at {
-        return altered("wake.at_ms", "it is not the time that the log tells of");
+        return altered("wake.at_ms", "does not match the time in the log");
     }
     if row.absorbed_by != woken.absorbed_by {
-        return altered("wake.absorbed_by", "it is not the run that the log tells of");
+        return altered("wake.absorbed_by", "does not match the run in the log");
     }
     let absorbed = view.absorbed_by(&woken.run_key)?;
     if woken.verdict == WakeOutcome::Run && absorbed.len() < woken.absorbed.unwrap_or(0) {
         return altered(
             "wake.absorbed_by",
-            "the log tells of more messages that this run took up",
+            "the log has more messages that this run absorbed",
         );
     }
     match view.message(&woken.run_key)? {
         Some(message) if message.cause != row.cause => {
-            altered("wake.cause", "it is not the cause of its message")
+            altered("wake.cause", "does not match the cause of its message")
         }
         _ => Ok(Vec::new()),
     }

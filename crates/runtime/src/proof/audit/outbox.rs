@@ -1,5 +1,5 @@
-//! Notices that wait to be dispatched and deliveries that are remembered, against the events and messages that they follow
-//! from.
+//! Compares undispatched notices and remembered deliveries with the events and messages from which they
+//! derive.
 
 use wakeful_core::key::{RunKey, RunKeySource, RunKeySourceKind};
 use wakeful_core::notice::AgentNotice;
@@ -12,7 +12,7 @@ use crate::EngineError;
 /// Rows read at once.
 const PAGE: u32 = 500;
 
-/// Notices against the events that tell of the same.
+/// Compares notices with their events.
 pub(super) async fn notices(store: &Store) -> Result<Vec<AuditFinding>, EngineError> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
@@ -26,7 +26,7 @@ pub(super) async fn notices(store: &Store) -> Result<Vec<AuditFinding>, EngineEr
         let (rows, columns) = page.await?;
         let wrong = rows.iter().zip(columns);
         found.extend(wrong.filter_map(|(row, column)| {
-            let what = "it is not what its event tells";
+            let what = "does not match its event";
             column.map(|column| AuditFinding::new(column, &format!("{} {}", row.agent_id, row.seq), what))
         }));
         if rows.len() < PAGE as usize {
@@ -57,7 +57,8 @@ fn notice(view: &mut View<'_>, row: &NoticeRow) -> Result<Option<&'static str>, 
     })
 }
 
-/// Deliveries against the messages that they became. One that is forgotten too early is known by the key of its message.
+/// Compares deliveries with their messages. A delivery that is removed too early is still recognized by the
+/// key of its message.
 pub(super) async fn deliveries(store: &Store) -> Result<Vec<AuditFinding>, EngineError> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
@@ -70,7 +71,7 @@ pub(super) async fn deliveries(store: &Store) -> Result<Vec<AuditFinding>, Engin
         let (rows, columns) = page.await?;
         let wrong = rows.iter().zip(columns);
         found.extend(wrong.filter_map(|(row, column)| {
-            let what = "it is not the delivery that its message tells of";
+            let what = "does not match the delivery in its message";
             let key = format!("{} {}", row.trigger_id, row.delivery);
             column.map(|column| AuditFinding::new(column, &key, what))
         }));

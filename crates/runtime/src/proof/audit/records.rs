@@ -1,4 +1,4 @@
-//! Rows that govern against the newest binding of each in the home's log.
+//! Compares bound rows with the newest binding of each in the home's log.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,11 @@ use crate::EngineError;
 /// Events and rows read at once.
 const PAGE: u32 = 2_000;
 
-/// Rows whose bindings are held at once, about 200 bytes each. The home's log is read once for each so many rows.
+/// Rows whose bindings are held at once, about 200 bytes each. The home's log is read once for each group
+/// of this many rows.
 const ROWS_AT_ONCE_MAX: u64 = 500_000;
 
-/// Which keys are looked at: those whose hash falls into one of several parts.
+/// A partition of the keys by their hash.
 #[derive(Clone, Copy)]
 struct KeyPartition {
     index: u64,
@@ -35,21 +36,21 @@ impl KeyPartition {
     }
 }
 
-/// The newest binding of a row that is there.
+/// The newest binding of an existing row.
 struct Newest {
     hash: Digest,
-    /// The event that says so.
+    /// The event with the binding.
     seq: u64,
 }
 
-/// What the home's log says up to an event: the rows that are there, by table and key.
+/// The bindings in the home's log up to an event, by table and key of the rows that exist.
 struct Bindings {
     part: KeyPartition,
     after: u64,
     tables: BTreeMap<String, BTreeMap<String, Newest>>,
 }
 
-/// Compares every row that is bound.
+/// Compares every bound row.
 pub(super) async fn compare(
     store: &Store,
     audit: &mut AuditReport,
@@ -65,7 +66,7 @@ pub(super) async fn compare(
             after: 0,
             tables: BTreeMap::new(),
         };
-        // Whatever comes meanwhile is read with each page of rows.
+        // Events added meanwhile are read with each page of rows.
         while bindings.after < end {
             let page = store.read(move |view| {
                 let is_end = bindings.read_page(view)?;
@@ -86,7 +87,7 @@ pub(super) async fn compare(
 }
 
 impl Bindings {
-    /// Reads a page of the log. Whether it was the last of this snapshot.
+    /// Reads a page of the log. Returns whether it was the last of this snapshot.
     fn read_page(&mut self, view: &mut View<'_>) -> Result<bool, StoreError> {
         let page = view.events(&AgentId::home_log(), self.after, PAGE)?;
         let bound = page
@@ -114,7 +115,7 @@ impl Bindings {
     }
 }
 
-/// A table that is read page by page, each page in one snapshot with the log up to the same moment.
+/// A table that is read page by page, each page in one snapshot together with the log up to the same time.
 struct Scan {
     table: &'static str,
     bindings: Bindings,
@@ -137,7 +138,7 @@ impl Scan {
         }
     }
 
-    /// Compares the whole table, and gives back what the log says of the others.
+    /// Compares the whole table, and returns the bindings of the other tables.
     async fn all(
         mut self,
         store: &Store,
@@ -154,10 +155,10 @@ impl Scan {
         }
         let began_at = self.began_at.unwrap_or_default();
         let rows = self.bindings.tables.remove(self.table).unwrap_or_default();
-        // A row that was bound since then may be behind the place where the table was read at that moment.
+        // A row bound since then may be located before the current position in the table.
         let gone = rows.into_iter().filter(|(_, newest)| newest.seq <= began_at);
         self.found.extend(gone.map(|(key, _)| {
-            let what = "the row is gone, and the home's log does not tell of it";
+            let what = "the row is missing, and the home's log does not record its removal";
             AuditFinding::new(self.table, &key, what)
         }));
         audit.compared.records += self.compared;
@@ -165,7 +166,7 @@ impl Scan {
         Ok(self.bindings)
     }
 
-    /// Compares a page. Whether it was the last.
+    /// Compares a page. Returns whether it was the last.
     fn page(&mut self, view: &mut View<'_>) -> Result<bool, StoreError> {
         while !self.bindings.read_page(view)? {}
         self.began_at.get_or_insert(self.bindings.after);
@@ -184,10 +185,10 @@ impl Scan {
         let rows = self.bindings.tables.get_mut(self.table);
         let what = match rows.and_then(|rows| rows.remove(&key)) {
             Some(newest) if newest.hash == row.hash => return,
-            Some(_) => "it is not the row that the home's log tells of",
-            // A database that was just made has its host, and nothing was bound yet.
+            Some(_) => "does not match the row in the home's log",
+            // A new database has its host row before anything is bound.
             None if self.table == "host" && self.bindings.after == 0 => return,
-            None => "the home's log tells of no such row",
+            None => "the home's log does not contain this row",
         };
         self.found.push(AuditFinding::new(self.table, &key, what));
     }

@@ -1,5 +1,5 @@
-//! A run against its journal and the log: its row, its steps, its part of the transcript and its decisions follow from
-//! what it was told.
+//! Compares a run with its run log and the agent's log: its row, steps, transcript entries and decisions
+//! must follow from its inputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,24 +24,23 @@ use crate::wait::run_record;
 /// Rows read at once.
 const PAGE: u32 = 1_000;
 
-/// What the log says of a run.
+/// The events of a run.
 #[derive(Debug, Default)]
 pub(in crate::proof) struct RunEvents {
-    /// Its events, as far as they can be compared.
+    /// The run's events, as far as they can be compared.
     pub(in crate::proof) told: Vec<LoggedEvent>,
-    /// When it began.
     pub(super) started_at: Option<Millis>,
-    /// The hash of what was settled about it when it began, where the log has one.
+    /// The hash of the run's fixed properties at its start, if the log has one.
     pub(super) row_hash: Option<Digest>,
-    /// How it ended, or was moved aside, and when.
+    /// How and when the run ended or was quarantined.
     pub(super) ended: Option<(Option<RunStatus>, Millis)>,
-    /// Why it was moved aside.
+    /// Why the run was quarantined.
     pub(super) fault: Option<String>,
-    /// The newest hash of each of its decisions, where the log has one.
+    /// The newest hash of each decision, if the log has one.
     pub(super) decided: BTreeMap<DecisionId, Option<Digest>>,
 }
 
-/// What a journal leads to.
+/// The rows that a run log leads to.
 #[derive(Debug, Default)]
 pub(in crate::proof) struct RebuiltRun {
     steps: Vec<StepRow>,
@@ -51,7 +50,7 @@ pub(in crate::proof) struct RebuiltRun {
 }
 
 impl RebuiltRun {
-    /// Takes what one transition writes.
+    /// Adds the rows that one transition writes.
     pub(in crate::proof) fn take(&mut self, run: RunKey, moved: &Transition, at: Millis) {
         for write in &moved.steps {
             self.step(run, write, at);
@@ -124,12 +123,11 @@ impl RebuiltRun {
     }
 }
 
-/// The store keeps no zero characters.
+/// The store removes NUL characters from text.
 fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// The rows of a run.
 struct RunRows {
     steps: Vec<StepRow>,
     entries: Vec<PlacedEntry>,
@@ -139,15 +137,15 @@ struct RunRows {
 /// How much of a run could be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::proof) enum Extent {
-    /// It was run again.
+    /// The run was replayed.
     Whole,
-    /// Its contents were erased or are too old to be kept.
+    /// The contents were erased or pruned.
     Gone,
-    /// It cannot be run again.
+    /// The run cannot be replayed.
     Nothing,
 }
 
-/// What a check of a run found.
+/// The result of checking a run.
 pub(in crate::proof) struct Checked {
     pub(in crate::proof) extent: Extent,
     pub(in crate::proof) alterations: Vec<AuditFinding>,
@@ -159,7 +157,7 @@ impl Checked {
     }
 }
 
-/// Compares a run with what the log says of it, and with what its journal leads to, as of one moment.
+/// Compares a run with its events and with the replay of its run log, in one snapshot.
 pub(in crate::proof) fn check(
     view: &mut View<'_>,
     agent: &AgentId,
@@ -168,13 +166,13 @@ pub(in crate::proof) fn check(
 ) -> Result<Checked, EngineError> {
     let mut found = Vec::new();
     let (Some(row), Some(marks)) = (view.run(&run)?, view.run_prune_state(&run)?) else {
-        let what = "the log tells of a run that is not there";
+        let what = "the log has a run that does not exist";
         found.push(AuditFinding::new("run.run_key", &run, what));
         return Ok(Checked::new(Extent::Nothing, found));
     };
     let message = view.message(&run)?;
     if message.is_none_or(|message| message.thread_id != row.thread_id) {
-        let what = "it is not the thread of its message";
+        let what = "does not match the thread of its message";
         found.push(AuditFinding::new("run.thread_id", &run, what));
     }
     found.extend(columns(&row, agent, events, marks));
@@ -185,7 +183,7 @@ pub(in crate::proof) fn check(
         Ok(ran) => ran,
         Err(EngineError::RunErased { .. }) => return Ok(Checked::new(Extent::Gone, found)),
         Err(EngineError::MachineVersion { .. }) => {
-            let what = "it names a machine that this program does not have";
+            let what = "names a machine that this program does not have";
             found.push(AuditFinding::new("run.machine_version", &run, what));
             return Ok(Checked::new(Extent::Nothing, found));
         }
@@ -202,7 +200,7 @@ pub(in crate::proof) fn check(
     Ok(Checked::new(Extent::Whole, found))
 }
 
-/// The columns of a run that the log tells of.
+/// Compares the columns of a run that its events contain.
 fn columns(row: &RunRow, agent: &AgentId, events: &RunEvents, marks: RunPruneState) -> Vec<AuditFinding> {
     let ended = events
         .ended
@@ -218,7 +216,7 @@ fn columns(row: &RunRow, agent: &AgentId, events: &RunEvents, marks: RunPruneSta
         (row.machine == MACHINE, "run.machine"),
         (is_as_begun(row, events), "run.machine_version"),
         (events.started_at == Some(row.started_at), "run.started_at_ms"),
-        // The payload that says how it ended may be erased.
+        // The payload with the outcome may be erased.
         (status.is_none_or(|status| status == row.status), "run.status"),
         (ended_at == row.ended_at || is_open, "run.ended_at_ms"),
         (
@@ -228,13 +226,14 @@ fn columns(row: &RunRow, agent: &AgentId, events: &RunEvents, marks: RunPruneSta
         (marks.pruned == 0 || !is_whole, "run.prune_level"),
     ];
     let wrong = compared.into_iter().filter(|(is_same, _)| !is_same);
-    let what = "it is not what the log says of the run";
+    let what = "does not match the run's events in the log";
     wrong
         .map(|(_, column)| AuditFinding::new(column, &row.run_key, what))
         .collect()
 }
 
-/// Whether a run is the one that the log tells the beginning of. What else that hash covers is compared by itself as well.
+/// Whether the run matches the hash recorded at its start. The other fields in that hash are also compared
+/// individually.
 fn is_as_begun(row: &RunRow, events: &RunEvents) -> bool {
     let Some(hash) = events.row_hash else {
         return true;
@@ -271,7 +270,7 @@ fn rows(view: &mut View<'_>, run: &RunRow) -> Result<RunRows, StoreError> {
 impl RebuiltRun {
     fn compare(mut self, row: &RunRow, rows: &RunRows, events: &RunEvents) -> Vec<AuditFinding> {
         if row.status == RunStatus::Abandoned {
-            // Nobody will ever know how these ended.
+            // The outcomes of these steps stay unknown.
             let left = self
                 .steps
                 .iter_mut()
@@ -281,13 +280,13 @@ impl RebuiltRun {
         let run = row.run_key;
         let mut found: Vec<AuditFinding> = Vec::new();
         if self.steps.len() != rows.steps.len() {
-            let what = "the journal leads to another number of steps";
+            let what = "the run log leads to another number of steps";
             found.push(AuditFinding::new("step.run_key", &run, what));
         }
         for (step, expected) in rows.steps.iter().zip(&self.steps) {
             let differing = differing(step, expected);
             found.extend(differing.into_iter().map(|column| {
-                let what = "it is not what the journal leads to";
+                let what = "does not match the run log";
                 AuditFinding::new(column, &step.operation_id, what)
             }));
         }
@@ -296,7 +295,7 @@ impl RebuiltRun {
             .map(|entry| (entry.role, entry.content, entry.at))
             .collect();
         if entries != self.entries {
-            let what = "the transcript of the run is not what its journal leads to";
+            let what = "the transcript of the run does not match its run log";
             found.push(AuditFinding::new("transcript_entry", &run, what));
         }
         found.extend(self.decisions(run, &rows.decisions, events));
@@ -307,13 +306,13 @@ impl RebuiltRun {
         let mut found = Vec::new();
         let kept: BTreeSet<DecisionId> = rows.iter().map(|row| row.decision.inquiry.decision_id).collect();
         if !self.asked.iter().all(|id| kept.contains(id)) {
-            let what = "the log tells of a decision that is not there";
+            let what = "the log has a decision that does not exist";
             found.push(AuditFinding::new("decision.decision_id", &run, what));
         }
         for DecisionRow { decision, is_applied } in rows {
             let id = decision.inquiry.decision_id;
             let altered =
-                |column: &str| AuditFinding::new(column, &id, "it is not the decision that the log tells of");
+                |column: &str| AuditFinding::new(column, &id, "does not match the decision in the log");
             if !self.asked.contains(&id) {
                 found.push(altered("decision.decision_id"));
             } else if *is_applied != self.applied.contains(&id) {
@@ -326,8 +325,8 @@ impl RebuiltRun {
     }
 }
 
-/// Whether a decision is the one that the log has the hash of. A question that was withdrawn is told of by the end of its
-/// run alone, so it is compared as it was before.
+/// Whether a decision matches its hash in the log. The withdrawal of a decision is recorded only by the end
+/// of its run, so a withdrawn decision is compared as it was before.
 fn is_decided(decision: &Decision, events: &RunEvents) -> bool {
     let Some(Some(hash)) = events.decided.get(&decision.inquiry.decision_id) else {
         return true;
@@ -344,7 +343,7 @@ fn is_decided(decision: &Decision, events: &RunEvents) -> bool {
     json::digest(&before).is_ok_and(|found| found == *hash)
 }
 
-/// The columns of a step that are not what they should be.
+/// The columns of a step that differ from the expected ones.
 fn differing(step: &StepRow, expected: &StepRow) -> Vec<&'static str> {
     let compared = [
         (step.operation_id == expected.operation_id, "step.operation_id"),
@@ -371,7 +370,7 @@ fn differing(step: &StepRow, expected: &StepRow) -> Vec<&'static str> {
     wrong.map(|(_, column)| column).collect()
 }
 
-/// The column at which a difference shows.
+/// The column that corresponds to a mismatch.
 const fn place(difference: &ReplayMismatch) -> &'static str {
     match difference {
         ReplayMismatch::Erased(_) | ReplayMismatch::Unreadable { .. } | ReplayMismatch::Refused { .. } => {
