@@ -1,7 +1,7 @@
 //! Embeds the built page: writes a table of every file under `web/dist` for `src/page.rs` to include.
 //!
-//! A table of our own and not a crate, because the one thing that goes wrong with embedding is a stale or empty
-//! folder that nobody notices, and because forty lines build faster.
+//! A generated table and not a crate, because the usual failure of embedding is a stale or empty folder
+//! that goes unnoticed, and because forty lines build faster.
 
 use std::env::var_os;
 use std::error::Error;
@@ -12,8 +12,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let here = PathBuf::from(var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?);
     let out = PathBuf::from(var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let dist = here.join("../../web/dist");
-    // Cargo watches a folder only when it is there; without one it would run this again every time. Where we may not
-    // make it, that is the price.
+    // Cargo watches a folder only if it exists; without one it would run this script on every build. A
+    // failure to create it is ignored.
     let _ = fs::create_dir_all(&dist);
     println!("cargo::rerun-if-changed={}", dist.display());
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,7 +1,8 @@
-//! Who may come in, and under which names we are called.
+//! Decides which tokens, hosts and origins are accepted.
 //!
-//! The Host header is checked against rebinding: a foreign page may point its own name at this machine, and the
-//! browser then sends our requests under that name. The Origin header is checked against foreign pages themselves.
+//! The Host check prevents DNS rebinding: a foreign page may point its own name at this machine, and the
+//! browser then sends requests to us under that name. The Origin check rejects requests from foreign pages
+//! themselves.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -9,10 +10,10 @@ use subtle::ConstantTimeEq as _;
 use wakeful_core::key::Digest;
 use wakeful_ports::clock::Entropy;
 
-/// Shortest token. A token of fewer letters can be guessed.
+/// Shortest token. A shorter one can be guessed.
 pub const TOKEN_CHARS_MIN: usize = 32;
 
-/// Who may come in, and under which names we are called.
+/// The accepted token, and the accepted hosts and origins.
 #[derive(Clone)]
 pub struct Access {
     pub(crate) bound: SocketAddr,
@@ -21,20 +22,20 @@ pub struct Access {
     advertised: Option<Advertised>,
 }
 
-/// The address at which others reach us, when it is not the one we listen on.
+/// The public address of the server, if it differs from the listening address.
 #[derive(Debug, Clone)]
 struct Advertised {
     url: String,
     host: String,
 }
 
-/// The token is too short to keep anybody out.
+/// The token is too short to be secure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the token must have at least {TOKEN_CHARS_MIN} characters")]
 pub struct WeakToken;
 
 impl Access {
-    /// Those who hold the token, at the address that the listener is bound to.
+    /// Accepts this token at the address that the listener is bound to.
     pub fn new(token: &str, bound: SocketAddr) -> Result<Self, WeakToken> {
         if token.chars().count() < TOKEN_CHARS_MIN {
             return Err(WeakToken);
@@ -47,7 +48,7 @@ impl Access {
         })
     }
 
-    /// No caller at all: for a router that only its own process calls.
+    /// Accepts no caller: for a router that only its own process calls.
     pub(crate) fn closed(entropy: &dyn Entropy) -> Self {
         let token = Digest::of(&entropy.random_bytes()).to_string();
         Self {
@@ -58,7 +59,7 @@ impl Access {
         }
     }
 
-    /// The same, also reached at this URL: `https://agents.example.org`.
+    /// Also accepts this public URL: `https://agents.example.org`.
     #[must_use]
     pub fn advertised(mut self, url: &str) -> Self {
         let url = url.trim_end_matches('/').to_ascii_lowercase();
@@ -74,13 +75,13 @@ impl Access {
         &self.token
     }
 
-    /// Compared as hashes and in constant time, so that neither length nor beginning of the token shows.
+    /// Compares hashes in constant time, so that neither length nor prefix of the token leaks.
     pub(crate) fn token_is(&self, presented: &str) -> bool {
         let presented = Digest::of(presented.as_bytes());
         presented.as_bytes().ct_eq(self.token_hash.as_bytes()).into()
     }
 
-    /// Whether a Host header names us.
+    /// Whether a Host header names this server.
     pub(crate) fn host_is_ours(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let (name, port) = split_port(&host);
@@ -88,8 +89,8 @@ impl Access {
         (at_our_port && self.is_our_address(name)) || self.is_told(&host)
     }
 
-    /// Whether an Origin header names the very server that the Host header names, or the advertised one.
-    /// The host must have been checked.
+    /// Whether an Origin header names the same server as the Host header, or the advertised one. The host
+    /// must have been checked.
     pub(crate) fn origin_is_ours(&self, origin: &str, host: &str) -> bool {
         let origin = origin.to_ascii_lowercase();
         let Some((scheme @ ("http" | "https"), authority)) = origin.split_once("://") else {
@@ -99,23 +100,24 @@ impl Access {
         without_default_port(scheme, authority) == host || self.is_told(authority)
     }
 
-    /// Where a browser is sent.
+    /// The URL that a browser opens.
     pub(crate) fn url(&self) -> String {
         match &self.advertised {
             Some(advertised) => advertised.url.clone(),
-            // Whoever listens everywhere listens here, and a browser cannot open "everywhere".
+            // A server that listens on all addresses also listens on the loopback, and a browser cannot
+            // open the unspecified address.
             None if self.bound.ip().is_unspecified() => format!("http://127.0.0.1:{}", self.bound.port()),
             None => format!("http://{}", self.bound),
         }
     }
 
-    /// Whether browsers reach us by a line that nobody else reads.
+    /// Whether browsers reach the server through an encrypted connection.
     pub(crate) fn is_encrypted(&self) -> bool {
         self.url().starts_with("https://")
     }
 
-    /// An address cannot be rebound, only a name can. So beside the loopback the address we are bound to is ours, and
-    /// when we are bound to all of them, each.
+    /// Only names can be rebound, addresses cannot. So the loopback and the bound address are accepted, and
+    /// when bound to all addresses, every address.
     fn is_our_address(&self, name: &str) -> bool {
         let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
         match bare.unwrap_or(name).parse::<IpAddr>() {
@@ -131,10 +133,10 @@ impl Access {
     }
 }
 
-/// A host and its port, if it has one.
+/// Splits a host and its optional port.
 fn split_port(host: &str) -> (&str, Option<&str>) {
     match host.rsplit_once(':') {
-        // The colons of a bare IPv6 address are not followed by a port, those of one in brackets are.
+        // A bare IPv6 address contains colons but no port; one in brackets may have a port.
         Some((name, port)) if !name.contains(':') || name.ends_with(']') => (name, Some(port)),
         Some(_) | None => (host, None),
     }
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn on_the_loopback_we_are_called_by_its_names_at_our_port() {
+    fn the_loopback_names_are_accepted_at_our_port() {
         let access = access("127.0.0.1:7717");
         for ours in [
             "127.0.0.1:7717",
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn bound_to_everything_any_address_is_ours_but_no_name() {
+    fn bound_to_all_addresses_every_address_is_accepted_but_no_name() {
         let access = access("0.0.0.0:7717");
         assert!(access.host_is_ours("192.168.0.9:7717") && access.host_is_ours("[fe80::1]:7717"));
         assert!(!access.host_is_ours("evil.example:7717") && !access.host_is_ours("192.168.0.9:80"));
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_advertised_name_is_ours_at_its_own_port_alone() {
+    fn the_advertised_name_is_accepted_only_at_its_own_port() {
         let access = access("127.0.0.1:7717").advertised("https://Agents.example.org/");
         assert!(access.host_is_ours("agents.example.org") && access.host_is_ours("AGENTS.example.org"));
         assert!(!access.host_is_ours("agents.example.org:7717") && !access.host_is_ours("example.org"));
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_is_ours_when_it_is_the_host_that_was_asked() {
+    fn an_origin_is_accepted_if_it_is_the_requested_host() {
         let access = access("127.0.0.1:7717");
         assert!(access.origin_is_ours("http://127.0.0.1:7717", "127.0.0.1:7717"));
         assert!(access.origin_is_ours("https://agents.example.org", "agents.example.org:443"));

@@ -1,4 +1,4 @@
-//! Agents over HTTP.
+//! HTTP endpoints for agents.
 
 use axum::http::StatusCode;
 use wakeful_api::{
@@ -17,7 +17,7 @@ use crate::error::ApiError;
 use crate::route::{Call, Routes};
 use crate::view;
 
-/// Most messages and runs in a state: what a page shows before it asks for more.
+/// Most messages and runs in a state: what the page shows before it requests more.
 const STATE_ROWS_MAX: u32 = 50;
 
 pub(crate) fn routes() -> Routes {
@@ -81,7 +81,7 @@ async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError>
 
 async fn set_model(call: Call, asked: SetModel) -> Result<AgentStatus, ApiError> {
     if asked.model.is_some() == asked.clear {
-        let message = "give either `model`, or `clear: true`";
+        let message = "give either `model` or `clear: true`";
         return Err(ApiError::bad(
             "one_of_two",
             message,
@@ -129,7 +129,7 @@ async fn change(app: &App, agent: Text<AgentId>, change: AgentChange) -> Result<
 
 async fn state(app: &App, agent: Text<AgentId>) -> Result<AgentState, ApiError> {
     let open = app.open()?;
-    // The agent is read first: what happens meanwhile is then shown twice and never missed.
+    // The agent is read first: a concurrent change may then be shown twice but is never missed.
     let found = open.runtime.agents.get(agent.0.clone()).await?;
     let queue = open
         .runtime
@@ -150,7 +150,7 @@ async fn state(app: &App, agent: Text<AgentId>) -> Result<AgentState, ApiError> 
     })
 }
 
-/// The status of an agent with the models that it asks and the files that guide it.
+/// Adds the models and the guidance files of an agent to its status.
 pub(crate) fn guided(app: &App, found: &AgentView, status: AgentStatus) -> AgentStatus {
     let agent = &found.overview.agent;
     let guidance = app.host.guidance(&agent.agent_id, &agent.workspace);
@@ -161,7 +161,7 @@ pub(crate) fn guided(app: &App, found: &AgentView, status: AgentStatus) -> Agent
     }
 }
 
-/// Who cannot go on right now.
+/// The agents that are stuck.
 pub(crate) struct StuckIndex(Vec<AgentId>);
 
 impl StuckIndex {
@@ -170,7 +170,7 @@ impl StuckIndex {
     }
 
     pub(crate) fn status(&self, agent: &AgentView) -> AgentStatus {
-        // Sorted by name, as they come.
+        // The list is already sorted by agent id.
         let is_stuck = self.0.binary_search(&agent.overview.agent.agent_id).is_ok();
         view::agent_status(
             agent,

@@ -1,4 +1,4 @@
-//! What the routes share, and how they are put together.
+//! The shared state of the routes, and how the router is assembled.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,137 +38,127 @@ use crate::{
     transcript, why,
 };
 
-/// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
-/// it is long.
+/// Most concurrent requests. The store has one writer; a longer internal queue would only hide the
+/// overload.
 pub(crate) const IN_FLIGHT_MAX: usize = 256;
 
-/// Most of them that show no login: a part, so that requests with one always find a place.
+/// Most concurrent requests without a login: only a part, so that requests with one always find a permit.
 const ANONYMOUS_MAX: usize = IN_FLIGHT_MAX / 4 * 3;
 
-/// Most requests by the home's socket that are worked on at the same time. Nothing that comes over TCP can use these up.
+/// Most concurrent requests on the home's socket. Requests over TCP cannot use these up.
 const LOCAL_IN_FLIGHT_MAX: usize = 32;
 
-/// Most streams at the same time. Each costs a task and a place in the hub, and people have few windows. Where the
-/// system grants few descriptors there are fewer.
+/// Most concurrent streams. Each costs a task and a slot in the hub, and people have few windows. If the
+/// system grants few descriptors, the limit is lower.
 pub(crate) const STREAMS_MAX: usize = 2_048;
 
-/// Most addresses of triggers that are looked up at the same time for those who showed too many wrong ones.
+/// Most concurrent lookups of trigger URLs for clients that presented too many wrong ones.
 const GUESSES_AT_ONCE_MAX: usize = 1;
 
-/// Most deliveries by triggers that are worked on at the same time: half of all places, so that others find one.
+/// Most concurrent deliveries by triggers: half of all permits, so that other requests find one.
 const DELIVERIES_MAX: usize = IN_FLIGHT_MAX / 2;
 
-/// Most of them that are written at the same time. The store takes what waits for its writer into one commit: a message
-/// that comes in a burst of deliveries waits behind a few of them and not behind all.
+/// Most deliveries that are written at the same time. The store batches pending writes into one commit, so
+/// during a burst of deliveries a message waits behind a few of them and not behind all.
 const DELIVERIES_AT_ONCE_MAX: usize = 8;
 
-/// How long the database may take to answer the small read that tells whether it can be used.
+/// How long the database may take for the small read that checks its availability.
 const PROBE_TIME_MAX: Duration = Duration::from_millis(1_500);
 
-/// How long the answer to that holds.
+/// How long the result of that check is cached.
 const PROBED_MS_MAX: u64 = 250;
 
-/// Everything a server needs.
+/// The options of a server.
 pub struct Options {
-    /// How far the daemon is. The socket answers before the database is open.
+    /// The stage of the daemon. The socket accepts requests before the database is open.
     pub stage: watch::Receiver<DaemonStage>,
-    /// What only the binary knows how to do.
+    /// Functions that only the binary can provide.
     pub host: Arc<dyn Host>,
-    /// What is shown of the daemon.
+    /// Facts about the daemon that clients see.
     pub facts: DaemonFacts,
-    /// Who may come in, and under which names we are called.
     pub access: Access,
-    /// How often somebody may ask.
     pub limits: RateLimits,
-    /// Where logins of browsers are kept.
+    /// Storage for browser logins.
     pub logins: Arc<dyn LoginHost>,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
-    /// Where fresh keys and codes come from.
+    /// The source of new keys and codes.
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// How far a daemon is.
+/// The stage of a daemon.
 #[derive(Clone)]
 pub enum DaemonStage {
-    /// The database is being opened and what an earlier life left is taken up.
+    /// It opens the database and recovers unfinished work of an earlier process.
     Recovering,
-    /// It serves.
+    /// It serves requests.
     Ready(ServedHome),
-    /// It brings what is under way to a safe point and ends. Streams end here.
+    /// It brings running work to a safe point and exits. Streams end at this stage.
     Stopping,
 }
 
-/// What is there once a daemon serves.
+/// What is available while a daemon serves.
 #[derive(Clone)]
 pub struct ServedHome {
-    /// The services, one per noun.
     pub runtime: Arc<RuntimeApi>,
-    /// Who cannot go on, and why.
+    /// The stuck agents, and the reasons.
     pub stuck: StuckAgents,
-    /// The journal.
     pub journal: Arc<JournalApi>,
-    /// Subscriptions.
     pub subscriptions: Arc<SubscriptionApi>,
-    /// Watched folders and repositories.
     pub sources: Arc<SourceApi>,
 }
 
-/// What only the binary knows how to do. A trait, because the server must not depend on the binary that links it.
+/// Functions that only the binary can provide. A trait, because the server must not depend on the binary
+/// that links it.
 pub trait Host: Send + Sync + 'static {
-    /// The folder that an agent's commands will run in: the one that was asked for, or the default one. The problem
-    /// is why it cannot be.
+    /// The workspace of an agent's commands: the requested one, or the default. The problem explains why it
+    /// cannot be used.
     fn workspace(&self, agent: &AgentId, wanted: Option<&str>) -> Result<String, Problem>;
 
-    /// Whether a run can be carried out like this: known model, known tools, an existing folder. What is returned is
-    /// what is kept.
+    /// Validates run options: known model, known tools, an existing folder. Returns the options to store.
     fn check_options(&self, wishes: RunOptions) -> Result<RunOptions, Problem>;
 
-    /// The versions of the rules by which models may be asked, one for all agents that have the same: a confirmation
-    /// holds for one version.
+    /// The versions of the rules for model requests, one per distinct set of rules: a confirmation applies
+    /// to one version.
     fn inference_versions(&self) -> BTreeSet<PolicyVersion>;
 
-    /// Which models an agent's next run asks, given the one that a person chose for it; none where that cannot be said.
+    /// The models of an agent's next run, given the person's choice; none if they cannot be determined.
     fn model_state(&self, agent: &AgentId, chosen: Option<&str>) -> Option<AgentModelState>;
 
-    /// What guides an agent in its workspace.
+    /// The guidance of an agent in its workspace.
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance;
 
-    /// Whether the other end of a connection is a process that an agent's tool started. Reads files: not on a thread that
-    /// must not wait.
+    /// Whether the peer of a connection is a process that an agent's tool started. It reads files, so it
+    /// must not run on an async thread.
     fn is_tool(&self, peer: Peer) -> bool;
 
-    /// Somebody asked for the end of the daemon. Returns at once.
+    /// Requests the shutdown of the daemon. Returns immediately.
     fn stop(&self);
 
-    /// Something broke inside while a request was answered. The client is told a code; this is for the log.
+    /// Reports an internal error of a request to the log. The client receives only a code.
     fn on_service_failed(&self, error: &EngineError);
 }
 
-/// What is shown of a daemon.
+/// Facts about a daemon that clients see.
 #[derive(Debug, Clone)]
 pub struct DaemonFacts {
-    /// The program's version.
     pub version: String,
-    /// Its process.
     pub pid: u32,
-    /// The folder everything lives in.
+    /// The folder of the home.
     pub home_dir: String,
     /// `sqlite` or `postgres`.
     pub database: String,
-    /// When it began.
     pub started_at: Millis,
-    /// A hash of the configuration it was started with.
+    /// A hash of the configuration that the daemon was started with.
     pub config_fingerprint: String,
-    /// Who answers when a message names no model.
+    /// The model of messages that name none.
     pub model: DefaultModel,
-    /// Whom `/api/status` and `/api/state` speak of.
+    /// The agent of `/api/status` and `/api/state`.
     pub default_agent: AgentId,
-    /// A failure that this or an earlier life left behind, outside of any run.
+    /// The last failure outside of any run, of this or an earlier process.
     pub last_failure: Option<LastFailure>,
 }
 
-/// How often somebody may ask within a minute. 0 means as often as they like.
+/// Rate limits per minute. 0 means unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RateLimits {
     /// Requests of one client.
@@ -179,14 +169,14 @@ pub struct RateLimits {
     pub failures_per_minute: u32,
 }
 
-/// What every handler can reach. Cheap to clone.
+/// The shared state of all handlers. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) stage: watch::Receiver<DaemonStage>,
     pub(crate) host: Arc<dyn Host>,
-    /// Whether only this process can call it.
+    /// Whether only this process can call the router.
     is_in_process: bool,
     pub(crate) facts: DaemonFacts,
     pub(crate) access: Access,
@@ -196,23 +186,23 @@ pub(crate) struct Inner {
     pub(crate) logins: Logins,
     pub(crate) rates: Rates,
     pub(crate) metrics: Metrics,
-    /// One permit per request that is worked on.
+    /// One permit per request in progress.
     pub(crate) in_flight: Arc<Semaphore>,
-    /// One permit per request without a login, beside the one above.
+    /// One permit per request without a login, in addition to the one above.
     pub(crate) anonymous: Arc<Semaphore>,
-    /// One permit per request by the home's socket, in the place of the others.
+    /// One permit per request on the home's socket, in place of the others.
     pub(crate) local_in_flight: Arc<Semaphore>,
-    /// One permit per address of a trigger that is looked up for somebody who showed too many wrong ones.
+    /// One permit per trigger lookup for a client that presented too many wrong URLs.
     pub(crate) guesses: Semaphore,
-    /// One permit per delivery that is worked on.
+    /// One permit per delivery in progress.
     pub(crate) deliveries: Arc<Semaphore>,
-    /// One permit per delivery that is written.
+    /// One permit per delivery that is being written.
     pub(crate) delivering: Arc<Semaphore>,
-    /// One permit per stream, held as long as it lives.
+    /// One permit per stream, held until it ends.
     pub(crate) streams: Arc<Semaphore>,
-    /// The same by the home's socket.
+    /// The same for streams on the home's socket.
     pub(crate) local_streams: Arc<Semaphore>,
-    /// When the database was last asked whether it answers, and why it did not.
+    /// When the database was last checked, and why it did not respond.
     probed: Mutex<Option<(u64, Option<String>)>>,
 }
 
@@ -250,7 +240,7 @@ impl App {
         }))
     }
 
-    /// What is there once the daemon serves; before and after that, why not.
+    /// The services while the daemon serves; otherwise the error that explains why not.
     pub(crate) fn open(&self) -> Result<ServedHome, ApiError> {
         match &*self.stage.borrow() {
             DaemonStage::Ready(open) => Ok(open.clone()),
@@ -272,8 +262,8 @@ impl App {
         }
     }
 
-    /// Why the database does not answer a small read in time; none where it does, or where there is none to ask yet. Many
-    /// who ask at once share one read.
+    /// Why the database does not answer a small read in time; none if it does, or if it is not open yet.
+    /// Concurrent callers share one read.
     pub(crate) async fn probe_storage(&self) -> Option<String> {
         let runtime = self.runtime().ok()?;
         let mut probed = self.probed.lock().await;
@@ -292,15 +282,15 @@ impl App {
         code
     }
 
-    /// Finds out whether the storage takes writes again, where it refused the last one.
+    /// Tests whether the storage accepts writes again, if it refused the last one.
     pub(crate) async fn try_storage(&self) {
         if let Ok(runtime) = self.runtime() {
-            // The store notes how it ended.
+            // The store records the outcome.
             let _ = runtime.probe_write().await;
         }
     }
 
-    /// Why the storage refused the last write, until one has worked again.
+    /// Why the storage refused the last write, until a write succeeds again.
     pub(crate) fn storage(&self) -> Option<Problem> {
         match &*self.stage.borrow() {
             DaemonStage::Ready(open) => open.runtime.last_write_error(),
@@ -308,8 +298,8 @@ impl App {
         }
     }
 
-    /// The answer to a request that failed. What broke inside goes to the log, or to a caller in this process, which may
-    /// read every file itself.
+    /// Builds the response of a failed request. Internal causes are written to the log, or returned to a
+    /// caller in this process, which can read every file anyway.
     pub(crate) fn refuse(&self, error: ApiError) -> Response {
         if self.is_in_process {
             return error.in_full().into_response();
@@ -318,7 +308,7 @@ impl App {
         error.into_response()
     }
 
-    /// Tells the log what broke inside.
+    /// Logs the internal cause of an error.
     pub(crate) fn log(&self, error: &ApiError) {
         if let Some(cause) = error.cause().filter(|_| error.is_ours()) {
             self.host.on_service_failed(cause);
@@ -326,22 +316,21 @@ impl App {
     }
 }
 
-/// What a router in a command's own process needs.
+/// The parts of a router in a command's own process.
 pub struct InProcess {
-    /// The databases.
+    /// The open home.
     pub open: ServedHome,
-    /// What only the binary knows how to do.
+    /// Functions that only the binary can provide.
     pub host: Arc<dyn Host>,
-    /// What is shown of the process.
+    /// Facts about the process that clients see.
     pub facts: DaemonFacts,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
-    /// Where fresh keys come from.
+    /// The source of new keys.
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// All routes, for a command that runs without a daemon and calls them in its own process. Its requests need no token and
-/// have no rate limit; answers and brakes go by the channel `cli`.
+/// Builds all routes for a command that runs without a daemon and calls them in its own process. Its
+/// requests need no token and have no rate limit; answers and brakes use the channel `cli`.
 pub fn in_process(parts: InProcess) -> InProcessRouter {
     let (_, stage) = watch::channel(DaemonStage::Ready(parts.open));
     let options = Options {
@@ -364,12 +353,11 @@ pub fn in_process(parts: InProcess) -> InProcessRouter {
     BoxCloneSyncService::new(router)
 }
 
-/// All routes behind their guards.
+/// Builds all routes behind their guards.
 pub fn router(options: Options) -> Router {
     routes(App::new(options, false))
 }
 
-/// Every endpoint.
 pub(crate) fn endpoints() -> Routes {
     Routes::default()
         .merge(runtime::routes())

@@ -1,4 +1,4 @@
-//! Brakes over HTTP.
+//! HTTP endpoints for brakes.
 
 use wakeful_api::{BrakeList, ListBrakes, ReleaseBrake, SetBrake};
 use wakeful_runtime::api::REASON_CHARS_MAX;
@@ -22,8 +22,8 @@ async fn list(call: Call, _: ListBrakes) -> Result<BrakeList, ApiError> {
 async fn set(call: Call, asked: SetBrake) -> Result<BrakeList, ApiError> {
     let reason = asked.reason.unwrap_or_default();
     if reason.chars().count() > REASON_CHARS_MAX {
-        let message = format!("reason: it has more than {REASON_CHARS_MAX} characters");
-        return Err(ApiError::bad("reason_too_long", message, "use fewer words"));
+        let message = format!("reason: must have at most {REASON_CHARS_MAX} characters");
+        return Err(ApiError::bad("reason_too_long", message, "use a shorter reason"));
     }
     let (runtime, agent) = (call.runtime()?, asked.agent_id.map(|agent| agent.0));
     let set = runtime.brakes.set(agent, reason, call.channel()?).await?;

@@ -1,4 +1,4 @@
-//! Money and confirmations over HTTP.
+//! HTTP endpoints for budgets and confirmations.
 
 use wakeful_api::{
     AgentSpending, Budget, ConfirmProvider, GetAgentSpending, GetBudget, ListPrivacyReceipts, PrivacyReceipt,
@@ -23,9 +23,9 @@ async fn show(call: Call, _: GetBudget) -> Result<Budget, ApiError> {
 }
 
 async fn set(call: Call, asked: SetCap) -> Result<Budget, ApiError> {
-    // A limit is not removed by saying nothing.
+    // An empty request must not remove a limit.
     if asked.daily_usd.is_some() == asked.unset {
-        let message = "give either `daily_usd`, or `unset: true`";
+        let message = "give either `daily_usd` or `unset: true`";
         return Err(ApiError::bad(
             "one_of_two",
             message,

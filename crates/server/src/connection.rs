@@ -1,8 +1,8 @@
-//! One connection: requests in, responses out, and an end that the client understands.
+//! Serves one connection, and ends it with an error that the client can read.
 //!
-//! hyper answers what it cannot parse with a bare status, and closes without a word on a client that is too slow. Both
-//! get the ordinary error body here. A connection that ends before the client has sent everything is drained for a
-//! moment: closing it over unread bytes makes the kernel throw the answer away.
+//! hyper responds to unparsable requests with a bare status, and closes silently on a client that is too
+//! slow. Both get the ordinary error body here. A connection that ends before the client has sent
+//! everything is drained briefly: closing it with unread bytes makes the kernel discard the response.
 
 use std::convert::Infallible;
 use std::io;
@@ -29,25 +29,26 @@ use crate::peer::Peer;
 use crate::slots::{RequestGuard, Slot};
 use crate::stream::WriteTimeout;
 
-/// Longest wait for the head of a request, and for the next one on a connection that is kept.
+/// Longest wait for the head of a request, and for the next request on a persistent connection.
 const HEAD_READ_MS_MAX: u64 = 10_000;
 
-/// Largest head of a request in bytes, its first line included. Room for the longest cursor and the cookies of a browser.
+/// Largest head of a request in bytes, including the request line. Room for the longest cursor and the
+/// cookies of a browser.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 
-/// Longest time in which what a client still sends is thrown away before its connection is closed.
+/// Longest time for which further input is discarded before the connection is closed.
 const LINGER_MS_MAX: u64 = 1_000;
 
-/// Most bytes of it: more than any body that is taken.
+/// Most bytes that are discarded: more than any accepted body.
 const LINGER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Longest time to hand over a last answer. It fits into the buffer of a connection that is read at all.
+/// Longest time to send a last response. It fits into the send buffer of any connection that is being read.
 const LAST_ANSWER_MS_MAX: u64 = 1_000;
 
-/// Every response of the router has this header, and those that hyper makes itself have not.
+/// Every response of the router has this header; responses that hyper creates itself do not.
 const OURS: &[u8] = b"\r\nx-content-type-options:";
 
-/// Who is served on a connection, and in which slot.
+/// The client of a connection, and its slot.
 pub(crate) struct ConnectionClient {
     pub(crate) peer: Peer,
     pub(crate) slot: Slot,
@@ -55,13 +56,13 @@ pub(crate) struct ConnectionClient {
 
 /// Why a connection ended.
 enum ConnectionEnd {
-    /// By itself, by an error, or because the server ends.
+    /// It ended by itself, by an error, or because the server stops.
     Over(hyper::Result<()>),
-    /// Its slot was given to another.
+    /// Its slot was given to another connection.
     Shed,
 }
 
-/// Serves one client until it goes, its slot is needed, or the server stops.
+/// Serves one client until it disconnects, its slot is needed, or the server stops.
 pub(crate) async fn connection<C>(
     stream: C,
     client: ConnectionClient,
@@ -77,7 +78,7 @@ pub(crate) async fn connection<C>(
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(HEAD_READ_MS_MAX))
-        // The size of a buffer is no bound: a head that came in one piece is taken beyond it.
+        // The buffer size is not a limit: hyper accepts a larger head that arrives in one piece.
         .max_header_size(HEAD_BYTES_MAX)
         .max_buf_size(HEAD_BYTES_MAX)
         .serve_connection(TokioIo::new(wire), service);
@@ -86,7 +87,7 @@ pub(crate) async fn connection<C>(
         tokio::select! {
             biased;
             () = slot.shed() => break ConnectionEnd::Shed,
-            // A sender that is gone is a server that ends.
+            // A dropped sender means that the server stops.
             _ = stop.wait_for(|is_asked| *is_asked), if !is_stopping => {
                 is_stopping = true;
                 Pin::new(&mut connection).graceful_shutdown();
@@ -99,7 +100,7 @@ pub(crate) async fn connection<C>(
     wire.end(ended, &unread, is_stopping).await;
 }
 
-/// Answers one request in its slot.
+/// Responds to one request in its slot.
 async fn respond(
     request: Request<Incoming>,
     peer: Peer,
@@ -116,7 +117,7 @@ async fn respond(
     Ok(response.map(|body| Body::new(TrackedBody { body, _busy: busy })))
 }
 
-/// The body of a response, which keeps its request in progress until all of it is handed over.
+/// A response body that keeps its request in progress until it is sent completely.
 struct TrackedBody {
     body: Body,
     _busy: RequestGuard,
@@ -142,7 +143,7 @@ impl HttpBody for TrackedBody {
     }
 }
 
-/// What a client hears that cannot be answered by the router.
+/// The raw response for a client that the router cannot serve.
 pub(crate) fn raw_response(error: ApiError) -> Vec<u8> {
     let status = error.status();
     let retry = error
@@ -158,7 +159,7 @@ pub(crate) fn raw_response(error: ApiError) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The error that a bare status of hyper stands for.
+/// The error for a bare status of hyper.
 fn parse_error(status: StatusCode) -> ApiError {
     let (code, message, hint) = match status {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => (
@@ -170,32 +171,32 @@ fn parse_error(status: StatusCode) -> ApiError {
         ),
         StatusCode::URI_TOO_LONG => (
             "uri_too_long",
-            "the address of the request is too long".to_owned(),
+            "the URL of the request is too long".to_owned(),
             "send long values in the body",
         ),
         _ => (
             "bad_request",
-            "the request is not valid HTTP/1.1: its first line, a header or Content-Length cannot be read"
+            "the request is not valid HTTP/1.1: its request line, a header or Content-Length cannot be parsed"
                 .to_owned(),
-            "check the client; Content-Length is one decimal number below 2^64",
+            "check the client; Content-Length must be one decimal number below 2^64",
         ),
     };
     ApiError::new(status, code, message, hint)
 }
 
 fn too_slow() -> ApiError {
-    let message = format!("the request did not come within {} s", HEAD_READ_MS_MAX / 1_000);
-    let hint = "send it again, all at once";
+    let message = format!("the request did not arrive within {} s", HEAD_READ_MS_MAX / 1_000);
+    let hint = "send it again without pauses";
     ApiError::new(StatusCode::REQUEST_TIMEOUT, "request_timeout", message, hint)
 }
 
-/// The bytes of a connection. Where hyper answers by itself, the ordinary error body goes out instead.
+/// The bytes of a connection. If hyper responds by itself, the ordinary error body is sent instead.
 struct ConnectionIo<C> {
     inner: WriteTimeout<C>,
     slot: Arc<Slot>,
-    /// What goes out in the place of hyper's own answer, and how much of it is out.
+    /// The replacement for hyper's own response, and how much of it was sent.
     instead: Option<(Vec<u8>, usize)>,
-    /// Whether hyper has answered by itself.
+    /// Whether hyper has responded by itself.
     has_answered: bool,
 }
 
@@ -209,9 +210,9 @@ impl<C: AsyncRead + AsyncWrite + Unpin> ConnectionIo<C> {
         }
     }
 
-    /// Ends the connection so that the client understands why.
+    /// Ends the connection with an error that explains why.
     async fn end(mut self, ended: ConnectionEnd, unread: &[u8], is_stopping: bool) {
-        // In the middle of a response that the client does not read, nothing else can be said.
+        // Nothing can be sent in the middle of a response that the client does not read.
         if self.inner.is_waiting() {
             return;
         }
@@ -228,7 +229,7 @@ impl<C: AsyncRead + AsyncWrite + Unpin> ConnectionIo<C> {
             ConnectionEnd::Over(_) => (None, true),
         };
         let patience = Duration::from_millis(LAST_ANSWER_MS_MAX);
-        // A client that is gone needs no answer.
+        // The client may be gone.
         let _ = tokio::time::timeout(patience, async {
             if let Some(error) = last {
                 self.inner.write_all(&raw_response(error)).await?;
@@ -242,7 +243,7 @@ impl<C: AsyncRead + AsyncWrite + Unpin> ConnectionIo<C> {
         }
     }
 
-    /// Puts an error body in the place of an answer that hyper made itself.
+    /// Replaces a response that hyper created itself by an error body.
     fn poll_instead(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if self.instead.is_none()
             && let Some(status) = bare_status(bytes)
@@ -269,7 +270,8 @@ impl<C: AsyncRead + AsyncWrite + Unpin> ConnectionIo<C> {
     }
 }
 
-/// The status of an answer that hyper made itself: a whole head without a body and without our headers.
+/// The status of a response that hyper created itself: a complete head without a body and without our
+/// headers.
 fn bare_status(bytes: &[u8]) -> Option<StatusCode> {
     let rest = bytes
         .strip_prefix(b"HTTP/1.1 ")
@@ -282,7 +284,7 @@ fn bare_status(bytes: &[u8]) -> Option<StatusCode> {
     (status.is_client_error() && is_whole && !is_ours).then_some(status)
 }
 
-/// Reads until the client has closed its side, within a bound.
+/// Reads until the client has closed its side, within a limit.
 async fn drain<C: AsyncRead + Unpin>(stream: &mut C) -> io::Result<()> {
     let (mut buffer, mut read) = (vec![0; 16 * 1024], 0_usize);
     while read < LINGER_BYTES_MAX {
@@ -349,7 +351,7 @@ mod tests {
     use crate::extract::{BODY_READ_MS_MAX, bounded};
     use crate::slots::Slots;
 
-    /// What a client that sends this and then nothing more is answered, and after how long.
+    /// The response to a client that sends these bytes and then nothing, and the elapsed time.
     async fn answer_to(sent: &[u8]) -> (String, u128) {
         let app = Router::new().route("/", get(|| async { "hello" })).route(
             "/body",
@@ -385,7 +387,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_no_http_is_answered_in_the_ordinary_error_form() {
+    async fn invalid_http_gets_the_ordinary_error_body() {
         let many = "x: y\r\n".repeat(200);
         let long = "y".repeat(HEAD_BYTES_MAX);
         for (sent, status, code) in [
@@ -426,7 +428,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_declares_too_much_is_refused_before_a_byte_of_it() {
+    async fn a_body_declared_too_large_is_refused_before_it_is_read() {
         for declared in ["65", "1000000000000000000", "18446744073709551613"] {
             let sent = format!("POST /body HTTP/1.1\r\ncontent-length: {declared}\r\n\r\n");
             let (answer, waited_ms) = answer_to(sent.as_bytes()).await;
@@ -439,7 +441,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_comes_too_slowly_is_answered_when_its_time_is_over() {
+    async fn a_slow_request_gets_an_error_at_its_timeout() {
         let (answer, waited_ms) = answer_to(b"GET / HT").await;
         assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
         assert_eq!(code_of(&answer), "request_timeout");
@@ -450,13 +452,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_that_asks_nothing_is_closed_without_an_answer() {
+    async fn an_idle_connection_is_closed_without_a_response() {
         let (answer, waited_ms) = answer_to(b"").await;
         assert_eq!((answer.as_str(), waited_ms), ("", u128::from(HEAD_READ_MS_MAX)));
     }
 
     #[test]
-    fn only_an_answer_that_hyper_made_itself_is_replaced() {
+    fn only_responses_that_hyper_created_are_replaced() {
         let bare = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\n\r\n";
         assert_eq!(bare_status(bare).map(|status| status.as_u16()), Some(431));
         let ours = b"HTTP/1.1 404 Not Found\r\nx-content-type-options: nosniff\r\n\r\n";

@@ -1,4 +1,4 @@
-//! Questions for people over HTTP.
+//! HTTP endpoints for decisions.
 
 use wakeful_api::{AnswerDecision, Decision, DecisionList, GetDecision, ListDecisions};
 use wakeful_core::decision::AnswerInput;
@@ -42,7 +42,8 @@ async fn answer(call: Call, asked: AnswerDecision) -> Result<Decision, ApiError>
         .decisions
         .answer(asked.decision_id.as_str().to_owned(), reply)
         .await?;
-    // The answer stands: what cannot be read beside it goes to the log and is no failure of it.
+    // The answer is already stored, so a failed read of additional data is logged and does not fail the
+    // request.
     let unread = |error| call.log(&ApiError::from(error));
     let announcements = runtime
         .decisions

@@ -1,68 +1,72 @@
-//! File descriptors: how many this process may have, and how many of them connections may take.
+//! File descriptors: how many this process may have, and how many of them connections may use.
 //!
-//! The customary soft limit of 1,024 is there for programs that use `select`, and the bounds of this server lie above
-//! it. Whoever runs out of descriptors can neither accept nor start a command nor open a file, so connections must
-//! never take the last ones.
+//! The usual soft limit of 1,024 exists for programs that use `select`, and the limits of this server are
+//! above it. A process without free descriptors can neither accept connections nor start commands nor open
+//! files, so connections must never use the last ones.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::app::{IN_FLIGHT_MAX, STREAMS_MAX};
 
-/// Most connections: every stream, every request that may be worked on, and three idle ones beside each of those, as
+/// Most connections: every stream, every concurrent request, and three idle ones for each of those, as
 /// browsers keep them.
 const CONNECTIONS_MAX: usize = STREAMS_MAX + 4 * IN_FLIGHT_MAX;
 
-/// Fewest connections, however little the system grants: a browser opens six, and the command line wants its turn.
+/// Fewest connections, regardless of the system's limit: a browser opens six, and the command line needs
+/// some.
 const CONNECTIONS_MIN: usize = 16;
 
-/// Most connections by the home's socket: a person's commands, and scripts around them.
+/// Most connections on the home's socket: a person's commands and scripts.
 const LOCAL_CONNECTIONS_MAX: usize = 64;
 
-/// Fewest of them.
+/// Fewest connections on the home's socket.
 const LOCAL_CONNECTIONS_MIN: usize = 8;
 
-/// The part of all connections that they have where the system grants few.
+/// The divisor for the share of all connections that the home's socket gets when the system grants few.
 const LOCAL_PART: usize = 8;
 
-/// Streams may use one in so many of them.
+/// The divisor for the share of them that streams may use.
 const LOCAL_STREAMS_PART: usize = 2;
 
-/// What connections leave to others: the database with its log takes a dozen, a model or a command a handful each.
+/// Descriptors reserved for other uses: the database with its log needs a dozen, a model or a command a
+/// handful each.
 const RESERVE: usize = 256;
 
-/// How many connections there may be at a time.
+/// Limits on concurrent connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Connections {
     /// Over TCP.
     pub(crate) network: usize,
-    /// By the home's socket, whatever is open over TCP.
+    /// On the home's socket, independent of those over TCP.
     pub(crate) local: usize,
 }
 
-/// Raises the soft limit to the hard one, and says how many connections the limit that is now in force allows.
-/// Commands of agents get the customary limit from whoever starts them.
+/// Raises the soft limit to the hard one, and returns how many connections the resulting limit allows.
+/// Commands of agents are started with the usual limit.
 pub(crate) fn raise() -> Connections {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
         ..limit
     };
-    // A system that refuses leaves the limit as it is, and then there are fewer connections.
+    // If the system refuses, the limit stays, and fewer connections are allowed.
     let _ = setrlimit(Resource::Nofile, raised);
     connections_max(getrlimit(Resource::Nofile).current)
 }
 
-/// Most streams, once [`raise`] was called. They stay, so they must leave connections to those who only ask something.
+/// Most streams, after [`raise`] was called. Streams are long-lived, so they must leave connections for
+/// short requests.
 pub(crate) fn streams_max() -> usize {
     streams_among(connections_max(getrlimit(Resource::Nofile).maximum).network)
 }
 
-/// Most streams by the home's socket: half of its connections, so that a brake or a stop always gets in.
+/// Most streams on the home's socket: half of its connections, so that a brake or a stop always gets
+/// through.
 pub(crate) fn local_streams_max() -> usize {
     connections_max(getrlimit(Resource::Nofile).maximum).local / LOCAL_STREAMS_PART
 }
 
-/// Most connections under a limit; without one, as many as are wanted.
+/// Most connections under a limit; without one, the configured maximum.
 fn connections_max(limit: Option<u64>) -> Connections {
     let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let all = limit.saturating_sub(RESERVE);
@@ -71,7 +75,7 @@ fn connections_max(limit: Option<u64>) -> Connections {
     Connections { network, local }
 }
 
-/// As large a part of the connections as streams have when nothing is scarce.
+/// The share of connections that streams have when nothing is scarce.
 const fn streams_among(connections: usize) -> usize {
     connections * STREAMS_MAX / CONNECTIONS_MAX
 }
@@ -101,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn under_the_smallest_limit_somebody_is_still_answered() {
+    fn under_the_smallest_limit_some_connections_are_still_served() {
         let fewest = Connections {
             network: CONNECTIONS_MIN,
             local: LOCAL_CONNECTIONS_MIN,
@@ -123,9 +127,10 @@ mod tests {
         }
     }
 
-    /// The limit is the whole process's, so it is lowered by one alone: whoever tests beside this does not notice.
+    /// The limit applies to the whole process, so it is lowered only by one, which does not affect
+    /// concurrent tests.
     #[test]
-    fn a_soft_limit_that_was_lowered_is_raised_to_the_hard_one() {
+    fn a_lowered_soft_limit_is_raised_to_the_hard_one() {
         let limit = getrlimit(Resource::Nofile);
         let lowered = Rlimit {
             current: Some(limit.maximum.map_or(1_048_576, |hard| hard - 1)),

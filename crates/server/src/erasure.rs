@@ -1,4 +1,4 @@
-//! Erasing over HTTP.
+//! HTTP endpoints for erasure.
 
 use wakeful_api::{EraseContent, Erasure, SEQ_MAX};
 use wakeful_runtime::proof::{ErasureRequest, ErasureTarget, REASON_CHARS_MAX, reason};
@@ -15,7 +15,11 @@ async fn erase(call: Call, asked: EraseContent) -> Result<Erasure, ApiError> {
     let reason = reason(&asked.reason).ok_or_else(|| {
         let message =
             format!("reason: must have 1 to {REASON_CHARS_MAX} characters without control characters");
-        ApiError::bad("bad_reason", message, "say in a sentence why it has to go")
+        ApiError::bad(
+            "bad_reason",
+            message,
+            "state in one sentence why the content must be erased",
+        )
     })?;
     let wanted = ErasureRequest {
         agent: asked.agent_id.0,
@@ -34,14 +38,14 @@ fn what(asked: &EraseContent) -> Result<ErasureTarget, ApiError> {
                 last if last < first => Err(ApiError::conflict(
                     "bad_range",
                     "last_seq is before first_seq",
-                    "give the first event first",
+                    "give the smaller number as first_seq",
                 )),
                 last => Ok(ErasureTarget::Events { first, last }),
             }
         }
         (None, Some(_) | None, _) | (Some(_), _, _) => Err(ApiError::bad(
             "one_of_two",
-            "give either `run_key`, or `first_seq` and perhaps `last_seq`",
+            "give either `run_key`, or `first_seq` and optionally `last_seq`",
             "an empty request erases nothing",
         )),
     }

@@ -1,4 +1,4 @@
-//! The one shape of an answer that is not a success.
+//! The error response, which has one shape for all failures.
 
 use std::borrow::Cow;
 
@@ -21,16 +21,16 @@ use wakeful_runtime::{EngineError, ScheduleRefusal, StoreError};
 
 use crate::rate::RateKey;
 
-/// When to ask again while a daemon starts or stops: about as long as that takes.
+/// Seconds to wait while a daemon starts or stops: about as long as that takes.
 const RETRY_AFTER_S: u64 = 1;
 
-/// A [`Problem`] with the head of the response that carries it.
+/// A [`Problem`] with the status and headers of its response.
 #[derive(Debug)]
 pub(crate) struct ApiError {
     status: StatusCode,
     problem: Problem,
     retry_after_s: Option<u64>,
-    /// What the engine said, for the log and for a caller in this process.
+    /// The engine's error, for the log and for a caller in this process.
     cause: Option<Box<EngineError>>,
 }
 
@@ -45,7 +45,7 @@ impl ApiError {
     }
 
     pub(crate) fn of(status: StatusCode, problem: Problem) -> Self {
-        // It may repeat what was asked, which may be a megabyte.
+        // The message may repeat the input, which may be a megabyte.
         let message = truncate_chars(&problem.message, SUMMARY_CHARS_MAX);
         Self {
             status,
@@ -55,27 +55,30 @@ impl ApiError {
         }
     }
 
-    /// What was asked cannot be understood.
+    /// The request cannot be understood.
     pub(crate) fn bad(code: &'static str, message: impl Into<String>, hint: &str) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message, hint)
     }
 
-    /// Not now.
+    /// The service is temporarily unavailable.
     pub(crate) fn unavailable(code: &'static str, message: &str, hint: &str) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message, hint).retry_after(RETRY_AFTER_S)
     }
 
-    /// Every connection is in use.
     pub(crate) fn too_many_connections() -> Self {
         let message = "too many connections are open";
-        let hint = "try again in a moment and close idle connections; on the daemon's machine the `wakeful` commands \
-                    use the home's socket, which has connections of its own";
+        let hint = "try again in a moment and close idle connections; on the daemon's machine, `wakeful` commands use the home's \
+            socket, which has its own connections";
         Self::unavailable("too_many_connections", message, hint)
     }
 
     pub(crate) fn recovering() -> Self {
-        let message = "the daemon is starting and takes up what an earlier life left";
-        Self::unavailable("recovering", message, "ask again in a moment; /readyz says when")
+        let message = "the daemon is starting and recovering unfinished work";
+        Self::unavailable(
+            "recovering",
+            message,
+            "try again in a moment; /readyz shows when it is ready",
+        )
     }
 
     pub(crate) fn stopping() -> Self {
@@ -90,7 +93,7 @@ impl ApiError {
         Self::new(
             StatusCode::UNAUTHORIZED,
             "unauthorized",
-            "the request carries no valid token, or not both parts of a browser's login",
+            "the request has no valid token, or not both parts of a browser login",
             "send `Authorization: Bearer …`, or log this browser in with `wakeful open`",
         )
     }
@@ -106,27 +109,27 @@ impl ApiError {
     }
 
     pub(crate) fn not_found(path: &str) -> Self {
-        let message = format!("there is nothing at {path}");
-        let hint = "GET /api/openapi.json lists what there is";
+        let message = format!("nothing exists at {path}");
+        let hint = "GET /api/openapi.json lists all paths";
         Self::new(StatusCode::NOT_FOUND, "not_found", message, hint)
     }
 
-    /// What is asked for is not there.
+    /// The requested object does not exist.
     pub(crate) fn unknown(code: &'static str, message: impl Into<String>, hint: &str) -> Self {
         Self::new(StatusCode::NOT_FOUND, code, message, hint)
     }
 
-    /// What has the right form and does not go together with the state of this machine or with itself.
+    /// A well-formed request that conflicts with the state of this machine or with itself.
     pub(crate) fn conflict(code: &'static str, message: impl Into<String>, hint: &str) -> Self {
         Self::new(StatusCode::CONFLICT, code, message, hint)
     }
 
-    /// The error of the engine behind it.
+    /// The engine's error behind it.
     pub(crate) fn cause(&self) -> Option<&EngineError> {
         self.cause.as_deref()
     }
 
-    /// The same with everything that the engine said, for a caller that may read every file itself.
+    /// Adds the engine's full error, for a caller that can read every file anyway.
     pub(crate) fn in_full(mut self) -> Self {
         if let Some(cause) = &self.cause {
             let full = Problem::from(&**cause).message;
@@ -151,20 +154,21 @@ impl ApiError {
         self.retry_after_s
     }
 
-    /// The body of its answer, for whoever writes answers by hand.
+    /// The JSON body of the response, for callers that write responses by hand.
     pub(crate) fn into_json(self) -> String {
         let error = self.problem;
-        // It has only strings, so it always has a JSON form.
+        // It contains only strings, so serialization cannot fail.
         serde_json::to_string(&ErrorBody { error }).unwrap_or_default()
     }
 
-    /// Whether the fault is on our side, so that the log says more.
+    /// Whether the error is on the server's side, so that the log has more details.
     pub(crate) fn is_ours(&self) -> bool {
         self.status.is_server_error()
     }
 }
 
-/// A client that reads only the status must be told rightly whether to change the request, to wait, or to give up.
+/// Maps an error to a status. A client that reads only the status must learn whether to change the request,
+/// to wait, or to give up.
 fn status_of(error: &EngineError) -> StatusCode {
     match error {
         EngineError::UnknownAgent(_)
@@ -222,7 +226,7 @@ fn status_of(error: &EngineError) -> StatusCode {
 
 impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
-        // Causes stay inside: they may name paths and addresses of the database.
+        // Causes stay internal: they may contain paths and database addresses.
         let problem = Problem {
             message: error.to_string(),
             ..Problem::from(&error)
@@ -274,7 +278,7 @@ impl From<WatchError> for ApiError {
 impl From<BadId> for ApiError {
     fn from(error: BadId) -> Self {
         let status = StatusCode::BAD_REQUEST;
-        Self::new(status, "bad_id", error.to_string(), "choose another name")
+        Self::new(status, "bad_id", error.to_string(), "choose another id")
     }
 }
 
@@ -322,7 +326,8 @@ const fn status_of_store(error: &StoreError) -> StatusCode {
     }
 }
 
-/// Which times a pattern means, which zones this machine has and what time it is: no schema says that.
+/// Valid patterns, installed time zones and the current time are not part of the schema, so these errors
+/// are conflicts.
 fn status_of_schedule(error: &ScheduleError) -> StatusCode {
     match error {
         ScheduleError::When(
@@ -339,7 +344,8 @@ fn status_of_schedule(error: &ScheduleError) -> StatusCode {
     }
 }
 
-/// A client that reads only the status must be told rightly whether to change the request or to give up.
+/// Maps a refused write to a status. A client that reads only the status must learn whether to change the
+/// request or to give up.
 fn status_of_refusal(refusal: &WriteError) -> StatusCode {
     match refusal {
         WriteError::UnknownTask(_) | WriteError::UnknownCategory(_) | WriteError::UnknownRecord { .. } => {

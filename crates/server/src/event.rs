@@ -1,4 +1,4 @@
-//! Events over HTTP: pages of them, and the way to the streams.
+//! HTTP endpoints for events: pages, and the entry to streams.
 
 use axum::Json;
 use axum::http::{HeaderMap, header};
@@ -10,7 +10,7 @@ use crate::error::ApiError;
 use crate::route::{Call, Routes};
 use crate::{stream, view};
 
-/// The routes that answer with streams.
+/// The routes that can respond with a stream.
 pub(crate) const ROUTES: [&str; 2] = [ListAgentEvents::OPERATION.path, ListEvents::OPERATION.path];
 
 pub(crate) fn routes() -> Routes {
@@ -20,8 +20,15 @@ pub(crate) fn routes() -> Routes {
 async fn of_agent(call: Call, asked: ListAgentEvents) -> Result<Response, ApiError> {
     let greatest = asked.after_seq.max(asked.before_seq).unwrap_or(0);
     if greatest > wakeful_api::SEQ_MAX {
-        let message = format!("after_seq and before_seq are at most {}", wakeful_api::SEQ_MAX);
-        return Err(ApiError::bad("bad_query", message, "take a number from an event"));
+        let message = format!(
+            "after_seq and before_seq must be at most {}",
+            wakeful_api::SEQ_MAX
+        );
+        return Err(ApiError::bad(
+            "bad_query",
+            message,
+            "use the sequence number of an event",
+        ));
     }
     if wants_stream(call.headers()) {
         return stream::agent(&call, &call.head, asked).await;
@@ -36,7 +43,7 @@ async fn of_all(call: Call, asked: ListEvents) -> Result<Response, ApiError> {
     Ok(Json(stream::feed(&call, asked).await?).into_response())
 }
 
-/// Whether the client asks for a stream and not for a page.
+/// Whether the client requests a stream and not a page.
 pub(crate) fn wants_stream(headers: &HeaderMap) -> bool {
     let accepted = headers
         .get_all(header::ACCEPT)
@@ -51,7 +58,7 @@ pub(crate) fn wants_stream(headers: &HeaderMap) -> bool {
 
 async fn page(app: &App, asked: ListAgentEvents) -> Result<EventPage, ApiError> {
     let (agent, rows, runtime) = (asked.agent_id.0, asked.limit.0, app.runtime()?);
-    // One more than is shown says whether there are more.
+    // One extra row shows whether there are more.
     let wanted = rows.saturating_add(1);
     let mut found = match (asked.after_seq, asked.before_seq) {
         (None, Some(before)) => runtime.events.before(agent.clone(), before, wanted).await?,

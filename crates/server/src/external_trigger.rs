@@ -1,4 +1,4 @@
-//! How systems outside wake an agent: a public door behind an address that cannot be guessed.
+//! External triggers: public URLs, impossible to guess, with which external systems wake an agent.
 
 use std::sync::Arc;
 
@@ -27,16 +27,16 @@ use crate::guard::{Peer, count, count_failure, failed, too_many};
 use crate::rate::{RateKey, RateStatus};
 use crate::route::{Call, Routes, to_its_end};
 
-/// Largest body of a delivery. It is evidence for an agent to look further, not a way to send files.
+/// Largest body of a delivery. It is a signal that makes an agent look further, not a file upload.
 pub(crate) const DELIVERY_BYTES_MAX: usize = 64 * 1024;
 
-/// Most deliveries by one address within a minute.
+/// Most deliveries to one URL per minute.
 pub(crate) const DELIVERIES_PER_MINUTE_MAX: u32 = 600;
 
-/// Where a sender names its delivery.
+/// The headers in which a sender names its delivery.
 const NAME_HEADERS: [&str; 2] = ["idempotency-key", "x-delivery-id"];
 
-/// Where a sender says what its delivery belongs together with, and what it was caused by.
+/// The headers in which a sender gives the correlation and the causation of its delivery.
 const CORRELATION_HEADER: &str = "x-correlation-id";
 const CAUSATION_HEADER: &str = "x-causation-id";
 
@@ -48,9 +48,9 @@ pub(crate) fn routes() -> Routes {
         .raw::<DeliverExternalTrigger, _, _>(deliver)
 }
 
-/// The token of an address: it can be made again at any time, and by nobody without the secret.
+/// The token of a URL. It can be derived again at any time, but only with the secret.
 fn token(secret: &Digest, trigger: &str, generation: u64) -> Digest {
-    // A key shorter than a block is one with zeros behind it.
+    // A key shorter than a block is padded with zeros.
     let mut key = [0; 64];
     for (place, byte) in key.iter_mut().zip(secret.as_bytes()) {
         *place = *byte;
@@ -60,7 +60,7 @@ fn token(secret: &Digest, trigger: &str, generation: u64) -> Digest {
     Digest::from_bytes(mac.finalize().into_bytes().into())
 }
 
-/// A trigger over the wire, with its address while it is active.
+/// The API view of a trigger, with its URL while it is active.
 #[must_use]
 pub fn external_trigger(capability: &TriggerCapability) -> ExternalTrigger {
     let TriggerCapability { row, secret } = capability;
@@ -83,8 +83,8 @@ pub fn external_trigger(capability: &TriggerCapability) -> ExternalTrigger {
     }
 }
 
-/// Whether an address is that of this trigger, in a time that tells nothing. Where there is no trigger the same is worked
-/// out in vain.
+/// Checks the token of a trigger in constant time. If the trigger does not exist, the same work is done and
+/// discarded.
 fn is_right(capability: Option<&TriggerCapability>, id: &str, shown: &str) -> bool {
     let (secret, generation, status) = match capability {
         Some(TriggerCapability { row, secret }) => (*secret, row.generation, row.status),
@@ -95,13 +95,14 @@ fn is_right(capability: Option<&TriggerCapability>, id: &str, shown: &str) -> bo
     bool::from(wanted.as_bytes().ct_eq(shown.as_bytes())) && status == TriggerStatus::Active
 }
 
-/// What deliveries by an address are counted under. Only who knew it is ever counted by it: guesses would use up what
-/// belongs to others, and the table's places.
+/// The rate key of deliveries to a URL. Only senders with the correct token are counted under it: guesses
+/// would use up the rate of the owner and the slots of the table.
 fn key_of(id: &str, shown: &str) -> RateKey {
     RateKey::Trigger(Digest::of(format!("{id}/{shown}").as_bytes()))
 }
 
-/// Forgets how often an address that holds no more was used: its next delivery hears that there is no such trigger.
+/// Forgets the rate of a revoked URL, so that its next delivery gets the error that the trigger does not
+/// exist.
 fn forget(app: &App, capability: &TriggerCapability, generation: u64) {
     let TriggerCapability { row, secret } = capability;
     let id = row.trigger_id.as_str();
@@ -109,9 +110,10 @@ fn forget(app: &App, capability: &TriggerCapability, generation: u64) {
         .forget(&key_of(id, &token(secret, id, generation).to_string()));
 }
 
-/// Refuses what is sure to be refused, before anything is read from the database: an address that was right within this
-/// minute and is used up. Whoever showed too many wrong ones has to wait while another such address is looked up, unless
-/// its own was right within this minute: then a flood of guesses costs one look at a time, and a right address still passes.
+/// Rejects deliveries that are certain to be refused before anything is read from the database: those to a
+/// URL that was valid within this minute and has reached its rate limit. A client with too many wrong URLs
+/// must wait while another such URL is looked up, unless its own was valid within this minute. So a flood
+/// of guesses costs one lookup at a time, and a valid URL still passes.
 fn admit<'a>(
     app: &'a App,
     key: &RateKey,
@@ -151,7 +153,7 @@ async fn revoke(call: Call, asked: RevokeExternalTrigger) -> Result<ExternalTrig
     Ok(external_trigger(&found))
 }
 
-/// The body is read last: not one byte of a delivery is taken in before its address was found to be right.
+/// Accepts a delivery. The body is read last, after the URL was found to be valid.
 async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDeliveryResult, ApiError> {
     let (mut parts, body) = request.into_parts();
     let Ok(Path((id, shown))) = Path::<(String, String)>::from_request_parts(&mut parts, &()).await else {
@@ -172,7 +174,7 @@ async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDeliveryResu
     };
     drop(place);
     let place = Arc::clone(&app.deliveries).try_acquire_owned().map_err(|_| {
-        let message = "as many deliveries are worked on as this daemon takes at a time";
+        let message = "too many deliveries are in progress";
         ApiError::unavailable("overloaded", message, "send it again in a moment")
     })?;
     count(&app, &key, DELIVERIES_PER_MINUTE_MAX)?;
@@ -183,9 +185,9 @@ async fn deliver(app: App, request: Request<Body>) -> Result<TriggerDeliveryResu
         content_type: text(&parts.headers, header::CONTENT_TYPE.as_str()),
         body: bounded(body, DELIVERY_BYTES_MAX).await?,
     };
-    // It is never closed.
+    // The semaphore is never closed.
     let turn = Arc::clone(&app.delivering).acquire_owned().await;
-    // Held until it is written, also where the sender has hung up.
+    // The permit is held until the write is complete, even if the sender has disconnected.
     let posted = to_its_end(async move {
         let _held = (place, turn);
         Ok(runtime.triggers.deliver(row, delivery).await?)
@@ -202,8 +204,8 @@ fn name(headers: &HeaderMap) -> Result<Option<TurnId>, ApiError> {
     let Some(given) = given else { return Ok(None) };
     let name = given.to_str().ok().and_then(|name| TurnId::parse(name).ok());
     name.map(Some).ok_or_else(|| {
-        let message = "the name of the delivery is empty, too long or not ASCII";
-        ApiError::bad("bad_id", message, "name it with 1 to 200 letters and digits")
+        let message = "the delivery id is empty, too long or not ASCII";
+        ApiError::bad("bad_id", message, "use an id of 1 to 200 letters and digits")
     })
 }
 
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_address_of_this_generation_is_right() {
+    fn only_the_url_of_this_generation_is_valid() {
         let now = capability(2, TriggerStatus::Active);
         let shown = token(&now.secret, "trigger-1", 2).to_string();
         assert!(is_right(Some(&now), "trigger-1", &shown));
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_is_shown_over_the_wire_only_and_only_while_it_holds() {
+    fn the_url_is_shown_only_in_the_api_while_it_is_valid() {
         let wire = external_trigger(&capability(1, TriggerStatus::Active));
         let path = wire.trigger_path.clone().expect("a path");
         assert!(path.starts_with("/api/external-triggers/trigger-1/"), "{path}");

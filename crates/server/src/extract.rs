@@ -1,4 +1,4 @@
-//! How the input of an endpoint is read from a request, with an answer that names what is wrong.
+//! Reads the input of an endpoint from a request, with errors that name the invalid part.
 
 use std::time::Duration;
 
@@ -14,23 +14,23 @@ use wakeful_api::{Endpoint, Operation};
 
 use crate::error::ApiError;
 
-/// Longest wait for a body. On the slowest line that is still a line, a megabyte comes within it.
+/// Longest wait for a body. Even on a slow connection a megabyte arrives within it.
 pub(crate) const BODY_READ_MS_MAX: u64 = 30_000;
 
 const SEE_DOCUMENT: &str = "GET /api/openapi.json describes the input of each path";
 
-/// The parameters in a path, by name.
+/// The path parameters, by name.
 pub(crate) type Parameters = Vec<(String, String)>;
 
-/// The input of an endpoint as it was sent.
+/// The raw input of an endpoint.
 pub(crate) struct RawInput {
     path: Parameters,
-    /// The JSON body of an endpoint that has one, else the path's parameters and the query as one form.
+    /// The JSON body of an endpoint that has one; otherwise the path parameters and the query as one form.
     rest: Vec<u8>,
 }
 
 impl RawInput {
-    /// Receives what an endpoint reads.
+    /// Receives the input of an endpoint.
     pub(crate) async fn receive(
         operation: &Operation,
         path: Parameters,
@@ -45,7 +45,7 @@ impl RawInput {
             return Err(ApiError::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "not_json",
-                "the body is not declared as JSON",
+                "the Content-Type of the body is not JSON",
                 "send `Content-Type: application/json`",
             ));
         }
@@ -60,7 +60,7 @@ impl RawInput {
         Ok(Self { path, rest })
     }
 
-    /// The same as the endpoint's own type.
+    /// Deserializes the input as the endpoint's type.
     pub(crate) fn read<E: Endpoint>(&self) -> Result<E, ApiError> {
         if !E::OPERATION.takes_body {
             let form = serde_urlencoded::Deserializer::new(form_urlencoded::parse(&self.rest));
@@ -77,11 +77,11 @@ impl RawInput {
         Ok(read)
     }
 
-    /// A list would be taken for the fields in their order, which is never meant.
+    /// Serde would read a list as the fields in their order, which is never intended.
     fn check_object(&self) -> Result<(), ApiError> {
         match self.rest.trim_ascii_start().first() {
             Some(b'[') => {
-                let message = "the body is a list, and must be an object";
+                let message = "the body is a list but must be an object";
                 Err(ApiError::bad("bad_field", message, SEE_DOCUMENT))
             }
             Some(_) | None => Ok(()),
@@ -108,7 +108,7 @@ impl RawInput {
     }
 }
 
-/// Whether what is wrong stands in the path.
+/// Whether the invalid value is in the path.
 fn is_in_path<E>(error: &serde_path_to_error::Error<E>, path: &Parameters) -> bool {
     match error.path().iter().next() {
         Some(Segment::Map { key }) => path.iter().any(|(name, _)| name == key),
@@ -116,7 +116,7 @@ fn is_in_path<E>(error: &serde_path_to_error::Error<E>, path: &Parameters) -> bo
     }
 }
 
-/// What is wrong, with the name of its field before it.
+/// The error message, prefixed with the name of the field.
 fn named<E: std::fmt::Display>(error: &serde_path_to_error::Error<E>) -> String {
     match error.path().to_string().as_str() {
         "." => error.inner().to_string(),
@@ -124,7 +124,7 @@ fn named<E: std::fmt::Display>(error: &serde_path_to_error::Error<E>) -> String 
     }
 }
 
-/// The fields of a path, and after them those of a body.
+/// The fields of a path, followed by those of a body.
 struct Fields<'a, D> {
     path: &'a [(String, String)],
     rest: D,
@@ -178,7 +178,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, A> {
     }
 }
 
-/// Reads a body of any kind, of at most so many bytes.
+/// Reads a body of any kind, up to a limit.
 pub(crate) async fn bounded(body: Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
     let read = tokio::time::timeout(Duration::from_millis(BODY_READ_MS_MAX), read(body, bytes_max));
     read.await.unwrap_or_else(|_| Err(too_slow()))
@@ -193,7 +193,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 fn too_slow() -> ApiError {
-    let message = "the body did not come in time";
+    let message = "the body did not arrive in time";
     ApiError::new(
         StatusCode::REQUEST_TIMEOUT,
         "request_timeout",
@@ -203,7 +203,7 @@ fn too_slow() -> ApiError {
 }
 
 async fn read(body: Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
-    // Not one byte of a body is waited for that declares itself too long.
+    // A body whose declared length exceeds the limit is refused before it is read.
     if usize::try_from(body.size_hint().lower()).is_ok_and(|declared| declared <= bytes_max) {
         return read_within(body, bytes_max).await;
     }
@@ -215,7 +215,7 @@ fn too_large(bytes_max: usize) -> ApiError {
         StatusCode::PAYLOAD_TOO_LARGE,
         "body_too_large",
         format!("the body has more than {bytes_max} bytes"),
-        "put long text into a file of the workspace and send its name",
+        "put long text into a file in the workspace and send its name",
     )
 }
 
@@ -225,7 +225,7 @@ async fn read_within(body: Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> 
         Err(error) if error.is::<LengthLimitError>() => Err(too_large(bytes_max)),
         Err(_) => Err(ApiError::bad(
             "body_broken",
-            "the body ended before its end",
+            "the body ended before its declared length",
             "send it again",
         )),
     }
@@ -234,7 +234,7 @@ async fn read_within(body: Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> 
 fn not_json(error: &serde_json::Error) -> ApiError {
     ApiError::bad(
         "bad_json",
-        format!("the body is not JSON: {error}"),
+        format!("the body is not valid JSON: {error}"),
         "check it with a JSON parser",
     )
 }
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_body_is_named() {
+    fn an_error_names_the_invalid_part_of_a_body() {
         assert!(code_of("{").contains("bad_json"));
         assert!(code_of("{\"text\":\"a\"} x").contains("bad_json"));
         assert!(code_of("{\"text\":\"a\",\"deny_tools\":[1]}").contains("deny_tools[0]"));
@@ -274,13 +274,13 @@ mod tests {
     }
 
     #[test]
-    fn a_body_nested_too_deeply_is_no_json_and_no_crash() {
+    fn a_body_nested_too_deeply_is_refused_without_a_crash() {
         let deep = format!("{{\"text\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
         assert!(code_of(&deep).contains("bad_"));
     }
 
     #[test]
-    fn a_field_of_the_path_comes_from_the_path_alone() {
+    fn a_path_field_comes_only_from_the_path() {
         let read = message("{\"text\":\"a\"}").expect("a message");
         assert_eq!(read.agent_id.to_string(), "main");
         assert!(code_of("{\"text\":\"a\",\"agent_id\":\"other\"}").contains("duplicate field `agent_id`"));

@@ -1,5 +1,5 @@
-//! What every request passes before anything is done for it, in this order: the name it asked for, the page it came
-//! from, the login, the rate, the daemon's stage, a free place. Then it has its time, and no more.
+//! The checks that every request passes before it is handled, in this order: host, origin, login, rate
+//! limit, the daemon's stage, a free permit. After that a timeout applies.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -20,13 +20,13 @@ pub(crate) use crate::peer::Peer;
 use crate::rate::RateKey;
 use crate::slots::Slot;
 
-/// Longest time for an answer, once the request is there.
+/// Longest time for a response, after the request was received.
 const ANSWER_MS_MAX: u64 = 30_000;
 
-/// What requests that no route wants are counted under.
+/// The metrics label of requests that match no route.
 const NO_ROUTE: &str = "other";
 
-/// Sent with every answer. The page needs nothing from elsewhere, and nobody else needs anything from here.
+/// Sent with every response. The page needs no external resources, and no other site may use ours.
 const HEADERS: [(HeaderName, &str); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -41,31 +41,30 @@ const HEADERS: [(HeaderName, &str); 4] = [
     ),
 ];
 
-/// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// Whoever shows the token.
+    /// A client with the token.
     Bearer,
     /// A browser that is logged in.
     Browser(LoginId),
     /// This process, which opened the home itself: no token, no rate limit.
     InProcess,
-    /// Somebody who need not show anything.
+    /// A client that needs no credentials.
     Anonymous,
 }
 
-/// What a path asks of those who come.
+/// What a path requires of its callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RouteAccess {
-    /// Health: answered to anybody, whatever goes on.
+    /// Health checks: always answered, without credentials.
     Health,
-    /// The page, the login, the contract: for anybody.
+    /// The page, the login, the OpenAPI document: without credentials.
     Public,
-    /// Numbers: for those who are logged in.
+    /// Metrics: for logged-in callers.
     Private,
-    /// Triggers: for whoever knows an address, once the daemon serves.
+    /// Triggers: for senders that know a URL, while the daemon serves.
     Trigger,
-    /// The API: for those who are logged in, once the daemon serves.
+    /// The API: for logged-in callers, while the daemon serves.
     Api,
 }
 
@@ -83,7 +82,7 @@ impl RouteAccess {
     }
 }
 
-/// Lets a request pass, or says why not.
+/// Passes a request on, or responds with the reason for the refusal.
 pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().cloned();
     let door = RouteAccess::of(request.uri().path());
@@ -134,7 +133,7 @@ fn check(app: &App, door: RouteAccess, request: &Request) -> Result<Caller, ApiE
     Ok(caller)
 }
 
-/// Requests with the token are counted by the way they came.
+/// Requests with the token are counted separately for TCP and for the home's socket.
 const fn token_key(peer: Option<Peer>) -> RateKey {
     match peer {
         Some(Peer::Local(_)) => RateKey::Local,
@@ -142,7 +141,8 @@ const fn token_key(peer: Option<Peer>) -> RateKey {
     }
 }
 
-/// A connection that showed a valid login is kept before others; one without may not use the reserved part.
+/// A connection with a valid login is kept in preference to others; one without may not use the reserved
+/// part.
 fn check_slot(caller: Caller, slot: Option<&Arc<Slot>>) -> Result<(), ApiError> {
     match (caller, slot) {
         (Caller::Anonymous, Some(slot)) if !slot.admits_anonymous() => Err(ApiError::too_many_connections()),
@@ -154,7 +154,7 @@ fn check_slot(caller: Caller, slot: Option<&Arc<Slot>>) -> Result<(), ApiError> 
     }
 }
 
-/// Whether the request came by a page of ours.
+/// Whether the request came from our own page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestOrigin {
     Ours,
@@ -163,18 +163,18 @@ enum RequestOrigin {
 
 fn check_names(app: &App, request: &Request, peer: Option<Peer>) -> Result<RequestOrigin, ApiError> {
     let headers = request.headers();
-    // No name leads to the home's socket, and no page can use it.
+    // The home's socket has no host name, and no web page can use it.
     if matches!(peer, Some(Peer::Local(_))) && !headers.contains_key(header::ORIGIN) {
         return Ok(RequestOrigin::Unsaid);
     }
     let mut in_headers = headers.get_all(header::HOST).iter();
     let in_header = in_headers.next().and_then(|host| host.to_str().ok());
-    // Somebody between us and the client may have judged it by the other one.
+    // An intermediary may have checked the other header.
     if in_headers.next().is_some() {
         let message = "the request has more than one Host header";
-        return Err(ApiError::bad("bad_host", message, "send exactly one"));
+        return Err(ApiError::bad("bad_host", message, "send exactly one Host header"));
     }
-    // A request line may name the host itself, and then it is the one that counts.
+    // If the request line contains the host, it takes precedence.
     let host = request
         .uri()
         .authority()
@@ -184,8 +184,8 @@ fn check_names(app: &App, request: &Request, peer: Option<Peer>) -> Result<Reque
         return Err(ApiError::new(
             StatusCode::MISDIRECTED_REQUEST,
             "host_refused",
-            "the Host header names somebody else",
-            "ask by the address the daemon prints, or add the name to `server.advertise`",
+            "the Host header does not name this server",
+            "use the address that the daemon prints, or add the name to `server.advertise`",
         ));
     };
     let is_ours = |origin: &HeaderValue| {
@@ -204,13 +204,14 @@ fn foreign_page() -> ApiError {
     ApiError::new(
         StatusCode::FORBIDDEN,
         "origin_refused",
-        "the request comes from a page that is not ours",
+        "the request comes from a page of another origin",
         "open the page at the address that `wakeful open` prints",
     )
 }
 
-/// A browser may send its cookie also when a foreign page made it ask, so it must not say that one did. For anything
-/// but reading it must say that the page was ours; older ones say nothing when they read.
+/// A browser may send its cookie even if a foreign page caused the request, so a request marked as
+/// cross-site is refused. Except for reads, the browser must state that the page was ours; older browsers
+/// send nothing with reads.
 fn check_page(method: &Method, headers: &HeaderMap, origin: RequestOrigin) -> Result<(), ApiError> {
     let mut sites = headers.get_all("sec-fetch-site").iter();
     let site = FetchSite::of(sites.next());
@@ -225,11 +226,11 @@ fn check_page(method: &Method, headers: &HeaderMap, origin: RequestOrigin) -> Re
     }
 }
 
-/// What a browser says of the page that made it ask.
+/// What a browser reports about the page that caused the request.
 enum FetchSite {
     Ours,
     Foreign,
-    /// Nothing, or that there was none: somebody typed the address.
+    /// No value, or no page: a person typed the URL.
     Unsaid,
 }
 
@@ -251,7 +252,7 @@ fn log_in(app: &App, request: &Request, peer: Option<Peer>) -> Result<Caller, Ap
         .iter()
         .filter_map(|value| value.to_str().ok());
     let (caller, shown) = match authorization {
-        // Whoever shows a token wants to be judged by it.
+        // A request with a token is judged by the token alone.
         Some(value) => {
             let token = value.to_str().ok().and_then(bearer);
             let is_right = token.is_some_and(|token| app.access.token_is(token));
@@ -277,8 +278,8 @@ fn log_in(app: &App, request: &Request, peer: Option<Peer>) -> Result<Caller, Ap
     Ok(caller)
 }
 
-/// What a browser shows beside its cookie, which alone is not enough: browsers send cookies to every port of a host. A
-/// stream may carry a ticket in its address, because `EventSource` cannot send headers; nothing else may.
+/// The second proof of a browser. The cookie alone is not enough, because browsers send cookies to every
+/// port of a host. Only a stream may carry a ticket in its URL, because `EventSource` cannot send headers.
 fn second_proof(request: &Request) -> Option<SecondProof<'_>> {
     let token = request.headers().get(TOKEN_HEADER);
     if let Some(token) = token {
@@ -299,24 +300,24 @@ fn bearer(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Counts a wrong token or code. A right one still passes when there were too many: it cannot be guessed, and a
-/// script that went wrong must not lock its owner out.
+/// Counts a wrong token or code. A correct one still passes after too many failures: it cannot be guessed,
+/// and a faulty script must not lock its owner out.
 pub(crate) fn count_failure(app: &App, peer: Option<Peer>) -> Result<(), ApiError> {
     count(app, &failed(peer), app.limits.failures_per_minute)
 }
 
-/// Who shows wrong tokens and codes.
+/// The rate key for wrong tokens and codes.
 pub(crate) fn failed(peer: Option<Peer>) -> RateKey {
     RateKey::Failed(address(peer))
 }
 
-/// Counts one for a key, or says when to come again and what else can be done.
+/// Counts one request for a key. The error contains the time to wait and the alternatives.
 pub(crate) fn count(app: &App, key: &RateKey, limit: u32) -> Result<(), ApiError> {
     let counted = app.rates.count(key.clone(), limit, app.clock.monotonic_ms());
     counted.map_err(|wait_s| too_many(app, key, wait_s))
 }
 
-/// The refusal of one too many.
+/// The error for an exceeded rate limit.
 pub(crate) fn too_many(app: &App, key: &RateKey, wait_s: u64) -> ApiError {
     app.metrics.rate_limited();
     ApiError::rate_limited(key, wait_s)
@@ -329,7 +330,7 @@ fn address(peer: Option<Peer>) -> IpAddr {
     }
 }
 
-/// The places of a request among those that are worked on, until dropped; none when there is none.
+/// The permits of a request, held until dropped; none if none is free.
 fn places(app: &App, request: &Request) -> Option<[Option<OwnedSemaphorePermit>; 2]> {
     let place = |among: &Arc<Semaphore>| Arc::clone(among).try_acquire_owned().ok();
     match request.extensions().get::<Peer>() {
@@ -344,17 +345,17 @@ fn places(app: &App, request: &Request) -> Option<[Option<OwnedSemaphorePermit>;
     Some([Some(place(&app.in_flight)?), own])
 }
 
-/// Has a request answered, in a place of its own and within its time. A stream leaves the place as soon as it begins.
+/// Handles a request with a permit and a timeout. A stream releases the permit as soon as it starts.
 async fn answer(app: &App, door: RouteAccess, request: Request, next: Next) -> Response {
     let place = places(app, &request);
     if place.is_none() && door != RouteAccess::Health {
-        let message = "as many requests are worked on as this daemon takes at a time";
-        return ApiError::unavailable("overloaded", message, "ask again in a moment").into_response();
+        let message = "too many requests are in progress";
+        return ApiError::unavailable("overloaded", message, "try again in a moment").into_response();
     }
     if request.extensions().get::<Peer>() == Some(&Peer::InProcess) {
         return next.run(request).await;
     }
-    // A body has its own time; its handler's begins after it.
+    // A body has its own timeout; that of the handler starts afterwards.
     let body_ms = if request.method().is_safe() {
         0
     } else {
@@ -364,8 +365,8 @@ async fn answer(app: &App, door: RouteAccess, request: Request, next: Next) -> R
     tokio::time::timeout(time, next.run(request))
         .await
         .unwrap_or_else(|_| {
-            let message = "the answer took too long; what was asked may still happen";
-            let hint = "look before asking again, or ask again with the same key";
+            let message = "the response took too long; the request may still take effect";
+            let hint = "check the result before trying again, or try again with the same key";
             ApiError::unavailable("response_timeout", message, hint).into_response()
         })
 }

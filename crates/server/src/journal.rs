@@ -1,4 +1,4 @@
-//! The journal over HTTP.
+//! HTTP endpoints for the journal.
 
 use wakeful_api::{
     CreateCategory, CreateNote, CreateTask, GetTask, JournalCategoryList, ListCategories, ListNotes,
@@ -102,8 +102,8 @@ async fn sagas(app: &App) -> Result<SagaList, ApiError> {
 
 async fn resolve(call: Call, asked: ResolveSaga) -> Result<SagaList, ApiError> {
     if call.open()?.journal.keep(asked.operation_id.0).await?.is_none() {
-        let message = format!("no saga of operation {} is stuck", asked.operation_id);
-        let hint = "`wakeful saga list` shows those that are";
+        let message = format!("no stuck saga has the operation id {}", asked.operation_id);
+        let hint = "list stuck sagas with `wakeful saga list`";
         return Err(ApiError::unknown("saga_unknown", message, hint));
     }
     sagas(&call).await

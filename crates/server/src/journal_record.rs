@@ -1,4 +1,4 @@
-//! Records of every kind over HTTP: lists, writes, and what was committed.
+//! HTTP endpoints for records of every kind: lists, writes, and committed changes.
 
 use axum::http::StatusCode;
 use wakeful_api::{
@@ -50,7 +50,7 @@ async fn write_record(call: Call, asked: WriteJournal) -> Result<WriteReceipt, A
 
 async fn changes(call: Call, asked: ListChanges) -> Result<JournalChangeList, ApiError> {
     if i64::try_from(asked.after_seq).is_err() {
-        let hint = "give the last number that was told";
+        let hint = "use the last sequence number that you received";
         return Err(ApiError::bad("bad_query", "after_seq is too large", hint));
     }
     let (changes, last_seq) = call

@@ -1,25 +1,27 @@
-//! The HTTP face of a daemon: the API, the page, the login.
+//! The HTTP server of a daemon: the API, the page, the login.
 //!
 //! | module | does |
 //! |---|---|
-//! | `guard` | what every request passes before anything is done for it |
-//! | `access` | which hosts, origins and tokens are ours |
-//! | `rate` | how often somebody may ask |
-//! | `login` | one-time links and the cookies they become |
+//! | `app` | the shared state, and assembly of the router |
+//! | `guard` | the checks that every request passes before it is handled |
+//! | `access` | which hosts, origins and tokens are accepted |
+//! | `rate` | rate limits |
+//! | `login` | one-time links, and the browser logins that they create |
 //! | `agent`, `message`, `run`, `decision`, `brake`, `budget`, `event`, `transcript`, `runtime` | the routes, one noun each |
-//! | `proof`, `journal`, `record`, `schedule`, `subscription` | more routes |
-//! | `stream` | events as they happen |
-//! | `metrics` | numbers for Prometheus |
-//! | `page` | the control room's files, embedded |
-//! | [`view`] | from the runtime's values to what goes over the wire |
-//! | `route`, `extract` | how a declared endpoint is served, how its input is read |
-//! | `openapi` | the contract, made from the declared endpoints |
-//! | `serve` | listeners: connections are accepted within bounds, and ended gracefully |
-//! | `slots`, `connection`, `peer` | which connections are kept, what one of them says, who is at its other end |
+//! | `erasure`, `journal`, `journal_record`, `schedule`, `source`, `subscription`, `external_trigger`, `why` | more routes |
+//! | `stream` | event streams |
+//! | `metrics` | metrics for Prometheus |
+//! | `page` | the embedded files of the page |
+//! | [`view`] | converts the runtime's values to API types |
+//! | `route`, `extract` | serving declared endpoints, reading their input |
+//! | `error` | the error response |
+//! | `openapi` | the OpenAPI document, generated from the declared endpoints |
+//! | `serve` | listeners: bounded accept and graceful shutdown |
+//! | `slots`, `connection`, `peer` | which connections are kept, serving one of them, identifying its peer |
 //! | `descriptor` | how many connections the system allows |
 //!
-//! *Invariants:* a handler holds no rule and no query; nothing is done for a request before its guards let it pass;
-//! every answer that is not a success has one shape; an idle server has no timer.
+//! *Invariants:* a handler contains no rule and no query; a request is handled only after its guards let it
+//! pass; every error response has one shape; an idle server has no timer.
 #![forbid(unsafe_code)]
 
 mod access;

@@ -1,7 +1,7 @@
 //! How a browser logs in and stays logged in, and how logins are ended.
 //!
-//! A link that works once leads to the page, which exchanges the link's code for a cookie and a token. Every request of a
-//! browser carries both; a stream carries the cookie and a one-use ticket.
+//! A one-time link opens the page, which exchanges the link's code for a cookie and a token. Every request
+//! of a browser carries both; a stream carries the cookie and a one-use ticket.
 
 mod code;
 mod device;
@@ -35,34 +35,34 @@ use crate::error::ApiError;
 use crate::guard::Caller;
 use crate::route::{Call, Routes};
 
-/// The name of the cookie.
 pub(crate) const COOKIE: &str = "wakeful_session";
 
-/// The header that carries a login's token.
+/// The header that carries the token of a login.
 pub(crate) const TOKEN_HEADER: &str = "x-wakeful-token";
 
-/// Most draws for an id that no other login has. Of 64 logins the second draw nearly always succeeds.
+/// Most attempts to draw an unused id. With 64 logins the second attempt nearly always succeeds.
 const ID_DRAWS_MAX: usize = 8;
 
-/// What logins need of the binary: files of the home.
+/// What logins need from the binary: files in the home.
 pub trait LoginHost: Send + Sync + 'static {
-    /// The saved list of logins; none where there is none.
+    /// The saved list of logins; none if it does not exist.
     fn read_list(&self) -> io::Result<Option<Vec<u8>>>;
 
-    /// Replaces the saved list as a whole, durably, readable by its owner alone.
+    /// Replaces the saved list atomically and durably, readable only by its owner.
     fn write_list(&self, list: &[u8]) -> io::Result<()>;
 
-    /// Deletes the saved list. That there is none is no error.
+    /// Deletes the saved list. A missing list is not an error.
     fn remove_list(&self) -> io::Result<()>;
 
-    /// Writes a new file that a browser of the same user can open, readable by its owner alone. Returns its path.
+    /// Writes a new file that a browser of the same user can open, readable only by its owner. Returns its
+    /// path.
     fn write_page(&self, name: &str, html: &str) -> io::Result<PathBuf>;
 
-    /// Deletes such a file, if it is still there.
+    /// Deletes such a file, if it still exists.
     fn remove_page(&self, path: &FilePath);
 }
 
-/// Keeps no logins: for a router that no browser can reach.
+/// Stores no logins: for a router that no browser can reach.
 pub(crate) struct NoLogins;
 
 impl LoginHost for NoLogins {
@@ -106,12 +106,12 @@ pub(crate) struct Logins {
     tickets: Tickets,
 }
 
-/// What a browser shows beside its cookie.
+/// The second proof of a browser, in addition to its cookie.
 #[derive(Clone, Copy)]
 pub(crate) enum SecondProof<'a> {
     /// The token of the login, in a header.
     Token(&'a str),
-    /// A one-use ticket, in the address of a stream.
+    /// A one-use ticket, in the URL of a stream.
     Ticket(&'a str),
 }
 
@@ -125,7 +125,7 @@ impl Logins {
         }
     }
 
-    /// The login that a Cookie header and a second proof show.
+    /// The login that a Cookie header and a second proof identify.
     pub(crate) fn find(&self, cookies: &str, proof: SecondProof<'_>, clock: &dyn Clock) -> Option<LoginId> {
         let is_proven = |id: LoginId, expected: &Digest| match proof {
             SecondProof::Token(token) => token_hash(token).as_bytes().ct_eq(expected.as_bytes()).into(),
@@ -136,19 +136,19 @@ impl Logins {
         values.find_map(|value| self.list.find(value, clock.now(), is_proven))
     }
 
-    /// What a stream of a login holds; none when the login has ended.
+    /// The session that a stream holds; none if the login has ended.
     pub(crate) fn session(&self, id: LoginId, now: Millis) -> Option<LoginSession> {
         self.list.session(id, now)
     }
 }
 
-/// Notes that a login was used, and saves that now and then beside the request.
+/// Records the use of a login, and occasionally saves it in the background.
 pub(crate) fn touch(app: &App, id: LoginId) {
     if app.logins.list.touch(id, app.clock.now()) {
         let app = app.clone();
         tokio::task::spawn_blocking(move || {
             if let Err(error) = app.logins.list.save() {
-                tracing::warn!(%error, "the last use of a login is not saved");
+                tracing::warn!(%error, "the last use of a login could not be saved");
             }
         });
     }
@@ -158,7 +158,7 @@ fn random(app: &App) -> String {
     Digest::from_bytes(app.entropy.random_bytes()).to_string()
 }
 
-/// When something ends that works for so long from now.
+/// The expiry time of something that is valid for this duration from now.
 fn expiry(app: &App, lasts_ms: u64) -> String {
     let lasts_ms = i64::try_from(lasts_ms).unwrap_or(i64::MAX);
     Millis(app.clock.now().0.saturating_add(lasts_ms)).rfc3339()
@@ -175,8 +175,8 @@ fn require_bearer(caller: Caller) -> Result<(), ApiError> {
     Err(ApiError::new(
         StatusCode::FORBIDDEN,
         "token_required",
-        "a login cannot make further logins",
-        "`wakeful open` logs a browser in",
+        "a logged-in browser cannot create further logins",
+        "log a browser in with `wakeful open`",
     ))
 }
 
@@ -227,7 +227,7 @@ async fn enter(call: Call, asked: EnterLogin) -> Result<Response, ApiError> {
         .take(asked.code.as_str(), app.clock.monotonic_ms())
     {
         crate::guard::count_failure(app, call.peer())?;
-        let message = "the login link was used before, or is older than a minute";
+        let message = "the login link was already used, or is older than a minute";
         return Err(ApiError::unknown("login_link_expired", message, NEW_LINK));
     }
     let user_agent = call
@@ -248,13 +248,13 @@ async fn enter(call: Call, asked: EnterLogin) -> Result<Response, ApiError> {
     Ok((headers, Json(LoginGrant { token })).into_response())
 }
 
-const NEW_LINK: &str = "`wakeful open` makes a new one";
+const NEW_LINK: &str = "create a new link with `wakeful open`";
 
-/// An id that no login has.
+/// An unused login id.
 fn free_id(app: &App) -> Result<LoginId, ApiError> {
     let mut draws = (0..ID_DRAWS_MAX).map(|_| LoginId::from_bytes(app.entropy.random_bytes()));
     let free = draws.find(|id| !app.logins.list.contains(*id));
-    free.ok_or_else(|| ApiError::unavailable("login_id_exhausted", "no free login id was drawn", "try again"))
+    free.ok_or_else(|| ApiError::unavailable("login_id_exhausted", "no free login id was found", "try again"))
 }
 
 async fn leave(app: Call, _: LogOut) -> Result<Response, ApiError> {
@@ -284,10 +284,10 @@ async fn revoke(app: Call, asked: RevokeLogin) -> Result<(), ApiError> {
     let id = asked.login_id.as_str();
     let chosen = LoginId::parse(id);
     if end(&app, move |id| Some(id) == chosen).await? == 0 {
-        let hint = "`wakeful login list` shows the logins";
+        let hint = "list the logins with `wakeful login list`";
         return Err(ApiError::unknown(
             "login_unknown",
-            format!("there is no login {id}"),
+            format!("login {id} does not exist"),
             hint,
         ));
     }
@@ -314,21 +314,21 @@ async fn ticket(app: Call, _: CreateStreamTicket) -> Result<StreamTicket, ApiErr
     Ok(StreamTicket { ticket, expires_at })
 }
 
-/// Ends the logins that are chosen. How many there were.
+/// Ends the chosen logins. Returns how many there were.
 async fn end(app: &App, is_chosen: impl Fn(LoginId) -> bool + Send + 'static) -> Result<usize, ApiError> {
     let ending = app.clone();
     let ended = blocking(move || ending.logins.list.revoke(is_chosen)).await?;
     ended.map_err(|error: LoginSaveError| {
-        let message = format!("ended in this daemon, but {error}; a restart would bring it back");
+        let message = format!("ended in this daemon, but {error}; a restart would restore the ended logins");
         let hint = "delete logins.json in the home, or make it writable and try again";
         ApiError::unavailable("login_save_failed", &message, hint)
     })
 }
 
-/// Does work that waits for a disk on a thread that may.
+/// Runs blocking work on a thread that may block.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| ApiError::unavailable("interrupted", "the work was broken off", "try again"))
+    done.map_err(|_| ApiError::unavailable("interrupted", "the operation was interrupted", "try again"))
 }
 
 fn set_cookie(app: &App, value: &str, max_age_s: i64) -> String {

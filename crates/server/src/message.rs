@@ -1,4 +1,4 @@
-//! Messages over HTTP.
+//! HTTP endpoints for messages.
 
 use axum::http::HeaderMap;
 use axum::http::StatusCode;
@@ -18,20 +18,20 @@ use crate::rate::RateKey;
 use crate::route::{Call, Routes};
 use crate::{guard, view};
 
-/// The header that names a message.
+/// The header with the key of a message.
 const KEY_HEADER: &str = "idempotency-key";
 
-/// Most tools that a message may forbid. There are fewer.
+/// Most tools that a message may deny. Fewer exist.
 const DENY_TOOLS_MAX: usize = 64;
 
-/// Longest name of a model or a folder: the longest path that Linux takes.
+/// Longest name of a model or a folder: the longest path that Linux accepts.
 const NAME_BYTES_MAX: usize = 4_096;
 
 pub(crate) fn routes() -> Routes {
     Routes::default().add_after(count, send)
 }
 
-/// Counts a message to an agent within this minute, before its body is read.
+/// Counts a message to an agent for the rate limit, before its body is read.
 fn count(app: &App, path: &Parameters) -> Result<(), ApiError> {
     let agents = path.iter().filter_map(|(_, value)| AgentId::parse(value).ok());
     for agent in agents {
@@ -78,7 +78,7 @@ async fn send(call: Call, asked: SendMessage) -> Result<AcceptedMessage, ApiErro
     })
 }
 
-/// The caller's name for what is sent, which may stand in two places but must be one; a fresh one where there is none.
+/// The caller's key, from the header or the body, which must agree; a new one if there is none.
 pub(crate) fn key(call: &Call, in_body: Option<&TurnId>) -> Result<TurnId, ApiError> {
     match (in_header(call.headers())?, in_body) {
         (Some(header), Some(body)) if header != *body => Err(two_keys()),
@@ -105,15 +105,15 @@ fn in_header(headers: &HeaderMap) -> Result<Option<TurnId>, ApiError> {
 }
 
 fn two_keys() -> ApiError {
-    let message = "there are two keys: Idempotency-Key and `key` differ, or the header is there twice";
+    let message = "the message has two keys: Idempotency-Key and `key` differ, or the header occurs twice";
     ApiError::conflict(
         "idempotency_keys_differ",
         message,
-        "send one of them, or the same in both",
+        "send only one of them, or the same value in both",
     )
 }
 
-/// What comes with a message, checked.
+/// The validated attachments of a message.
 fn attached(attachments: Vec<AttachmentInput>) -> Result<Vec<Attachment>, ApiError> {
     let attachments: Vec<Attachment> = attachments.into_iter().map(view::attachment).collect();
     attachment::check(&attachments).map_err(|error| {
@@ -123,7 +123,7 @@ fn attached(attachments: Vec<AttachmentInput>) -> Result<Vec<Attachment>, ApiErr
     Ok(attachments)
 }
 
-/// The bounds that the wire type promises.
+/// Checks the limits that the API type documents.
 fn check(told: &SendMessage) -> Result<(), ApiError> {
     let long = |name: &Option<String>| {
         name.as_ref()
@@ -141,9 +141,9 @@ fn check(told: &SendMessage) -> Result<(), ApiError> {
     {
         format!("max_rounds: must be 1 to {ROUNDS_MAX}")
     } else if told.deny_tools.len() > DENY_TOOLS_MAX {
-        format!("deny_tools: must name at most {DENY_TOOLS_MAX}")
+        format!("deny_tools: must have at most {DENY_TOOLS_MAX} names")
     } else if told.ask_tools.len() > DENY_TOOLS_MAX {
-        format!("ask_tools: must name at most {DENY_TOOLS_MAX}")
+        format!("ask_tools: must have at most {DENY_TOOLS_MAX} names")
     } else {
         return Ok(());
     };

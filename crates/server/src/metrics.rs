@@ -1,5 +1,5 @@
-//! Numbers for Prometheus. Label sets are bounded by the routes and by what an agent can be doing; agents have no
-//! labels of their own, because a home may have thousands.
+//! Metrics for Prometheus. Label sets are bounded by the routes and by the activities of agents; agents
+//! have no labels of their own, because a home may have thousands.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,16 +15,16 @@ use crate::app::ServedHome;
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
 
-/// The format that Prometheus reads.
+/// The Prometheus text format.
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Every class of status, by its first digit less one.
+/// The status classes, indexed by the first digit minus one.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// What is counted while the daemon lives.
+/// Counters of the running daemon.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
-    /// By route; as many as there are routes, and one for everything else.
+    /// By route, with one entry for all unmatched requests.
     requests: Mutex<BTreeMap<String, [u64; CLASSES.len()]>>,
     messages_accepted: AtomicU64,
     rate_limited: AtomicU64,
@@ -34,7 +34,7 @@ impl Metrics {
     pub(crate) fn answered(&self, route: &str, status: StatusCode) {
         let class = usize::from(status.as_u16() / 100).saturating_sub(1);
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        // Looked for before it is inserted: a name is made once per route and not once per request.
+        // Checked before the insert, so that the name is allocated once per route and not once per request.
         if !requests.contains_key(route) {
             requests.insert(route.to_owned(), [0; CLASSES.len()]);
         }
@@ -62,14 +62,15 @@ async fn show(call: Call, _: GetMetrics) -> Result<Response, ApiError> {
     page.begin("wakeful_build_info", "gauge", "The running program, by version.");
     page.line("wakeful_build_info", &[("version", &app.facts.version)], 1);
     counters(&mut page, &app.metrics);
-    // Before the daemon serves there are no agents to count, and its scraper should see the rest nevertheless.
+    // Before the daemon serves, no agents can be counted, but the scraper should still get the other
+    // metrics.
     if let Ok(open) = app.open() {
         let agents = open.runtime.agents.list(false).await?;
         let stalled = StuckIndex::of(&open);
         let agents: Vec<_> = agents.iter().map(|agent| stalled.status(agent)).collect();
         gauges(&mut page, &agents);
         waiting(&open, &mut page).await?;
-        page.begin("wakeful_event_streams", "gauge", "Streams that are open.");
+        page.begin("wakeful_event_streams", "gauge", "Open streams.");
         page.line(
             "wakeful_event_streams",
             &[],
@@ -81,11 +82,7 @@ async fn show(call: Call, _: GetMetrics) -> Result<Response, ApiError> {
 
 fn counters(page: &mut MetricsText, metrics: &Metrics) {
     let name = "wakeful_http_requests_total";
-    page.begin(
-        name,
-        "counter",
-        "Requests that were answered, by route and class of status.",
-    );
+    page.begin(name, "counter", "Answered requests, by route and status class.");
     let requests = metrics.requests.lock().unwrap_or_else(PoisonError::into_inner);
     for (route, counts) in &*requests {
         for (class, count) in CLASSES.iter().zip(counts).filter(|(_, count)| **count > 0) {
@@ -97,21 +94,17 @@ fn counters(page: &mut MetricsText, metrics: &Metrics) {
     page.begin(
         name,
         "counter",
-        "Messages that were made durable through the API, known ones included.",
+        "Messages stored through the API, including repeated ones.",
     );
     page.line(name, &[], metrics.messages_accepted.load(Ordering::Relaxed));
     let name = "wakeful_rate_limited_total";
-    page.begin(
-        name,
-        "counter",
-        "Requests that were refused because they came too often.",
-    );
+    page.begin(name, "counter", "Requests refused by a rate limit.");
     page.line(name, &[], metrics.rate_limited.load(Ordering::Relaxed));
 }
 
 fn gauges(page: &mut MetricsText, agents: &[AgentStatus]) {
     let count = |activity| agents.iter().filter(|agent| agent.activity == activity).count();
-    page.begin("wakeful_agents", "gauge", "Listed agents, by what they do.");
+    page.begin("wakeful_agents", "gauge", "Listed agents, by activity.");
     for (word, activity) in [
         ("asleep", Activity::Asleep),
         ("queued", Activity::Queued),
@@ -126,7 +119,7 @@ fn gauges(page: &mut MetricsText, agents: &[AgentStatus]) {
     page.begin(
         "wakeful_queued_messages",
         "gauge",
-        "Messages of listed agents that wait for their turn.",
+        "Queued messages of listed agents.",
     );
     page.line(
         "wakeful_queued_messages",
@@ -142,24 +135,24 @@ fn gauges(page: &mut MetricsText, agents: &[AgentStatus]) {
     page.line("wakeful_open_runs", &[], u64::try_from(open).unwrap_or(u64::MAX));
 }
 
-/// What waits for a person.
+/// Writes the metrics of everything that waits for a person.
 async fn waiting(open: &ServedHome, page: &mut MetricsText) -> Result<(), ApiError> {
     let owed = open.runtime.decisions.human_backlog().await?;
     let brakes = open.runtime.brakes.list().await?;
     for (name, help, value) in [
         (
             "wakeful_decisions_pending",
-            "Decisions that wait for an answer.",
+            "Decisions without an answer.",
             owed.pending_decisions,
         ),
         (
             "wakeful_runs_quarantined",
-            "Runs that cannot go on until a person says so.",
+            "Runs that wait until a person resumes or abandons them.",
             owed.quarantined_runs,
         ),
         (
             "wakeful_brakes_active",
-            "Brakes that are on.",
+            "Active brakes.",
             u64::try_from(brakes.len()).unwrap_or(u64::MAX),
         ),
     ] {
@@ -169,7 +162,7 @@ async fn waiting(open: &ServedHome, page: &mut MetricsText) -> Result<(), ApiErr
     Ok(())
 }
 
-/// The text as it grows.
+/// The text of the metrics page.
 #[derive(Default)]
 struct MetricsText(String);
 

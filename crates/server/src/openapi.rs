@@ -1,5 +1,5 @@
-//! The OpenAPI document, made from the declared endpoints. What guards answer is added here once for all of them, because no
-//! declaration knows of it.
+//! The OpenAPI document, generated from the declared endpoints. The responses of the guards are added here
+//! for all of them, because the declarations do not contain them.
 
 mod schema;
 
@@ -18,85 +18,81 @@ use crate::error::ApiError;
 use crate::login::{COOKIE, TOKEN_HEADER};
 use crate::route::{Call, Routes};
 
-/// Where named schemas are.
 const SCHEMAS: &str = "/components/schemas";
 
-/// A refusal that many operations share: its status, the name of the response, and what it says.
+/// An error response that many operations share: its status, its name and its description.
 type Refusal = (&'static str, &'static str, &'static str);
 
-/// What any request may be answered with before or instead of its handler.
+/// Responses that any request may get before or instead of its handler's.
 const ALWAYS: [Refusal; 6] = [
     (
         "400",
         "BadRequest",
-        "The input is not as its schema says; the message names the part",
+        "The input does not match its schema; the message names the invalid part",
     ),
     (
         "403",
         "Forbidden",
-        "The request comes from a foreign page, or its login does not suffice",
+        "The request comes from a foreign page, or its login is not sufficient",
     ),
     ("421", "Misdirected", "The Host header names another server"),
     (
         "429",
         "TooManyRequests",
-        "Too many within a minute; Retry-After says when to come again",
+        "Too many requests within a minute; wait for the time in Retry-After",
     ),
     (
         "431",
         "HeadTooLarge",
-        "The head of the request is too large; there is no body",
+        "The head of the request is too large; the response has no body",
     ),
     (
         "503",
         "Unavailable",
-        "Not now: starting, stopping, overloaded, or the database does not answer",
+        "Temporarily unavailable: starting, stopping, overloaded, or the database does not respond",
     ),
 ];
 
-/// What a request that needs a login may be answered with.
+/// Responses to requests that need a login.
 const PRIVATE: [Refusal; 2] = [
-    ("401", "Unauthorized", "The request carries no valid token"),
-    ("500", "Broken", "Something is broken inside; the log says what"),
+    ("401", "Unauthorized", "The request has no valid token"),
+    ("500", "Broken", "Internal error; the log contains the details"),
 ];
 
-/// What a request with a body may be answered with.
+/// Responses to requests with a body.
 const WITH_BODY: [Refusal; 3] = [
-    ("408", "RequestTimeout", "The body did not come in time"),
+    ("408", "RequestTimeout", "The body did not arrive in time"),
     ("413", "BodyTooLarge", "The body is too large"),
-    ("415", "NotJson", "The body is not declared as JSON"),
+    ("415", "NotJson", "The Content-Type of the body is not JSON"),
 ];
 
-/// What a request that names something may be answered with.
-const NAMED: [Refusal; 1] = [("404", "NotFound", "Nothing has this name")];
+/// Responses to requests that name an object.
+const NAMED: [Refusal; 1] = [("404", "NotFound", "The object does not exist")];
 
-/// What a write may be answered with.
+/// Responses to writes.
 const WRITE: [Refusal; 1] = [(
     "409",
     "Conflict",
-    "It does not go together with how things are; the code says why",
+    "The request conflicts with the current state; the code gives the reason",
 )];
 
 const TAGS: [(&str, &str); 13] = [
-    ("agents", "Agents and what they said"),
-    ("messages", "What enters an agent's queue"),
-    ("runs", "What became of it"),
-    ("decisions", "What people are asked, and what they answer"),
-    ("subscriptions", "What agents want to be woken for"),
-    ("sources", "What is watched outside: folders and Git repositories"),
-    ("brake", "What stops everything, or one agent"),
+    ("agents", "Agents and their transcripts"),
+    ("messages", "Messages in an agent's queue"),
+    ("runs", "Runs and their results"),
+    ("decisions", "Questions for people, and their answers"),
+    ("subscriptions", "The changes that wake an agent"),
+    ("sources", "Watched folders and Git repositories"),
+    ("brake", "Brakes, which stop everything or one agent"),
+    ("budget", "Model costs, spending limits and privacy confirmations"),
+    ("events", "The event log, as pages and as streams"),
+    ("daemon", "The daemon itself"),
+    ("login", "Browser logins"),
+    ("schedules", "Schedules that wake agents, and their executions"),
     (
-        "budget",
-        "What models cost, what they may, and who may see what is asked",
+        "journal",
+        "The person's records: tasks, notes, categories, plans, ratings",
     ),
-    ("events", "Everything that happened, as pages and as streams"),
-    ("daemon", "The program itself"),
-    ("login", "How a browser logs in"),
-    (
-        "schedules",
-        "When agents are woken by the clock, and what became of it",
-    ),
-    ("journal", "What people wrote, and what agents write for them"),
 ];
 
 pub(crate) fn routes() -> Routes {
@@ -107,12 +103,12 @@ async fn show(_: Call, _: GetOpenApi) -> Result<Response, ApiError> {
     Ok(([(header::CONTENT_TYPE, "application/json")], openapi_json()).into_response())
 }
 
-/// The document as JSON with sorted members, so that the same contract is the same text.
+/// The document as JSON with sorted keys, so that the same API always yields the same text.
 #[must_use]
 pub fn openapi_json() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {
-        // The document has only string keys, so it always has a JSON form.
+        // All keys are strings, so serialization cannot fail.
         let text = serde_json::to_string_pretty(&sorted(document())).unwrap_or_default();
         format!("{text}\n")
     })
@@ -135,8 +131,8 @@ fn document() -> Value {
         "info": {
             "title": "Wakeful",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "The API of a Wakeful daemon. Times are RFC 3339 in UTC. Every answer that is not a success is \
-                an `ErrorBody` with a stable code.",
+            "description": "The API of a Wakeful daemon. Times are RFC 3339 in UTC. Every error response is an `ErrorBody` with a \
+                stable code.",
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "paths": paths,
@@ -162,7 +158,7 @@ const fn method(method: Method) -> &'static str {
     }
 }
 
-/// What the guards answer, by name.
+/// The responses of the guards, by name.
 fn responses() -> Value {
     let all = ALWAYS
         .iter()
@@ -172,7 +168,7 @@ fn responses() -> Value {
         .chain(&WRITE);
     let named = all.map(|(status, name, text)| {
         let response = match *status {
-            // The connection answers before there is a request.
+            // The connection responds before a request exists.
             "431" => json!({ "description": text }),
             _ => refusal(text),
         };
@@ -186,7 +182,8 @@ fn refusal(text: &str) -> Value {
     json!({ "description": text, "content": { "application/json": { "schema": schema } } })
 }
 
-/// The schemas of inputs and outputs. They differ: an input may be left out or `null` where an output is simply not there.
+/// The schemas of inputs and outputs. They differ: an optional input may be omitted or `null`, an optional
+/// output is always omitted.
 struct Schemas {
     input: SchemaGenerator,
     output: SchemaGenerator,
@@ -212,8 +209,8 @@ impl Schemas {
         }
     }
 
-    /// All schemas that have a name. Where an input and an output have the same one, that of the input holds: it takes
-    /// whatever the output can be.
+    /// All named schemas. If an input and an output have the same name, the schema of the input is used: it
+    /// accepts every output.
     fn named(mut self) -> Value {
         let mut named = Map::new();
         for (name, schema) in self.output.take_definitions(true) {
@@ -264,7 +261,7 @@ impl Schemas {
         described
     }
 
-    /// The parameters and the body that an input is made of.
+    /// The parameters and the body of an input.
     fn input(&mut self, operation: &Operation) -> (Vec<Value>, Option<Value>) {
         let mut schema = (operation.input)(&mut self.input).to_value();
         let required: Vec<Value> = list(&mut schema, "required");
@@ -409,7 +406,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_declared_endpoint_is_served_and_no_other() {
+    fn exactly_the_declared_endpoints_are_served() {
         let served = crate::app::endpoints().names();
         let declared: BTreeSet<&str> = operations().map(|operation| operation.name).collect();
         assert_eq!(served.len(), declared.len(), "none is served twice");
@@ -417,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_declaration_without_a_body_has_no_field_for_one() {
+    fn a_declaration_without_a_body_has_no_body_fields() {
         let mut schemas = Schemas::new();
         for operation in operations().filter(|operation| operation.method != Method::Get) {
             let (parameters, body) = schemas.input(operation);

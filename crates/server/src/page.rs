@@ -1,4 +1,4 @@
-//! The control room's files, embedded when the program was built.
+//! The files of the page, embedded at build time.
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
@@ -9,14 +9,15 @@ use crate::error::ApiError;
 include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 /// Shown when the program was built without the page.
-const ABSENT: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Wakeful</title>\
-    <h1>Wakeful is running</h1><p>This program was built without its page. Build both with <code>make build</code>, \
-    or the page with <code>cd web &amp;&amp; npm ci &amp;&amp; npm run build</code> and then the program with \
-    <code>cargo build</code>.</p><p>The API is there: <a href=\"/api/openapi.json\">its contract</a>.</p></html>\n";
+const ABSENT: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Wakeful</title><h1>Wakeful is \
+    running</h1><p>This program was built without its page. Build both with <code>make build</code>, or the page with <code>cd \
+    web &amp;&amp; npm ci &amp;&amp; npm run build</code> and then the program with <code>cargo build</code>.</p><p>The API is \
+    available: <a href=\"/api/openapi.json\">OpenAPI document</a>.</p></html>\n";
 
 const INDEX: &str = "index.html";
 
-/// A file of the page; for any other path without a dot the page itself, which knows its own paths.
+/// Serves a file of the page; any other path without a dot gets the page itself, which does its own
+/// routing.
 pub(crate) async fn show(method: Method, uri: Uri) -> Response {
     let path = uri.path();
     if path == "/api" || path.starts_with("/api/") {
@@ -37,13 +38,13 @@ pub(crate) async fn show(method: Method, uri: Uri) -> Response {
     }
 }
 
-/// Another method than the path has. Which it has is in the header `Allow`.
+/// The response to a method that the path does not support. The header `Allow` lists the supported ones.
 pub(crate) async fn wrong_method() -> ApiError {
     ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
-        "this path does not take this method",
-        "the header Allow names those it takes",
+        "this path does not support this method",
+        "the Allow header lists the supported methods",
     )
 }
 
@@ -52,7 +53,7 @@ fn file(name: &str) -> Option<&'static [u8]> {
     FILES.get(found).map(|(_, contents)| *contents)
 }
 
-/// Names under `assets/` carry a hash of their contents, so what is behind them never changes.
+/// Names under `assets/` contain a hash of their contents, so these files never change.
 fn caching(name: &str) -> &'static str {
     if name.starts_with("assets/") {
         "public, max-age=31536000, immutable"
@@ -89,12 +90,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_sorted_as_the_search_needs_them() {
+    fn files_are_sorted_for_binary_search() {
         assert!(FILES.is_sorted_by(|a, b| a.0 < b.0));
     }
 
     #[test]
-    fn only_names_with_a_hash_are_kept_for_ever() {
+    fn only_names_with_a_hash_are_cached_forever() {
         assert!(caching("assets/app-1a2b.js").contains("immutable"));
         assert_eq!(caching("favicon.svg"), "no-cache");
     }

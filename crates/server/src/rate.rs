@@ -1,5 +1,5 @@
-//! How often somebody may ask: fixed windows of a minute, counted in a bounded table, without any timer. A window
-//! ends when somebody looks at it after its minute.
+//! Rate limits: fixed windows of a minute, counted in a bounded table, without any timer. A window ends at
+//! the first access after its minute.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,73 +9,72 @@ use wakeful_core::key::Digest;
 
 use crate::login::LoginId;
 
-/// How long a window is.
 const WINDOW_MS: u64 = 60_000;
 
-/// Most counters. More clients and agents than a home has; beyond it, newcomers share one.
+/// Most counters. More than a home has clients and agents; beyond this, new keys share one counter.
 const KEYS_MAX: usize = 4_096;
 
-/// Who or what is counted.
+/// What is counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RateKey {
-    /// Whoever shows the token.
+    /// Requests with the token over TCP.
     Token,
-    /// Whoever shows the token by the home's socket: programs that come over TCP must not use up the operator's requests.
+    /// Requests with the token on the home's socket: programs that connect over TCP must not use up the
+    /// operator's requests.
     Local,
-    /// A browser that is logged in.
+    /// Requests of a logged-in browser.
     Login(LoginId),
-    /// Somebody who shows nothing.
+    /// Requests without credentials from an address.
     Address(IpAddr),
-    /// Somebody who shows a wrong token or code.
+    /// Wrong tokens or codes from an address.
     Failed(IpAddr),
     /// Messages to an agent.
     Agent(String),
-    /// Deliveries by the right address of a trigger.
+    /// Deliveries to the valid URL of a trigger.
     Trigger(Digest),
-    /// Everybody for whom there was no place.
+    /// All keys without a counter of their own.
     Others,
 }
 
 impl RateKey {
-    /// What there are too many of.
+    /// The noun of the error message.
     pub(crate) const fn noun(&self) -> &'static str {
         match self {
             Self::Token | Self::Local | Self::Login(_) | Self::Address(_) | Self::Others => "requests",
             Self::Failed(_) => "wrong tokens or codes",
             Self::Agent(_) => "messages to this agent",
-            Self::Trigger(_) => "deliveries by this trigger",
+            Self::Trigger(_) => "deliveries to this trigger",
         }
     }
 
-    /// What can be done about it. How often somebody may guess is for nobody to choose.
+    /// What the client can do. The limit on guesses is not configurable.
     pub(crate) const fn way_out(&self) -> &'static str {
         match self {
             Self::Token | Self::Local | Self::Login(_) | Self::Address(_) | Self::Others => {
-                "wait as long as Retry-After says, or raise `server.rate_per_minute` in config.toml"
+                "wait for the time in Retry-After, or raise `server.rate_per_minute` in config.toml"
             }
             Self::Failed(_) => {
-                "wait a minute; then show the daemon's own token, or open a fresh link from `wakeful open`"
+                "wait a minute; then use the daemon's token, or open a new link from `wakeful open`"
             }
-            Self::Trigger(_) => "wait as long as Retry-After says",
+            Self::Trigger(_) => "wait for the time in Retry-After",
             Self::Agent(_) => {
-                "wait as long as Retry-After says, or raise `server.messages_per_minute` in config.toml"
+                "wait for the time in Retry-After, or raise `server.messages_per_minute` in config.toml"
             }
         }
     }
 }
 
-/// The counters.
 #[derive(Debug, Default)]
 pub(crate) struct Rates(Mutex<BTreeMap<RateKey, Window>>);
 
-/// How a counter stands, without counting.
+/// The state of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RateStatus {
     /// Nothing was counted within the last minute.
     Unknown,
     /// One more would pass.
     Room,
-    /// None will pass for so many seconds.
+    /// The limit is reached for this many seconds.
     Full(u64),
 }
 
@@ -90,7 +89,7 @@ impl Window {
         now_ms.saturating_sub(self.began_ms) >= WINDOW_MS
     }
 
-    /// For how many seconds there will be none; none where one more passes.
+    /// For how many seconds the limit is reached; none if one more passes.
     fn full_for_s(&self, limit: u32, now_ms: u64) -> Option<u64> {
         let left_ms = WINDOW_MS.saturating_sub(now_ms.saturating_sub(self.began_ms));
         (self.count >= limit).then(|| left_ms.div_ceil(1_000).max(1))
@@ -98,7 +97,7 @@ impl Window {
 }
 
 impl Rates {
-    /// Counts one. The error is for how many seconds there will be none.
+    /// Counts one. The error is the number of seconds for which the limit is reached.
     pub(crate) fn count(&self, key: RateKey, limit: u32, now_ms: u64) -> Result<(), u64> {
         if limit == 0 {
             return Ok(());
@@ -124,7 +123,7 @@ impl Rates {
         Ok(())
     }
 
-    /// Looks without counting.
+    /// Reads a counter without counting.
     pub(crate) fn standing(&self, key: &RateKey, limit: u32, now_ms: u64) -> RateStatus {
         let windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let window = windows.get(key).filter(|window| !window.is_over(now_ms));
@@ -135,7 +134,7 @@ impl Rates {
         }
     }
 
-    /// Forgets what was counted.
+    /// Removes a counter.
     pub(crate) fn forget(&self, key: &RateKey) {
         let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         windows.remove(key);
@@ -147,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_lets_as_many_pass_as_it_says_and_begins_anew_after_a_minute() {
+    fn a_window_passes_its_limit_and_restarts_after_a_minute() {
         let rates = Rates::default();
         assert_eq!(rates.count(RateKey::Token, 2, 1_000), Ok(()));
         assert_eq!(rates.count(RateKey::Token, 2, 1_500), Ok(()));
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_counts_nothing_and_what_is_forgotten_is_unknown() {
+    fn reading_counts_nothing_and_a_removed_key_is_unknown() {
         let rates = Rates::default();
         let standing = |now_ms| rates.standing(&RateKey::Token, 2, now_ms);
         assert_eq!(standing(1_000), RateStatus::Unknown);
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_bounded_and_newcomers_share_a_counter_until_places_are_free() {
+    fn new_keys_share_a_counter_while_the_table_is_full() {
         let rates = Rates::default();
         let key = |n: usize| RateKey::Agent(n.to_string());
         for n in 0..KEYS_MAX + 10 {
@@ -201,7 +200,11 @@ mod tests {
             Err(60),
             "the shared one is used up"
         );
-        assert_eq!(rates.count(key(0), 5, 0), Ok(()), "whoever has a place keeps it");
+        assert_eq!(
+            rates.count(key(0), 5, 0),
+            Ok(()),
+            "an existing key keeps its counter"
+        );
         assert_eq!(rates.count(key(KEYS_MAX + 99), 5, WINDOW_MS), Ok(()));
         assert_eq!(rates.0.lock().expect("lock").len(), 1);
     }

@@ -1,4 +1,4 @@
-//! How an endpoint is served: its input is read, its handler called, its output written.
+//! Routing: parses the input of an endpoint, calls its handler, and writes the output.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::error::ApiError;
 use crate::extract::{Parameters, RawInput};
 use crate::guard::{Caller, Peer};
 
-/// A request whose input was read, for its handler.
+/// A request with parsed input, passed to its handler.
 pub(crate) struct Call {
     pub(crate) app: App,
     pub(crate) head: Parts,
@@ -39,18 +39,19 @@ impl Call {
         &self.head.headers
     }
 
-    /// Who asks. The guard has put it there for every request of the API.
+    /// The authenticated caller. The guard sets it for every API request.
     pub(crate) fn caller(&self) -> Caller {
         let caller = self.head.extensions.get::<Caller>();
         caller.copied().unwrap_or(Caller::Anonymous)
     }
 
-    /// The other end of the connection, where it is known.
+    /// The peer of the connection, if known.
     pub(crate) fn peer(&self) -> Option<Peer> {
         self.head.extensions.get::<Peer>().copied()
     }
 
-    /// By which way the request came. A program is known by the token alone, so the command line is a program like others.
+    /// The channel of the request. Programs are identified only by the token, so the command line counts as
+    /// a program.
     pub(crate) fn channel(&self) -> Result<Channel, ApiError> {
         match self.caller() {
             Caller::Browser(_) => Ok(Channel::Page),
@@ -60,40 +61,41 @@ impl Call {
         }
     }
 
-    /// Refuses a request of a process that an agent's tool started: an agent never answers its own question.
+    /// Refuses requests from a process that an agent's tool started, because an agent must never answer its
+    /// own decision.
     pub(crate) async fn refuse_tools(&self) -> Result<(), ApiError> {
         let Some(peer) = self.peer() else {
             return Ok(());
         };
         let host = Arc::clone(&self.host);
-        // It reads many small files.
+        // The check reads many small files, so it runs on a blocking thread.
         match tokio::task::spawn_blocking(move || host.is_tool(peer)).await {
             Ok(false) => Ok(()),
-            // Where the look failed it is not known to be a person.
+            // If the check fails, the caller is not known to be a person and is refused.
             Ok(true) | Err(_) => Err(ApiError::of(StatusCode::FORBIDDEN, descends_from_tool())),
         }
     }
 }
 
-/// What is checked before a body is read.
+/// A check that runs before the body is read.
 type Check = fn(&App, &Parameters) -> Result<(), ApiError>;
 
-/// A response that is being made.
+/// A pending response.
 type Answering = Pin<Box<dyn Future<Output = Result<Response, ApiError>> + Send>>;
 
-/// The part of an endpoint that knows its types: reads the input and starts the handler. The rest is compiled once, and not
-/// once for each endpoint.
+/// The type-specific part of an endpoint: parses the input and starts the handler. Everything else is
+/// compiled once instead of once per endpoint.
 type Handler = dyn Fn(Call, &RawInput) -> Result<Answering, ApiError> + Send + Sync;
 
-/// How requests of one path and method are answered.
+/// The service of one path and method.
 type Service = dyn Fn(App, Request) -> Answering + Send + Sync;
 
-/// The endpoints that are served, and how.
+/// The served endpoints and their services.
 #[derive(Default)]
 pub(crate) struct Routes(Vec<(Operation, Arc<Service>)>);
 
 impl Routes {
-    /// Serves an endpoint.
+    /// Adds an endpoint.
     pub(crate) fn add<E, F, R>(self, handler: F) -> Self
     where
         E: Endpoint,
@@ -103,7 +105,7 @@ impl Routes {
         self.add_after(|_, _| Ok(()), handler)
     }
 
-    /// The same, with a check before the body is read.
+    /// Adds an endpoint with a check that runs before the body is read.
     pub(crate) fn add_after<E, F, R>(self, check: Check, handler: F) -> Self
     where
         E: Endpoint,
@@ -116,7 +118,8 @@ impl Routes {
         })
     }
 
-    /// Serves an endpoint whose handler writes the response itself: another status, a header, a stream.
+    /// Adds an endpoint whose handler builds the response itself: with another status, a header or a
+    /// stream.
     pub(crate) fn respond<E, F, R>(self, handler: F) -> Self
     where
         E: Endpoint,
@@ -126,7 +129,7 @@ impl Routes {
         self.serve(|_, _| Ok(()), handler)
     }
 
-    /// Serves an endpoint whose handler reads the request itself.
+    /// Adds an endpoint whose handler reads the request itself.
     pub(crate) fn raw<E, F, R>(self, handler: F) -> Self
     where
         E: Endpoint,
@@ -140,19 +143,18 @@ impl Routes {
         self.with(E::OPERATION, service)
     }
 
-    /// The endpoints of another noun beside these.
+    /// Adds the endpoints of another module.
     pub(crate) fn merge(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
 
-    /// The names of the endpoints.
     #[cfg(test)]
     pub(crate) fn names(&self) -> Vec<&'static str> {
         self.0.iter().map(|(operation, _)| operation.name).collect()
     }
 
-    /// What serves them.
+    /// Builds the router.
     pub(crate) fn into_router(self) -> Router<App> {
         let routes = self.0.into_iter();
         routes.fold(Router::new(), |router, (operation, service)| {
@@ -209,7 +211,7 @@ impl Routes {
     }
 }
 
-/// What stands in the path of a request.
+/// Extracts the path parameters of a request.
 async fn parameters(head: &mut Parts) -> Result<Parameters, ApiError> {
     let found = RawPathParams::from_request_parts(head, &()).await;
     let found = found.map_err(|_| ApiError::bad("bad_id", "the path is not UTF-8", "ids are ASCII"))?;
@@ -234,8 +236,8 @@ fn json_response(status: StatusCode, body: serde_json::Result<Vec<u8>>) -> Respo
     }
 }
 
-/// Carries a write through also when the client hangs up. Between its commit and the wake-up that it leads to, a call that
-/// is dropped would leave what it wrote unseen until something else happens.
+/// Completes a write even if the client disconnects. If the call were dropped between its commit and the
+/// following wake-up, the write would stay unnoticed until the next event.
 pub(crate) async fn to_its_end<T: Send + 'static>(
     call: impl Future<Output = Result<T, ApiError>> + Send + 'static,
 ) -> Result<T, ApiError> {
@@ -243,7 +245,7 @@ pub(crate) async fn to_its_end<T: Send + 'static>(
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The process ends.
+            // The task is only cancelled when the process ends.
             Err(_) => Err(ApiError::stopping()),
         },
     }

@@ -1,4 +1,4 @@
-//! Runs over HTTP.
+//! HTTP handlers for runs.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -82,7 +82,7 @@ async fn abandon(call: Call, asked: AbandonRun) -> Result<Run, ApiError> {
 
 async fn page(app: &App, filter: RunFilter) -> Result<RunList, ApiError> {
     let rows = usize::try_from(filter.limit).unwrap_or(usize::MAX);
-    // One more than is shown says whether there are older ones.
+    // One more row than requested is read, to determine whether there are older runs.
     let limit = filter.limit.saturating_add(1);
     let mut found = app.runtime()?.runs.list(RunFilter { limit, ..filter }).await?;
     let has_more = found.len() > rows;

@@ -1,4 +1,4 @@
-//! The daemon itself over HTTP.
+//! HTTP handlers for the daemon's own status.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -18,10 +18,10 @@ use crate::error::ApiError;
 use crate::route::{Call, Routes};
 use crate::view;
 
-/// How many of the newest runs are searched for the last failure. An older one is history.
+/// Number of newest runs that are searched for the last failure; older failures are not reported.
 const FAILURE_RUNS_MAX: u32 = 50;
 
-/// Most agents of which it is said why they cannot go on.
+/// Maximum number of stuck agents that are reported.
 const STUCK_MAX: usize = 50;
 
 pub(crate) fn routes() -> Routes {
@@ -39,7 +39,7 @@ async fn health(_: Call, _: GetHealth) -> Result<Health, ApiError> {
 }
 
 async fn ready(call: Call, _: GetReadiness) -> Result<Response, ApiError> {
-    // A database that hangs refuses nothing, so it is asked for something.
+    // A hanging database returns no error, so a probe request with a timeout detects it.
     let silent = call.probe_storage().await;
     if silent.is_none() {
         call.try_storage().await;
@@ -48,7 +48,7 @@ async fn ready(call: Call, _: GetReadiness) -> Result<Response, ApiError> {
     if status == Readiness::Ready && silent.is_some() {
         status = Readiness::Failing;
     }
-    // Anybody may ask, so the word is all that is told.
+    // The endpoint needs no authentication, so only the error code is exposed.
     let code = silent.or_else(|| call.storage().map(|problem| problem.code.into_owned()));
     let http = match status {
         Readiness::Ready => StatusCode::OK,
@@ -106,7 +106,7 @@ async fn shut_down(call: Call, _: ShutDown) -> Result<ReadinessStatus, ApiError>
     Ok(ReadinessStatus { status, code })
 }
 
-/// Agents by what they do.
+/// Number of agents by activity.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct ActivityCounts {
     active: u64,
@@ -128,7 +128,7 @@ impl ActivityCounts {
     }
 }
 
-/// The newest failure: of a run, or what the binary knows of.
+/// The newest failure: of a run, or one recorded by the binary.
 async fn last_failure(app: &App, open: &ServedHome) -> Result<Option<LastFailure>, ApiError> {
     let filter = RunFilter {
         limit: FAILURE_RUNS_MAX,
@@ -146,7 +146,7 @@ async fn last_failure(app: &App, open: &ServedHome) -> Result<Option<LastFailure
         phase: FailurePhase::RuntimeTurn,
         detail_hint: format!("GET /api/runs/{}", failed.row.run_key),
     };
-    // One spelling of time, so that text compares like time.
+    // Both times use the same format, so they can be compared as text.
     let other = app.facts.last_failure.as_ref();
     let newer = other.filter(|other| other.occurred_at > of_run.occurred_at);
     Ok(Some(newer.cloned().unwrap_or(of_run)))

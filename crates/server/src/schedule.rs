@@ -1,4 +1,4 @@
-//! Schedules over HTTP.
+//! HTTP handlers for schedules.
 
 use wakeful_api::{
     AddSchedule, DisableSchedule, EditSchedule, EventFirings, GetSchedule, ListScheduledExecutions,
@@ -17,7 +17,7 @@ use crate::message::key;
 use crate::route::{Call, Routes};
 use crate::view;
 
-/// Digits of a name that is made up: enough that no two are ever the same.
+/// Digits of a generated schedule id; enough to exclude collisions.
 const NAME_DIGITS: usize = 16;
 
 pub(crate) fn routes() -> Routes {

@@ -1,6 +1,7 @@
-//! Listeners: connections are accepted within bounds, and ended gracefully. Without a connection there is no timer.
+//! Listeners: they accept a bounded number of connections and close them gracefully. Without a connection
+//! no timer runs.
 //!
-//! TCP and the home's socket have slots of their own, so that nothing on the network can keep the operator out.
+//! TCP and the home's socket have separate slots, so that network clients cannot lock out the operator.
 
 use std::io;
 use std::sync::Arc;
@@ -18,37 +19,38 @@ use crate::error::ApiError;
 use crate::peer::{LocalPeer, Peer};
 use crate::slots::Slots;
 
-/// How long requests in flight have when the server ends.
+/// How long requests in flight may take when the server stops.
 const DRAIN_MS_MAX: u64 = 5_000;
 
-/// Rest after an accept that failed, which is nearly always for want of file descriptors: trying again at once would
-/// only burn the processor until somebody hangs up.
+/// Delay after a failed accept. The usual cause is a lack of file descriptors, and retrying at once would
+/// only burn CPU until a connection closes.
 const ACCEPT_RETRY_MS: u64 = 100;
 
-/// Most clients that are turned away at the same time. Those beyond it are answered before they have asked.
+/// Maximum number of clients that are rejected at the same time. Further clients are answered before their
+/// request is read.
 const TURNED_AWAY_MAX: usize = 32;
 
-/// Longest wait for the request of a client that is turned away. A client that is answered before it asks may not
-/// understand the answer.
+/// How long to wait for the request of a client that is rejected. A client may ignore a response that
+/// arrives before its request is sent.
 const TURNED_AWAY_MS_MAX: u64 = 1_000;
 
-/// What is read from a client that is turned away: the head of an ordinary request.
+/// How many bytes are read from a rejected client: the head of an ordinary request.
 const TURNED_AWAY_BYTES: usize = 4 * 1024;
 
-/// How a server ended.
+/// The result of serving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerEnd {
-    /// Connections that were cut off because they did not end in time.
+    /// Number of connections that were aborted because they did not end in time.
     pub cut_off: usize,
 }
 
-/// Serves until `stop` resolves; then nobody is let in any more, and whoever is inside has a few seconds. Streams end
-/// when the stage says so, which must happen by then. Raises the process's limit of open files.
+/// Serves until `stop` resolves. Then no connection is accepted, and open ones have a few seconds to end.
+/// Streams end when the stage changes, which must happen by then. Raises the process's limit of open files.
 pub async fn serve(listener: TcpListener, app: Router, stop: impl Future<Output = ()>) -> ServerEnd {
     serve_at_most(descriptor::raise().network, listener, app, stop).await
 }
 
-/// The same with so many connections at a time.
+/// Like [`serve`], with the given maximum number of connections.
 pub async fn serve_at_most(
     connections_max: usize,
     listener: TcpListener,
@@ -59,19 +61,19 @@ pub async fn serve_at_most(
     serve_within(Slots::new(connections_max), listener, app, stop).await
 }
 
-/// The same by the home's socket, for processes of this program's own user and of root.
+/// Like [`serve`], on the home's socket; accepts only processes of this program's user and of root.
 pub async fn serve_local(listener: UnixListener, app: Router, stop: impl Future<Output = ()>) -> ServerEnd {
     let slots = Slots::new(descriptor::raise().local);
     serve_within(slots, Listener::Local(listener), app, stop).await
 }
 
-/// Where connections come from.
+/// The source of connections.
 enum Listener {
     Network(TcpListener),
     Local(UnixListener),
 }
 
-/// The bytes of a connection, whichever way it came.
+/// The byte stream of a connection of either kind.
 trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<C: AsyncRead + AsyncWrite + Send + Unpin> Duplex for C {}
@@ -79,13 +81,13 @@ impl<C: AsyncRead + AsyncWrite + Send + Unpin> Duplex for C {}
 type ByteStream = Box<dyn Duplex>;
 
 impl Listener {
-    /// The next connection; none for one that is not answered.
+    /// Accepts the next connection. Returns `None` if it is to be ignored.
     async fn accept(&self) -> io::Result<Option<(ByteStream, Peer)>> {
         match self {
             Self::Network(listener) => {
                 let (stream, peer) = listener.accept().await?;
-                // Events are small and late by as much as the kernel waits for more. One that cannot be set is still a
-                // connection.
+                // Nagle's algorithm would delay small events. A connection on which the option cannot be
+                // set is still used.
                 let _ = stream.set_nodelay(true);
                 Ok(Some((Box::new(stream), Peer::Network(peer))))
             }
@@ -98,7 +100,7 @@ impl Listener {
     }
 }
 
-/// Serves as many connections at a time as there are slots.
+/// Serves at most as many connections at a time as there are slots.
 async fn serve_within(
     slots: Arc<Slots>,
     listener: Listener,
@@ -142,7 +144,7 @@ async fn serve_within(
     ServerEnd { cut_off }
 }
 
-/// Whether only this client is concerned, so that the next can be taken at once.
+/// Whether the error concerns only this client, so that the next one can be accepted at once.
 fn is_of_one_client(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -150,11 +152,12 @@ fn is_of_one_client(error: &io::Error) -> bool {
     )
 }
 
-/// Answers a client for which there is no slot, once it has asked or the time is over. The answer fits into the buffer of
-/// a connection that is new.
+/// Rejects a client when all slots are in use, after its request has arrived or the time is over. The
+/// response fits into the send buffer of a new connection.
 async fn turn_away(mut stream: ByteStream, patience: Duration) {
     let mut asked = [0; TURNED_AWAY_BYTES];
-    // What was asked is read: closing over unread bytes would make some systems drop the answer as well.
+    // The request is read first, because closing a connection with unread data makes some systems discard
+    // the response.
     let _ = tokio::time::timeout(patience, stream.read(&mut asked)).await;
     let answer = raw_response(ApiError::too_many_connections());
     let answering = async {

@@ -1,22 +1,21 @@
-//! The connections of one listener, within a bound.
+//! The bounded set of connections of one listener.
 //!
-//! A connection that never showed a valid login must not keep out one that does. So when the bound is reached, the
-//! connection that has been idle longest is closed for the newcomer, those without a login first; and connections without
-//! a login may be at work in all but a reserved part of the slots.
+//! Connections without a valid login must not lock out those with one. When the limit is reached, the
+//! connection that has been idle longest is closed, those without a login first. Busy connections without a
+//! login cannot use the reserved slots.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// One slot in so many is reserved for connections that showed a valid login.
+/// One slot in this many is reserved for connections with a valid login.
 const RESERVED_PART: usize = 8;
 
-/// Most connections that were told to close and have not closed yet. Beyond it nothing is accepted for a moment, so that
-/// a flood cannot take descriptors faster than they are given back.
+/// Maximum number of connections that are closing. Beyond it no connection is accepted, so that a flood
+/// cannot take descriptors faster than they are released.
 const CLOSING_MAX: usize = 64;
 
-/// The connections of one listener.
 #[derive(Debug)]
 pub(crate) struct Slots {
     slots_max: usize,
@@ -25,27 +24,26 @@ pub(crate) struct Slots {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Counts connections and the moments at which one becomes idle.
+    /// A counter that numbers connections and the times at which they become idle.
     next: u64,
     open: BTreeMap<u64, Entry>,
-    /// Connections without a request in progress: those without a login first, then by how long they have been idle. The
-    /// first one is the next to be closed.
+    /// Idle connections: those without a login first, then by idle time. The first one is closed next.
     idle: BTreeMap<(bool, u64), u64>,
-    /// Connections without a login that have a request in progress.
+    /// Number of connections without a login that have a request in progress.
     anonymous_busy: usize,
-    /// Connections that were told to close and have not closed yet.
+    /// Number of connections that were asked to close and are still open.
     closing: usize,
 }
 
 #[derive(Debug)]
 struct Entry {
     is_authenticated: bool,
-    /// Since when it is idle; none while a request is in progress.
+    /// When the connection became idle; `None` while a request is in progress.
     idle_since: Option<u64>,
     shed: Arc<Notify>,
 }
 
-/// The slot of one connection, until dropped.
+/// The slot of one connection, released on drop.
 #[derive(Debug)]
 pub(crate) struct Slot {
     slots: Arc<Slots>,
@@ -53,19 +51,18 @@ pub(crate) struct Slot {
     shed: Arc<Notify>,
 }
 
-/// A request in progress, until dropped: with the last byte of its response.
+/// A request in progress, until dropped with the last byte of its response.
 #[derive(Debug)]
 pub(crate) struct RequestGuard(Arc<Slot>);
 
 impl Slots {
-    /// Slots for so many connections.
     pub(crate) fn new(slots_max: usize) -> Arc<Self> {
         let state = Mutex::default();
         Arc::new(Self { slots_max, state })
     }
 
-    /// A slot for a connection that was accepted. When all are taken, an idle connection is told to close for it; none when
-    /// every connection has a request in progress.
+    /// Takes a slot for an accepted connection. If all are in use, an idle connection is asked to close;
+    /// returns `None` if every connection has a request in progress.
     pub(crate) fn open(self: &Arc<Self>) -> Option<Slot> {
         let mut state = self.state();
         if state.open.len() >= self.slots_max {
@@ -111,7 +108,7 @@ impl Slot {
         self.shed.notified().await;
     }
 
-    /// A request begins. None when the connection was told to close before it came.
+    /// Marks the start of a request. Returns `None` if the connection was already asked to close.
     pub(crate) fn begin(self: &Arc<Self>) -> Option<RequestGuard> {
         let mut state = self.slots.state();
         let entry = state.open.get_mut(&self.id)?;
@@ -126,7 +123,8 @@ impl Slot {
         Some(RequestGuard(Arc::clone(self)))
     }
 
-    /// The request in progress showed a valid login: the connection is closed for others only after those without one.
+    /// Records that the current request has a valid login, so that this connection is closed only after
+    /// those without one.
     pub(crate) fn authenticate(&self) {
         let mut state = self.slots.state();
         let Some(entry) = state.open.get_mut(&self.id) else {
@@ -138,7 +136,7 @@ impl Slot {
         }
     }
 
-    /// Whether a request without a login may go on here: not in the part that is reserved.
+    /// Whether a request without a login may be served here; reserved slots do not admit it.
     pub(crate) fn admits_anonymous(&self) -> bool {
         let state = self.slots.state();
         let is_authenticated = state
@@ -187,7 +185,7 @@ impl Drop for Slot {
             }) => {
                 state.idle.remove(&(is_authenticated, since));
             }
-            // Every request in progress holds the slot, so that none is left here.
+            // Every request in progress holds the slot, so none is left here.
             Some(Entry { idle_since: None, .. }) => {}
             None => state.closing = state.closing.saturating_sub(1),
         }
@@ -207,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_gets_the_slot_of_the_connection_idle_longest() {
+    fn a_new_connection_replaces_the_one_idle_longest() {
         let slots = Slots::new(2);
         let (first, second) = (opened(&slots), opened(&slots));
         drop(first.begin().expect("not shed"));
@@ -216,7 +214,7 @@ mod tests {
             [&first, &second, &third].map(|slot| is_shed(slot)),
             [false, true, false]
         );
-        assert!(second.begin().is_none(), "it is told that it was closed");
+        assert!(second.begin().is_none(), "the connection was asked to close");
         assert!(slots.may_accept());
     }
 
@@ -234,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_in_progress_is_never_closed_for_a_newcomer() {
+    fn a_request_in_progress_is_never_closed_for_a_new_connection() {
         let slots = Slots::new(1);
         let only = opened(&slots);
         let busy = only.begin().expect("not shed");
@@ -244,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_without_a_login_leave_the_reserved_part_free() {
+    fn requests_without_a_login_leave_the_reserved_slots_free() {
         let slots = Slots::new(8);
         let all: Vec<Arc<Slot>> = (0..8).map(|_| opened(&slots)).collect();
         let busy: Vec<RequestGuard> = all.iter().filter_map(Slot::begin).collect();

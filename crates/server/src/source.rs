@@ -1,4 +1,4 @@
-//! Sources over HTTP: what is watched outside.
+//! HTTP handlers for sources: watched folders and Git repositories.
 
 use wakeful_api::{AddSource, ListSources, RemoveSource, ScanSource, Source, SourceList, SourceScan};
 

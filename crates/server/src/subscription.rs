@@ -1,4 +1,4 @@
-//! Subscriptions over HTTP.
+//! HTTP handlers for subscriptions.
 
 use wakeful_api::{
     CreateSubscription, DeleteSubscription, ListSubscriptions, PauseSubscription, ResumeSubscription,

@@ -1,4 +1,4 @@
-//! Conversations over HTTP.
+//! HTTP handlers for transcripts.
 
 use wakeful_api::{GetAgentTranscript, Transcript};
 

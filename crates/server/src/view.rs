@@ -1,4 +1,4 @@
-//! From the runtime's values to what goes over the wire. The command line shows the same with `--json`.
+//! Converts the runtime's values to wire types. The command line prints the same types with `--json`.
 
 mod budget;
 mod decision;
@@ -38,16 +38,15 @@ use wakeful_runtime::rows::{RunRow, StepRow};
 use wakeful_runtime::run::decode;
 use wakeful_runtime::stored_run::StoredRun;
 
-/// Whether an agent's work goes on.
+/// Whether an agent's work can continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkHealth {
-    /// Nothing is in its way.
+    /// Nothing blocks it.
     Well,
-    /// It cannot go on; the runtime's status says why.
+    /// It cannot continue; the runtime's status contains the reason.
     Stuck,
 }
 
-/// Tokens.
 #[must_use]
 pub const fn usage(usage: Usage) -> TokenUsage {
     TokenUsage {
@@ -60,7 +59,7 @@ pub const fn usage(usage: Usage) -> TokenUsage {
     }
 }
 
-/// A count that most providers do not give.
+/// A count that most providers do not report; 0 becomes `None`.
 const fn some(count: u64) -> Option<u64> {
     match count {
         0 => None,
@@ -68,7 +67,7 @@ const fn some(count: u64) -> Option<u64> {
     }
 }
 
-/// An agent as it stands.
+/// The status of an agent.
 #[must_use]
 pub fn agent_status(view: &AgentView, going: WorkHealth) -> AgentStatus {
     let overview = &view.overview;
@@ -82,9 +81,9 @@ pub fn agent_status(view: &AgentView, going: WorkHealth) -> AgentStatus {
         mode: agent.mode,
         sleep_until: agent.sleep_until.map(Millis::rfc3339),
         activity: match (going, overview.open_run) {
-            // Another process may have tried its run.
+            // Another process may have tried the run, so this process has no record of a stuck agent.
             _ if overview.is_waiting_for_budget => Activity::Stuck,
-            // A note that somebody was stuck may be a moment older than the end of their work.
+            // The record of a stuck agent may be slightly older than the end of its work.
             (WorkHealth::Stuck, _) if has_work => Activity::Stuck,
             (WorkHealth::Well | WorkHealth::Stuck, Some(_)) if overview.pending_decisions > 0 => {
                 Activity::WaitingOnHuman
@@ -111,7 +110,7 @@ pub fn agent_status(view: &AgentView, going: WorkHealth) -> AgentStatus {
     }
 }
 
-/// The files that guide an agent, without what they say.
+/// The guidance files of an agent, without their contents.
 #[must_use]
 pub fn loaded_agents_md(guidance: &Guidance) -> Vec<LoadedAgentsMd> {
     let roots = [
@@ -129,7 +128,7 @@ pub fn loaded_agents_md(guidance: &Guidance) -> Vec<LoadedAgentsMd> {
     loaded.collect()
 }
 
-/// A run in a list.
+/// A run as a list entry.
 #[must_use]
 pub fn run_line(found: &Previewed<RunRow>) -> RunSummary {
     let row = &found.row;
@@ -147,13 +146,13 @@ pub fn run_line(found: &Previewed<RunRow>) -> RunSummary {
     }
 }
 
-/// Whether a run waits for money. The states of runs that ended need not be read.
+/// Whether a run waits for budget. The states of finished runs need not be read.
 fn is_parked(row: &RunRow) -> bool {
     let turn = (row.status == RunStatus::Open).then(|| decode(row));
     turn.is_some_and(|turn| turn.is_ok_and(|turn| matches!(turn.phase, RunPhase::Parked { .. })))
 }
 
-/// The runs that an open run waits for.
+/// The sub-runs that an open run waits for.
 fn waiting_on(row: &RunRow) -> Vec<String> {
     let turn = (row.status == RunStatus::Open).then(|| decode(row));
     let waits = turn.and_then(Result::ok).filter(RunMachine::waits_on_runs);
@@ -161,7 +160,7 @@ fn waiting_on(row: &RunRow) -> Vec<String> {
     children.map(|(_, child)| child.run_key.to_string()).collect()
 }
 
-/// A run with everything that happened in it.
+/// A run with all its details.
 #[must_use]
 pub fn run(stored: &StoredRun) -> Run {
     let (row, turn) = (&stored.row, stored.turn());
@@ -230,7 +229,7 @@ fn step(step: &StepRow) -> Step {
     }
 }
 
-/// One line of a conversation.
+/// One line of a transcript.
 #[must_use]
 pub fn transcript_line(line: &TranscriptItem) -> TranscriptLine {
     let blocks = line.blocks.clone();
@@ -272,7 +271,7 @@ fn block(block: conversation::Block) -> Block {
     }
 }
 
-/// Something that comes with a message, as it came; not checked.
+/// An attachment of a message, not yet validated.
 #[must_use]
 pub fn attachment(attached: AttachmentInput) -> conversation::Attachment {
     let AttachmentInput {
@@ -287,7 +286,7 @@ pub fn attachment(attached: AttachmentInput) -> conversation::Attachment {
     }
 }
 
-/// An agent whose work cannot go on.
+/// A stuck agent with its problem.
 #[must_use]
 pub fn stuck(agent: &AgentId, error: &EngineError) -> StuckAgent {
     StuckAgent {

@@ -1,4 +1,4 @@
-//! Why something woke an agent, and why nothing did, over HTTP.
+//! HTTP handlers that explain why an agent was woken or not.
 
 use wakeful_api::{GetWhyNot, GetWhyRun, WhyNot, WhyRun};
 

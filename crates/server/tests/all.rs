@@ -1,4 +1,4 @@
-//! The server's guards and its contract, without a socket but where the socket is the point.
+//! Tests of the server's guards and its API contract; they use a socket only if the socket is under test.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::expect_used,

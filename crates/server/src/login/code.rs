@@ -8,13 +8,13 @@ use wakeful_core::key::Digest;
 
 use super::page::LoginPageFile;
 
-/// How long a code works: long enough for a browser to start, too short to be found later.
+/// How long a code is valid: long enough for a browser to start, too short to be found later.
 pub(crate) const CODE_MS: u64 = 60_000;
 
-/// Most codes that wait. A person opens one window at a time; the oldest goes first.
+/// Most pending codes. A person opens one window at a time; the oldest is dropped first.
 const CODES_MAX: usize = 64;
 
-/// The codes that were not used yet.
+/// The unused codes.
 #[derive(Default)]
 pub(crate) struct Codes(Mutex<VecDeque<PendingCode>>);
 
@@ -26,7 +26,7 @@ struct PendingCode {
 }
 
 impl Codes {
-    /// Adds a fresh code. `now_ms` is on the monotonic clock.
+    /// Adds a new code. `now_ms` is on the monotonic clock.
     pub(crate) fn add(&self, code: &str, page: Option<LoginPageFile>, now_ms: u64) {
         self.remove_expired(now_ms);
         let mut codes = self.lock();
@@ -41,11 +41,11 @@ impl Codes {
             _page: page,
         });
         drop(codes);
-        // Deletes its file, which others need not wait for.
+        // Deletes the file outside the lock.
         drop(oldest);
     }
 
-    /// Whether the code was valid. It is used up.
+    /// Consumes a code. Returns whether it was valid.
     pub(crate) fn take(&self, code: &str, now_ms: u64) -> bool {
         let hash = Digest::of(code.as_bytes());
         let mut found = Choice::from(0);
@@ -58,12 +58,12 @@ impl Codes {
         found.into()
     }
 
-    /// Forgets expired codes and deletes their files.
+    /// Removes expired codes and deletes their files.
     pub(crate) fn remove_expired(&self, now_ms: u64) {
         self.keep_only(|waiting| waiting.expires_ms > now_ms);
     }
 
-    /// Forgets the other codes. Their files are deleted after the lock is given back.
+    /// Removes the other codes. Their files are deleted after the lock is released.
     fn keep_only(&self, is_kept: impl FnMut(&PendingCode) -> bool) {
         let mut codes = self.lock();
         let (kept, forgotten): (VecDeque<_>, VecDeque<_>) =
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_is_good_once() {
+    fn a_code_is_valid_once() {
         let codes = Codes::default();
         codes.add("a", None, 0);
         codes.add("b", None, 0);
@@ -94,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_good_for_a_minute() {
+    fn a_code_is_valid_for_a_minute() {
         let codes = Codes::default();
         codes.add("a", None, 0);
         assert!(!codes.take("a", 60_000));
     }
 
     #[test]
-    fn codes_are_kept_within_a_bound_and_the_newest_stays() {
+    fn codes_are_bounded_and_the_newest_stays() {
         let codes = Codes::default();
         for n in 0..=CODES_MAX {
             codes.add(&n.to_string(), None, 0);

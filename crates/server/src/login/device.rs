@@ -1,7 +1,8 @@
 //! The name of a browser in the list of logins, made from its `User-Agent`. Only words from these tables enter the name,
 //! so a header cannot write anything else into a terminal or a page.
 
-/// What a header contains, and the browser it means; the first that matches. Most browsers also claim to be others.
+/// Substrings of the header and the browser that they indicate; the first match counts. Most browsers also
+/// claim to be others.
 const BROWSERS: [(&str, &str); 8] = [
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -13,7 +14,7 @@ const BROWSERS: [(&str, &str); 8] = [
     ("Safari/", "Safari"),
 ];
 
-/// What a header contains, and the system it means; the first that matches.
+/// Substrings of the header and the system that they indicate; the first match counts.
 const SYSTEMS: [(&str, &str); 7] = [
     ("Android", "Android"),
     ("iPhone", "iPhone"),

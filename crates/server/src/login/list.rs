@@ -1,8 +1,9 @@
-//! The browsers that are logged in. The list is in memory and in a file of the home, so that logins and their ends survive
-//! a restart. Both hold hashes of secrets only.
+//! The logged-in browsers. The list is in memory and in a file of the home, so that logins and their ends
+//! survive a restart. Both contain only hashes of secrets.
 //!
-//! A login is proven by two secrets: its cookie and its token. Browsers send cookies to every port of a host, so a server
-//! on another port sees the cookie; the token is in the storage of the page's origin, which includes the port.
+//! A login is proven by two secrets: its cookie and its token. Browsers send cookies to every port of a
+//! host, so a server on another port sees the cookie; the token is in the storage of the page's origin,
+//! which includes the port.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,28 +18,28 @@ use wakeful_core::time::Millis;
 
 use super::LoginHost;
 
-/// How long a login lasts.
 pub(crate) const LOGIN_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 
-/// Most logins. A person has few browsers; beyond it the least recently used is ended.
+/// Most logins. A person has few browsers; beyond this the least recently used login is ended.
 const LOGINS_MAX: usize = 64;
 
-/// How exactly the last use is known. The list is saved at most this often for it.
+/// The resolution of the last use. The list is saved at most this often for it.
 const USED_STEP_MS: i64 = 60 * 60 * 1_000;
 
-/// The form of the saved list. A list of another form is not read, and everyone logs in again.
+/// The format version of the saved list. A list of another version is ignored, and all browsers must log in
+/// again.
 const VERSION: u32 = 1;
 
-/// Begins every cookie.
+/// The prefix of every cookie.
 const COOKIE_VERSION: &str = "v2";
 
-/// The name of a login, random and not secret: eight hex digits.
+/// The id of a login, random and not secret: eight hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct LoginId(u32);
 
 impl LoginId {
-    /// Takes the first of 32 random bytes.
+    /// Builds an id from the first 4 of 32 random bytes.
     pub(crate) const fn from_bytes([a, b, c, d, ..]: [u8; 32]) -> Self {
         Self(u32::from_be_bytes([a, b, c, d]))
     }
@@ -70,7 +71,7 @@ impl TryFrom<String> for LoginId {
     }
 }
 
-/// A login as it is saved.
+/// A saved login.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct LoginRecord {
     pub(crate) id: LoginId,
@@ -86,12 +87,12 @@ pub(crate) struct LoginRecord {
 #[derive(Serialize, Deserialize)]
 struct SavedLogins {
     version: u32,
-    /// A hash of the API's token: a new token ends all logins.
+    /// A hash of the API token: a new token ends all logins.
     api_token_hash: Digest,
     logins: VecDeque<LoginRecord>,
 }
 
-/// A login that is to be added, with its secrets.
+/// A new login, with its secrets.
 pub(crate) struct NewLogin {
     pub(crate) id: LoginId,
     pub(crate) name: String,
@@ -110,7 +111,7 @@ impl NewLogin {
 
 struct Entry {
     record: LoginRecord,
-    /// Streams of the login hold the other end, and end when this is dropped.
+    /// Streams of the login hold the receiver, and end when this is dropped.
     alive: watch::Sender<()>,
 }
 
@@ -123,13 +124,13 @@ pub(crate) struct LoginStore {
     saving: Mutex<()>,
 }
 
-/// The list could be neither saved nor deleted, so a restart brings back logins that were ended.
+/// The list could be neither saved nor deleted, so a restart restores logins that were ended.
 #[derive(Debug, thiserror::Error)]
 #[error("the list of logins cannot be saved: {0}")]
 pub(crate) struct LoginSaveError(std::io::Error);
 
 impl LoginStore {
-    /// Reads the saved list. One that cannot be used is as good as none: everyone logs in again.
+    /// Reads the saved list. An unusable list counts as empty: all browsers must log in again.
     pub(crate) fn load(host: Arc<dyn LoginHost>, api_token: &str) -> Self {
         let api_token_hash = derived_hash("login.api_token", &[api_token]);
         let saved = read(&*host).filter(|saved| {
@@ -153,7 +154,7 @@ impl LoginStore {
         }
     }
 
-    /// Adds a login and saves it. One that cannot be saved works until the daemon ends.
+    /// Adds a login and saves it. A login that cannot be saved is valid until the daemon exits.
     pub(crate) fn add(&self, new: NewLogin) {
         let now = new.created_at;
         let record = LoginRecord {
@@ -178,23 +179,22 @@ impl LoginStore {
             tracing::warn!(
                 login = %dropped.record.id,
                 name = dropped.record.name,
-                "a login is ended: there are more than {LOGINS_MAX}, and it was not used for longest"
+                "the least recently used login was ended: there were more than {LOGINS_MAX}"
             );
         }
         let alive = watch::Sender::new(());
         entries.push_back(Entry { record, alive });
         drop(entries);
         if let Err(error) = self.save() {
-            tracing::warn!(%error, "new logins end with this daemon");
+            tracing::warn!(%error, "new logins cannot be saved and end with this daemon");
         }
     }
 
-    /// Whether a login has this id.
     pub(crate) fn contains(&self, id: LoginId) -> bool {
         self.lock().iter().any(|entry| entry.record.id == id)
     }
 
-    /// The login that a cookie and its second proof show. `is_proven` judges the hash of the token.
+    /// The login that a cookie and its second proof identify. `is_proven` checks the hash of the token.
     pub(crate) fn find(
         &self,
         cookie: &str,
@@ -212,7 +212,7 @@ impl LoginStore {
         (is_right && record.expires_at > now && is_proven(id, &record.token_hash)).then_some(id)
     }
 
-    /// Notes that a login was used. Whether the list should be saved for it.
+    /// Records the use of a login. Returns whether the list should be saved for it.
     pub(crate) fn touch(&self, id: LoginId, now: Millis) -> bool {
         let mut entries = self.lock();
         let Some(entry) = entries.iter_mut().find(|entry| entry.record.id == id) else {
@@ -225,7 +225,7 @@ impl LoginStore {
         is_due
     }
 
-    /// What a stream of this login holds; none when the login has ended.
+    /// The session that a stream of this login holds; none if the login has ended.
     pub(crate) fn session(&self, id: LoginId, now: Millis) -> Option<LoginSession> {
         let entries = self.lock();
         let entry = entries.iter().find(|entry| entry.record.id == id)?;
@@ -246,7 +246,7 @@ impl LoginStore {
             .collect()
     }
 
-    /// Ends the logins that are chosen: at once in memory, then in the file. How many there were.
+    /// Ends the chosen logins: immediately in memory, then in the file. Returns how many there were.
     pub(crate) fn revoke(&self, is_chosen: impl Fn(LoginId) -> bool) -> Result<usize, LoginSaveError> {
         let mut entries = self.lock();
         let before = entries.len();
@@ -257,8 +257,8 @@ impl LoginStore {
         Ok(count)
     }
 
-    /// A list that cannot be rewritten is deleted, which needs no free space: a restart then ends all logins and brings
-    /// none back.
+    /// Saves the list, or deletes it if that fails. Deleting needs no free space, and a restart then ends
+    /// all logins and restores none.
     fn save_or_delete(&self) -> Result<(), LoginSaveError> {
         let Err(error) = self.save() else { return Ok(()) };
         tracing::warn!(%error, "deleting the list of logins: all logins end with this daemon");
@@ -298,12 +298,12 @@ fn cookie_hash(secret: &str) -> Digest {
     derived_hash("login.cookie", &[secret])
 }
 
-/// The hash of a token, as the list keeps it.
+/// The hash of a token, as stored in the list.
 pub(crate) fn token_hash(token: &str) -> Digest {
     derived_hash("login.token", &[token])
 }
 
-/// A login as a stream holds it.
+/// A login as held by a stream.
 pub(crate) struct LoginSession {
     alive: watch::Receiver<()>,
     expires: Instant,
@@ -312,7 +312,7 @@ pub(crate) struct LoginSession {
 impl LoginSession {
     /// Whether the login was ended or has expired.
     pub(crate) fn is_over(&self) -> bool {
-        // Nothing is ever sent: an error means that the login is gone from the list.
+        // Nothing is ever sent: an error means that the login was removed from the list.
         self.alive.has_changed().is_err() || Instant::now() >= self.expires
     }
 

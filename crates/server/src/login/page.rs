@@ -1,5 +1,5 @@
-//! The file that hands a login link to a browser. The browser is started with the file's path, so the link never stands
-//! in the arguments of a process, which every user of a machine can read.
+//! The file that passes a login link to a browser. The browser is started with the file's path, so the link
+//! never appears in the arguments of a process, which every user of the machine can read.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,8 @@ impl Drop for LoginPageFile {
     }
 }
 
-/// A page that goes on to the link at once. It needs no script, and the history keeps the link's page in its place.
+/// A page that redirects to the link immediately. It needs no script, and the browser's history keeps only
+/// the target page.
 fn html(url: &str) -> String {
     let url = escape(url);
     format!(

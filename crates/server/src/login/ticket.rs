@@ -9,13 +9,14 @@ use wakeful_core::key::Digest;
 
 use super::list::LoginId;
 
-/// How long a ticket works: a page uses it at once.
+/// How long a ticket is valid: the page uses it immediately.
 pub(crate) const TICKET_MS: u64 = 30_000;
 
-/// Most tickets that wait: each login of a full list may open four streams at the same time. The oldest goes first.
+/// Most pending tickets: each login of a full list may open four streams at the same time. The oldest is
+/// dropped first.
 const TICKETS_MAX: usize = 256;
 
-/// The tickets that were not used yet.
+/// The unused tickets.
 #[derive(Default)]
 pub(crate) struct Tickets(Mutex<VecDeque<PendingTicket>>);
 
@@ -26,7 +27,7 @@ struct PendingTicket {
 }
 
 impl Tickets {
-    /// Adds a fresh ticket of a login. `now_ms` is on the monotonic clock.
+    /// Adds a new ticket of a login. `now_ms` is on the monotonic clock.
     pub(crate) fn add(&self, ticket: &str, login: LoginId, now_ms: u64) {
         let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tickets.retain(|waiting| waiting.expires_ms > now_ms);
@@ -40,7 +41,7 @@ impl Tickets {
         });
     }
 
-    /// Whether the ticket was valid for this login. It is used up, also when it was another login's.
+    /// Consumes a ticket, even one of another login. Returns whether it was valid for this login.
     pub(crate) fn take(&self, ticket: &str, login: LoginId, now_ms: u64) -> bool {
         let hash = Digest::of(ticket.as_bytes());
         let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tickets_are_kept_within_a_bound_and_the_newest_stays() {
+    fn tickets_are_bounded_and_the_newest_stays() {
         let (tickets, login) = (Tickets::default(), LoginId::from_bytes([7; 32]));
         for n in 0..=TICKETS_MAX {
             tickets.add(&n.to_string(), login, 0);

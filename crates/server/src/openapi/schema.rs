@@ -1,10 +1,10 @@
-//! From the schemas that types have in Rust to those of the document.
+//! Converts the schemas of Rust types to those of the document.
 
 use schemars::Schema;
 use schemars::transform::RecursiveTransform;
 use serde_json::{Value, json};
 
-/// A schema without `null`, for what is left out instead.
+/// Removes `null` from a schema, for fields that are omitted instead.
 pub(super) fn never_null(mut schema: Value) -> Value {
     let Some(members) = schema.as_object_mut() else {
         return schema;
@@ -27,7 +27,7 @@ pub(super) fn never_null(mut schema: Value) -> Value {
     schema
 }
 
-/// The schema of an output: what may be left out is never `null`, unless its default says that it is written so.
+/// The schema of an output: an optional field is never `null`, unless its default is `null`.
 pub(super) fn written(schema: Value) -> Value {
     transformed(schema, |schema| {
         let required = schema.get("required").and_then(Value::as_array).cloned();
@@ -52,7 +52,8 @@ fn transformed(schema: Value, change: impl FnMut(&mut Schema)) -> Value {
     }
 }
 
-/// Numbers get the bounds of their type, texts lose the line breaks of their comments, and `true` becomes an object.
+/// Adds the bounds of number types, removes line breaks from descriptions, and replaces `true` by an
+/// object.
 pub(super) fn tidy(schema: &mut Value) {
     let taken = std::mem::take(schema);
     *schema = transformed(taken, |schema| {
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_left_out_is_never_null_and_other_fields_may_be() {
+    fn optional_outputs_are_never_null_but_other_fields_may_be() {
         let text = json!({ "type": ["string", "null"] });
         let schema = json!({
             "type": "object", "required": ["always"],

@@ -1,7 +1,8 @@
-//! The stream of one agent: its events in the order of their numbers, none twice and none left out.
+//! The event stream of one agent: its events in sequence order, without duplicates or gaps.
 //!
-//! It listens first and reads the store afterwards, so that nothing falls between the two. News tell what is next as
-//! long as their numbers follow on; whenever they do not, the store is asked.
+//! The stream subscribes to the hub before it reads the store, so no event is missed between the two. Hub
+//! messages are used as long as their sequence numbers are contiguous; otherwise the stream reads the
+//! store.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,31 +21,30 @@ use super::{LAG_EVENTS_MAX, PAGE_EVENTS, StreamGuard, ahead, frame};
 use crate::error::ApiError;
 use crate::view;
 
-/// A stream of one agent.
 pub(super) struct AgentStream {
     runtime: Arc<RuntimeApi>,
     agent: AgentId,
     ear: StreamWait,
     phase: Phase,
-    /// The number of the newest event handed over.
+    /// Sequence number of the newest event sent.
     seq: u64,
-    /// What follows it, as far as it is known.
+    /// The events after `seq` that are already known.
     rows: VecDeque<EventRow>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Nothing was handed over.
+    /// Nothing was sent yet.
     Opening,
-    /// The store has more, or may have.
+    /// The store has, or may have, more events.
     Reading,
-    /// What comes next is heard.
+    /// The stream is up to date and waits for the hub.
     Listening,
-    /// The last frame was handed over.
+    /// The last frame was sent.
     Ended,
 }
 
-/// Begins a stream after a number, or at the newest event.
+/// Opens a stream after a sequence number, or at the newest event.
 pub(super) async fn open(
     runtime: Arc<RuntimeApi>,
     agent: AgentId,
@@ -120,7 +120,7 @@ impl AgentStream {
         }
     }
 
-    /// Reads the next page. A short one is the last.
+    /// Reads the next page. A page that is not full is the last one.
     async fn read(&mut self) -> Result<(), EngineError> {
         let page = self
             .runtime
@@ -135,7 +135,7 @@ impl AgentStream {
         Ok(())
     }
 
-    /// Takes the events of a piece of news, or gives the frame of its words.
+    /// Takes the events of a hub message, or returns the frame of its text delta.
     fn take(&mut self, news: &HubMessage) -> Option<Bytes> {
         match news {
             HubMessage::Events { agent_id, events } if *agent_id == self.agent => {
@@ -180,15 +180,16 @@ impl AgentStream {
     }
 }
 
-/// What a piece of news means for a stream that has come to a number.
+/// What a hub message means for a stream at a given sequence number.
 pub(super) enum NewsEffect {
-    /// These are next; none when all of them are known.
+    /// The next events; empty if all of them are known.
     Rows(VecDeque<EventRow>),
-    /// Something is missing between the number and these. The store has it.
+    /// Events are missing in between and must be read from the store.
     Gap,
 }
 
-/// Whether events follow on a number. No events at all mean that only the store knows.
+/// Checks whether events continue from a sequence number. A message without events means that the store
+/// must be read.
 pub(super) fn follows(seq: u64, events: &[EventRow]) -> NewsEffect {
     let news: VecDeque<EventRow> = events.iter().filter(|row| row.seq > seq).cloned().collect();
     let expected = (1..).map(|step| seq.saturating_add(step));

@@ -1,5 +1,5 @@
-//! The stream of all listed agents. Each agent's events come as in a stream of its own; agents made later join by
-//! themselves; private ones are never in it.
+//! The event stream of all listed agents. Each agent's events arrive as in its own stream; new agents are
+//! added automatically, and private agents are never included.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -20,29 +20,30 @@ use super::{LAG_EVENTS_MAX, PAGE_EVENTS, StreamGuard, TOO_MANY_AGENTS, ahead, fr
 use crate::error::ApiError;
 use crate::view;
 
-/// Longest cursor that goes with every event: about as long as an event. A longer one waits until there were as many
-/// bytes of events, or nothing happened for a while, so that cursors never cost more than what they are for.
+/// Maximum length of a cursor that is sent with every event: about the length of an event. A longer one is
+/// sent only after as many bytes of events, or after a pause, so that cursors never cost more than the
+/// events.
 pub(super) const CURSOR_EACH_CHARS_MAX: usize = 2_048;
 
-/// Most private agents that a stream remembers. Beyond it, it forgets them and asks again.
+/// Maximum number of private agents that a stream caches. Beyond it the cache is cleared and agents are
+/// looked up again.
 const PRIVATE_MAX: usize = 256;
 
-/// A stream of all listed agents.
 pub(super) struct AllStream {
     runtime: Arc<RuntimeApi>,
     ear: StreamWait,
     phase: Phase,
-    /// How far each agent's events were handed over.
+    /// The position of each agent: the last event sent.
     positions: Positions,
-    /// Agents that are not listed.
+    /// Cache of agents that are not listed.
     private: BTreeSet<Tag>,
-    /// Agents of which the store has more, or may have.
+    /// Agents for which the store has, or may have, more events.
     behind: VecDeque<AgentId>,
-    /// What follows of one agent.
+    /// The next events of one agent.
     rows: VecDeque<EventRow>,
-    /// Whose rows these are; none before the first.
+    /// The agent of `rows`; `None` before the first page.
     rows_of: Option<AgentId>,
-    /// Bytes of events since the newest cursor.
+    /// Bytes of events sent since the last cursor.
     unplaced: usize,
 }
 
@@ -53,7 +54,7 @@ enum Phase {
     Ended,
 }
 
-/// Why a stream cannot go on.
+/// Why a stream must end.
 struct StreamEnd(&'static str);
 
 impl From<EngineError> for StreamEnd {
@@ -62,7 +63,7 @@ impl From<EngineError> for StreamEnd {
     }
 }
 
-/// Begins a stream after a cursor, or at the newest event of every agent.
+/// Opens a stream after a cursor, or at the newest event of every agent.
 pub(super) async fn open(
     runtime: Arc<RuntimeApi>,
     from: Option<Positions>,
@@ -83,7 +84,7 @@ pub(super) async fn open(
     })
 }
 
-/// Where each listed agent begins, and which of them have more than that.
+/// Determines the start position of each listed agent, and the agents with more events after it.
 pub(super) fn begin(
     agents: &[AgentView],
     from: Option<&Positions>,
@@ -96,7 +97,7 @@ pub(super) fn begin(
     for view in agents {
         let (agent, newest) = (&view.overview.agent.agent_id, view.overview.last_seq);
         let tag = Tag::of(agent);
-        // An agent that the cursor does not know was made after it, or had no events then.
+        // An agent that is not in the cursor was created later, or had no events at that time.
         let seq = from.map_or(newest, |from| from.get(tag).unwrap_or(0));
         if seq > newest {
             return Err(ahead());
@@ -177,7 +178,7 @@ impl AllStream {
         Some(frame::event(Some(&self.positions.encode()), &data))
     }
 
-    /// Reads the next page of an agent. A short one is its last.
+    /// Reads the next page of an agent. A page that is not full is its last one.
     async fn read(&mut self, agent: AgentId) -> Result<(), StreamEnd> {
         let seq = self.positions.get(Tag::of(&agent)).unwrap_or(0);
         let page = self.runtime.events.after(agent.clone(), seq, PAGE_EVENTS).await?;
@@ -191,7 +192,7 @@ impl AllStream {
         Ok(())
     }
 
-    /// Takes the events of a piece of news, or gives the frame of its words.
+    /// Takes the events of a hub message, or returns the frame of its text delta.
     async fn take(&mut self, news: &HubMessage) -> Result<Option<Bytes>, StreamEnd> {
         match news {
             HubMessage::Events { agent_id, events } => {
@@ -227,8 +228,7 @@ impl AllStream {
         }
     }
 
-    /// How far a listed agent's events were handed over. One that is met for the first time begins with its first
-    /// event; none for a private one.
+    /// The position of a listed agent. A new agent starts before its first event; a private agent has none.
     async fn position(&mut self, agent: &AgentId) -> Result<Option<u64>, StreamEnd> {
         let tag = Tag::of(agent);
         if let Some(seq) = self.positions.get(tag) {
@@ -258,7 +258,7 @@ impl AllStream {
         Ok(0)
     }
 
-    /// News were lost: finds out who has more, and who is new.
+    /// Hub messages were lost: finds agents with more events, and new agents.
     async fn look_around(&mut self) -> Result<(), StreamEnd> {
         let mut missing = 0_u64;
         for view in self.runtime.agents.list(false).await? {

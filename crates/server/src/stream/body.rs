@@ -1,5 +1,5 @@
-//! A stream as the body of a response. It has no task and no buffer of its own: the next frame is made when the
-//! connection asks for it, which it does once the one before has left.
+//! A stream as a response body. It has no task and no buffer: the next frame is produced when the
+//! connection polls for it, after the previous one was sent.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -11,13 +11,13 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use hyper::body::Frame;
 
-/// Where frames come from.
+/// A source of frames.
 pub(super) trait FrameSource: Sized + Send + 'static {
-    /// The next frame, and whoever knows the ones after it. None at the end.
+    /// Returns the next frame and the source for the following ones, or `None` at the end.
     fn next(self: Box<Self>) -> impl Future<Output = NextFrame<Self>> + Send;
 }
 
-/// A frame and the rest.
+/// A frame and the rest of the source.
 pub(super) type NextFrame<S> = Option<(Bytes, Box<S>)>;
 
 /// A source that is being read.
@@ -25,7 +25,7 @@ struct StreamBody<S> {
     next: Option<Pin<Box<dyn Future<Output = NextFrame<S>> + Send>>>,
 }
 
-/// Answers with a stream.
+/// Builds a streaming response.
 pub(super) fn respond<S: FrameSource>(source: S) -> Response {
     let flow = StreamBody {
         next: Some(Box::pin(Box::new(source).next())),
@@ -34,7 +34,7 @@ pub(super) fn respond<S: FrameSource>(source: S) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
-        // A proxy that collects bytes before it passes them on would turn a stream into a late page.
+        // Without this header, a buffering proxy would delay the events.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     for (name, value) in headers {

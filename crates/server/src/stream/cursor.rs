@@ -1,9 +1,10 @@
-//! The place of every listed agent in one bounded word. It is given back as it was received: the server keeps nothing
-//! about it, and a forged one is no secret, only a place that somebody could have asked for anyway.
+//! Cursors: the positions of all listed agents in one bounded string. The server stores nothing about a
+//! cursor. It needs no protection against forgery, because a client may request any position anyway.
 //!
-//! A version, then for each agent with events six bytes of the hash of its name and the number of the last event seen,
-//! in the order of those bytes, then four bytes of the hash of all that. Six bytes keep 512 names apart but for one
-//! chance in a thousand million; the last four catch what was cut off, mistyped or mixed up.
+//! A cursor holds a version; for each agent with events, six bytes of the hash of its id and the sequence
+//! number of its last event, sorted by those bytes; and four bytes of the hash of all that. With 512
+//! agents, six bytes collide with a probability of one in a thousand million. The last four bytes detect
+//! truncated, mistyped and mixed-up cursors.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,8 @@ use wakeful_core::key::Digest;
 use super::bad_cursor;
 use crate::error::ApiError;
 
-/// Most agents in one cursor. It has to fit into a header and a line of an address: some eight thousand characters.
+/// Maximum number of agents in one cursor. It must fit into a header and a URL: about eight thousand
+/// characters.
 pub(crate) const CURSOR_AGENTS_MAX: usize = 512;
 
 const VERSION: u8 = 1;
@@ -24,19 +26,19 @@ const TAG_BYTES: usize = 6;
 
 const CHECK_BYTES: usize = 4;
 
-/// Groups of seven bits that a number of 64 bits takes at most.
+/// Maximum number of 7-bit groups of a 64-bit number.
 const NUMBER_BYTES_MAX: usize = 10;
 
-/// How many base64 digits a number of bytes takes without padding.
+/// Number of base64 digits for a number of bytes, without padding.
 const fn digits_of(bytes: usize) -> usize {
     (bytes * 4).div_ceil(3)
 }
 
-/// Longest cursor in characters.
+/// Maximum length of a cursor in characters.
 const CURSOR_CHARS_MAX: usize =
     digits_of(1 + CURSOR_AGENTS_MAX * (TAG_BYTES + NUMBER_BYTES_MAX) + CHECK_BYTES);
 
-/// What an agent is called in a cursor.
+/// The identifier of an agent in a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Tag([u8; TAG_BYTES]);
 
@@ -48,34 +50,32 @@ impl Tag {
     }
 }
 
-/// For each agent the number of the last event seen; 0 before the first.
+/// The sequence number of the last event of each agent; 0 before the first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Positions(BTreeMap<Tag, u64>);
 
 impl Positions {
-    /// The place of an agent, if it is known.
+    /// The position of an agent, if known.
     pub(super) fn get(&self, agent: Tag) -> Option<u64> {
         self.0.get(&agent).copied()
     }
 
-    /// Puts an agent at a place.
     pub(super) fn set(&mut self, agent: Tag, seq: u64) {
         self.0.insert(agent, seq);
     }
 
-    /// How many agents are known.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// How many characters [`Self::encode`] gives, without doing it.
+    /// The length of the result of [`Self::encode`], without encoding.
     pub(super) fn encoded_chars(&self) -> usize {
         let entries = self.0.values().filter(|seq| **seq > 0);
         let bytes: usize = entries.map(|seq| TAG_BYTES + number_bytes(*seq)).sum();
         digits_of(1 + bytes + CHECK_BYTES)
     }
 
-    /// Spells it. An agent without events is left out: it begins at 0 anyway.
+    /// Encodes the positions. Agents without events are omitted, because they start at 0 anyway.
     pub(super) fn encode(&self) -> String {
         let mut bytes = vec![VERSION];
         for (Tag(tag), seq) in self.0.iter().filter(|(_, seq)| **seq > 0) {
@@ -87,12 +87,12 @@ impl Positions {
         URL_SAFE_NO_PAD.encode(&bytes)
     }
 
-    /// Reads one that this server spelled.
+    /// Decodes a cursor of this server.
     pub(super) fn decode(text: &str) -> Result<Self, ApiError> {
         if text.len() > CURSOR_CHARS_MAX {
-            return Err(bad_cursor("the cursor is longer than any that is given out"));
+            return Err(bad_cursor("the cursor is too long"));
         }
-        let garbled = || bad_cursor("the cursor is not one that was given out");
+        let garbled = || bad_cursor("the cursor is not valid");
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| garbled())?;
         let (body, found) = bytes.split_last_chunk::<CHECK_BYTES>().ok_or_else(garbled)?;
         if *found != check(body) {
@@ -100,7 +100,7 @@ impl Positions {
         }
         match body.split_first() {
             Some((&VERSION, entries)) => read_entries(entries).map(Self).ok_or_else(garbled),
-            Some(_) | None => Err(bad_cursor("the cursor is of another version")),
+            Some(_) | None => Err(bad_cursor("the cursor has an unsupported version")),
         }
     }
 }
@@ -111,7 +111,8 @@ fn check(bytes: &[u8]) -> [u8; CHECK_BYTES] {
     [a, b, c, d]
 }
 
-/// Only the spelling that [`Positions::encode`] gives: in order, without zeros, each number as short as it can be.
+/// Accepts only the canonical encoding of [`Positions::encode`]: sorted, without zeros, each number as
+/// short as possible.
 fn read_entries(mut bytes: &[u8]) -> Option<BTreeMap<Tag, u64>> {
     let mut entries = BTreeMap::new();
     while let Some((tag, rest)) = bytes.split_first_chunk::<TAG_BYTES>() {
@@ -131,7 +132,7 @@ const fn number_bytes(number: u64) -> usize {
     if bits == 0 { 1 } else { bits.div_ceil(7) as usize }
 }
 
-/// Seven bits at a time, the lowest first; the eighth says whether more follow.
+/// Writes seven bits per byte, lowest first; the eighth bit marks that more follow.
 fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
     loop {
         let [low, ..] = number.to_le_bytes();
@@ -168,7 +169,7 @@ mod tests {
         Positions(entries.iter().map(|(tag, seq)| (Tag([*tag; 6]), *seq)).collect())
     }
 
-    /// A cursor with a right checksum over any bytes.
+    /// Builds a cursor with a valid checksum over any bytes.
     fn sealed(mut bytes: Vec<u8>) -> String {
         let check = check(&bytes);
         bytes.extend_from_slice(&check);
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_is_spelled_as_documented() {
+    fn a_cursor_is_encoded_as_documented() {
         let agent = AgentId::parse("main").expect("id");
         let mut positions = Positions::default();
         positions.set(Tag::of(&agent), 300);
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_cursor_is_taken_and_one_agent_more_is_not() {
+    fn the_longest_cursor_is_accepted_and_one_agent_more_is_not() {
         let longest = many(512).encode();
         assert_eq!(longest.len(), CURSOR_CHARS_MAX);
         assert!(Positions::decode(&longest).is_ok());
@@ -257,15 +258,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_is_read_back_as_it_was_spelled(positions in any_positions()) {
+        fn an_encoded_cursor_decodes_to_the_same_positions(positions in any_positions()) {
             let text = positions.encode();
             prop_assert_eq!(text.len(), positions.encoded_chars());
             prop_assert_eq!(Positions::decode(&text).expect("our own"), positions);
         }
 
-        /// Clients may send anything; with a right checksum the rest of the reader is reached as well.
+        /// Clients may send anything; a valid checksum lets the test reach the rest of the decoder.
         #[test]
-        fn any_bytes_are_a_cursor_in_its_one_spelling_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn any_bytes_are_a_canonical_cursor_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             for text in [URL_SAFE_NO_PAD.encode(&bytes), sealed(bytes.clone()), sealed([&[VERSION], &bytes[..]].concat())] {
                 if let Ok(positions) = Positions::decode(&text) {
                     prop_assert_eq!(positions.encode(), text);

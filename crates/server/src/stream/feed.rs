@@ -1,4 +1,4 @@
-//! Pages of all listed agents' events. Each agent is a lane, and the lanes are merged by time.
+//! Pages of the events of all listed agents. Each agent is a lane, and the lanes are merged by time.
 
 use std::collections::VecDeque;
 
@@ -13,10 +13,11 @@ use super::cursor::{Positions, Tag};
 use crate::error::ApiError;
 use crate::view;
 
-/// Fewest events that are read of an agent at a time: with fewer, many agents would mean many reads for a page.
+/// Minimum number of events read per agent at a time; with fewer, many agents would require many reads per
+/// page.
 const CHUNK_EVENTS_MIN: u32 = 8;
 
-/// A page of all listed agents' events, oldest first: what follows a cursor, or else the newest.
+/// Reads a page of the events of all listed agents, oldest first: after a cursor, or the newest.
 pub(super) async fn read(
     runtime: &RuntimeApi,
     from: Option<Positions>,
@@ -30,18 +31,17 @@ pub(super) async fn read(
     }
 }
 
-/// One agent's part of a page.
 struct Lane {
     agent: AgentId,
     rows: VecDeque<EventRow>,
-    /// How many events the store has beyond those that were read.
+    /// Number of events in the store beyond those read.
     unread: u64,
-    /// Where to read on.
+    /// Position of the next read.
     edge: u64,
 }
 
-/// Events after the positions. Within an agent by number, between agents by time: a clock that was set back does not
-/// change the order of one log.
+/// Events after the positions: by sequence number within an agent, by time between agents, so that a clock
+/// that was set back does not reorder one log.
 async fn following(
     runtime: &RuntimeApi,
     agents: Vec<AgentView>,
@@ -81,7 +81,7 @@ async fn following(
     })
 }
 
-/// The newest events up to the positions, found from their end.
+/// The newest events up to the positions, read from the end.
 async fn newest(
     runtime: &RuntimeApi,
     agents: Vec<AgentView>,
@@ -120,14 +120,14 @@ async fn newest(
 }
 
 impl Lane {
-    /// When its next event happened, from either end; the agent decides between equal times.
+    /// Sort key of the next event, from either end; the agent id breaks ties.
     fn key<'a>(&'a self, row: Option<&EventRow>) -> (Option<Millis>, &'a AgentId) {
         (row.map(|row| row.at), &self.agent)
     }
 
     fn refill(&mut self, rows: Vec<EventRow>) {
         let read = u64::try_from(rows.len()).unwrap_or(u64::MAX);
-        // A store that gives nothing has nothing, whatever was counted before.
+        // An empty read means that the store has no more events, regardless of the earlier count.
         self.unread = if read == 0 {
             0
         } else {
@@ -137,7 +137,7 @@ impl Lane {
     }
 }
 
-/// The agents that have a part in a page: where to read each, and how much there is.
+/// The agents with events for the page: where to read each, and how many events it has.
 fn lanes(agents: Vec<AgentView>, part: impl Fn(&AgentId, u64) -> (u64, u64)) -> Vec<Lane> {
     let lanes = agents.into_iter().map(|view| {
         let (edge, unread) = part(&view.overview.agent.agent_id, view.overview.last_seq);
@@ -151,7 +151,7 @@ fn lanes(agents: Vec<AgentView>, part: impl Fn(&AgentId, u64) -> (u64, u64)) -> 
     lanes.filter(|lane| lane.unread > 0).collect()
 }
 
-/// How many events to read of each agent at a time: its share of the page, within bounds.
+/// Number of events to read per agent at a time: its share of the page, within bounds.
 fn chunk(limit: u32, lanes: usize) -> u32 {
     let share = limit.div_ceil(u32::try_from(lanes).unwrap_or(u32::MAX).max(1));
     share.max(CHUNK_EVENTS_MIN).min(limit)

@@ -1,4 +1,4 @@
-//! One piece of a stream as bytes.
+//! Encodes the frames of a stream.
 
 use axum::body::Bytes;
 use serde::Serialize;
@@ -6,34 +6,34 @@ use serde_json::json;
 use wakeful_api::Delta;
 use wakeful_runtime::TextDelta;
 
-/// What a client sees when nothing happens: that the stream is there.
+/// A keep-alive comment.
 pub(super) const ALIVE: Bytes = Bytes::from_static(b":\n\n");
 
-/// The first lines: when to come back, and from where.
+/// The first frame: the retry delay and the start position.
 pub(super) fn opening(id: &str, place: &impl Serialize) -> Bytes {
     let mut text = String::from("retry: 1000\n");
     put(&mut text, Some(id), "cursor", place);
     text.into()
 }
 
-/// The place so far, for a client that has seen events without one.
+/// The current position, for a client that received events without one.
 pub(super) fn place(id: &str, place: &impl Serialize) -> Bytes {
     named("cursor", id, place)
 }
 
-/// The last lines: why the stream ends.
+/// The last frame: why the stream ends.
 pub(super) fn dropped(id: &str, farewell: &impl Serialize) -> Bytes {
     named("dropped", id, farewell)
 }
 
-/// An event as JSON, with the place after it where it carries one.
+/// An event as JSON, with the position after it if given.
 pub(super) fn event(id: Option<&str>, data: &str) -> Bytes {
     let mut text = String::with_capacity(data.len() + id.map_or(0, str::len) + 32);
     put_lines(&mut text, id, "event", data);
     text.into()
 }
 
-/// Words that a model is saying.
+/// A text delta of a model's reply.
 pub(super) fn delta(spoken: TextDelta<'_>) -> Bytes {
     let delta = Delta {
         agent_id: spoken.agent.to_string(),
@@ -47,9 +47,9 @@ pub(super) fn delta(spoken: TextDelta<'_>) -> Bytes {
     text.into()
 }
 
-/// A value on one line. JSON has no line breaks of its own, and those inside texts are escaped.
+/// Serializes a value on one line. JSON needs no line breaks, and those inside strings are escaped.
 pub(super) fn one_line(value: &impl Serialize) -> String {
-    // Our own types always have a JSON form.
+    // The types of this crate always serialize.
     serde_json::to_string(value).unwrap_or_else(|_| json!({}).to_string())
 }
 

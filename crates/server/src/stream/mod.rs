@@ -1,30 +1,30 @@
-//! Events as they happen, and pages of them.
+//! Event streams, and pages of events.
 //!
-//! A stream is `text/event-stream`. Its first lines are `retry: 1000` and a frame `cursor` that carries the place
-//! where it begins, so that a client that never saw an event can still go on from there. Then come
+//! A stream is `text/event-stream`. It starts with `retry: 1000` and a `cursor` frame with the start
+//! position, so that a client that never received an event can resume from there. Then follow
 //!
 //! | `event:` | `id:` | `data:` |
 //! |---|---|---|
-//! | `event` | the place after it | an event |
-//! | `delta` | none | words that a model is saying; never repeated, dropped freely |
-//! | `cursor` | the place so far | the same place |
-//! | `dropped` | the place so far | why the stream ends; connect again with that place |
+//! | `event` | the position after it | an event |
+//! | `delta` | none | a text delta of a model's reply; never repeated, and may be dropped |
+//! | `cursor` | the current position | the same position |
+//! | `dropped` | the current position | why the stream ends; reconnect with that position |
 //!
-//! Of one agent, events come in the order of their numbers, none twice and none left out; the place is the number.
-//! Of all agents that holds for each of them, while nothing is promised about the order between two; the place is a
-//! cursor. Where cursors are long, not every event has one, so a client that comes back may see a few events again:
-//! it knows them by `agent_id` and `seq`.
+//! Events of one agent arrive in sequence order, without duplicates or gaps; the position is the sequence
+//! number. In the stream of all agents that holds for each agent, the order between agents is unspecified,
+//! and the position is a cursor. If cursors are long, not every event has one, so a client that reconnects
+//! may receive some events again; it recognizes them by `agent_id` and `seq`.
 //!
 //! | module | does |
 //! |---|---|
 //! | `agent` | the stream of one agent |
 //! | `all` | the stream of all listed agents |
-//! | `ear` | what both wait for: news, the end of the daemon, silence |
-//! | `flow` | a stream as the body of a response, made only as fast as it is read |
-//! | `frame` | one piece of a stream as bytes |
-//! | `cursor` | the place of every agent in one bounded word |
-//! | `patience` | a connection that gives up on a client that no longer reads |
-//! | `feed` | pages of all listed agents' events |
+//! | `wait` | waits for hub messages, the end of the daemon, or the keep-alive timer |
+//! | `body` | a stream as a response body, produced only as fast as it is read |
+//! | `frame` | encodes the frames |
+//! | `cursor` | the positions of all agents in one bounded string |
+//! | `write_timeout` | closes the connection of a client that no longer reads |
+//! | `feed` | pages of the events of all listed agents |
 
 mod agent;
 mod all;
@@ -54,27 +54,28 @@ use crate::peer::Peer;
 use self::cursor::Positions;
 pub(crate) use self::write_timeout::WriteTimeout;
 
-/// Most events that a stream may have fallen behind and still be brought up to date. One that is further behind
-/// reads more slowly than the agents write, and would never arrive.
+/// Maximum number of events by which a stream may lag and still catch up. A stream that lags more reads
+/// more slowly than the agents write, and would never catch up.
 pub(crate) const LAG_EVENTS_MAX: u64 = 10_000;
 
-/// Events that are read from the store at a time. What one stream holds in memory while it catches up.
+/// Number of events read from the store at a time, which bounds the memory of a stream that catches up.
 const PAGE_EVENTS: u32 = 200;
 
-/// Longest time that a reader may take for one frame.
+/// How long a reader may take for one frame.
 pub(crate) const STALL_MS_MAX: u64 = 30_000;
 
-/// Silence after which a stream says that it is there. Shorter than the patience of common proxies.
+/// Idle time before a keep-alive; shorter than the timeouts of common proxies.
 const KEEPALIVE_MS: u64 = 15_000;
 
-/// The events of one agent from a number on, or from now on. The header `Last-Event-ID` goes before `after_seq`.
+/// Streams the events of one agent after a sequence number, or from now on. The header `Last-Event-ID`
+/// overrides `after_seq`.
 pub(crate) async fn agent(app: &App, head: &Parts, asked: ListAgentEvents) -> Result<Response, ApiError> {
     if asked.before_seq.is_some() {
-        let message = "before_seq asks for a page, and a stream goes the other way";
+        let message = "before_seq cannot be used with a stream";
         return Err(ApiError::bad(
             "bad_query",
             message,
-            "give after_seq, or ask for JSON",
+            "use after_seq, or request JSON",
         ));
     }
     let after_seq = match last_event_id(&head.headers)? {
@@ -91,7 +92,8 @@ pub(crate) async fn agent(app: &App, head: &Parts, asked: ListAgentEvents) -> Re
     Ok(body::respond(stream?))
 }
 
-/// The events of all listed agents from a cursor on, or from now on. The header `Last-Event-ID` goes before `cursor`.
+/// Streams the events of all listed agents after a cursor, or from now on. The header `Last-Event-ID`
+/// overrides `cursor`.
 pub(crate) async fn all(app: &App, head: &Parts, asked: ListEvents) -> Result<Response, ApiError> {
     let cursor = match last_event_id(&head.headers)? {
         Some(id) => Some(id),
@@ -102,18 +104,18 @@ pub(crate) async fn all(app: &App, head: &Parts, asked: ListEvents) -> Result<Re
     Ok(body::respond(stream?))
 }
 
-/// A page of all listed agents' events: what follows a cursor, or else the newest.
+/// Returns a page of the events of all listed agents: after a cursor, or the newest.
 pub(crate) async fn feed(app: &App, asked: ListEvents) -> Result<EventFeed, ApiError> {
     let from = asked.cursor.as_deref().map(Positions::decode).transpose()?;
     feed::read(&*app.runtime()?, from, asked.limit.0).await
 }
 
-/// What a stream holds as long as it lives.
+/// Resources that a stream holds until it ends.
 struct StreamGuard {
     stage: watch::Receiver<DaemonStage>,
-    /// The login of the browser that reads; none for a program with the API's token.
+    /// The login of the browser that reads; `None` for a program with the API token.
     session: Option<LoginSession>,
-    /// Given back when the stream ends; nobody looks at it before.
+    /// Released when the stream ends.
     _permit: OwnedSemaphorePermit,
 }
 
@@ -129,13 +131,13 @@ impl StreamGuard {
         let (streams, message, hint) = match head.extensions.get::<Peer>() {
             Some(Peer::Local(_)) => (
                 &app.local_streams,
-                "the socket in the home serves no more streams",
-                "close some, follow over TCP, or ask for pages of events instead",
+                "too many streams are open on the home's socket",
+                "close some, use TCP, or request pages of events instead",
             ),
             Some(Peer::Network(_) | Peer::InProcess) | None => (
                 &app.streams,
-                "as many streams are open as this daemon serves",
-                "close some, or ask for pages of events instead",
+                "too many streams are open on this daemon",
+                "close some, or request pages of events instead",
             ),
         };
         let permit = Arc::clone(streams).try_acquire_owned();
@@ -148,16 +150,16 @@ impl StreamGuard {
     }
 }
 
-/// A place that this server never gave out.
+/// The error for a position that this server never sent.
 fn bad_cursor(message: &str) -> ApiError {
-    let hint =
-        "begin again without it, or with the newest place that the server gave you, whole and unchanged";
+    let hint = "start without it, or use the newest position that the server sent, complete and unchanged";
     ApiError::new(StatusCode::NOT_FOUND, "bad_cursor", message, hint)
 }
 
-/// A place beyond the end: the log is another one than the client knew, and to go on would leave events out.
+/// The error for a position beyond the end: the log differs from the one that the client knew, and
+/// continuing would skip events.
 fn ahead() -> ApiError {
-    bad_cursor("the place is beyond the newest event")
+    bad_cursor("the position is beyond the newest event")
 }
 
 fn too_many_agents() -> ApiError {
@@ -165,7 +167,7 @@ fn too_many_agents() -> ApiError {
     ApiError::bad(
         TOO_MANY_AGENTS,
         message,
-        "follow agents one by one: /api/agents/{agent_id}/events",
+        "follow agents individually: /api/agents/{agent_id}/events",
     )
 }
 
@@ -174,12 +176,12 @@ const TOO_MANY_AGENTS: &str = "too_many_agents";
 fn last_event_id(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let id = headers.get("last-event-id").map(|id| id.to_str());
     id.transpose()
-        .map_err(|_| bad_cursor("the header Last-Event-ID is not plain text"))
+        .map_err(|_| bad_cursor("the header Last-Event-ID is not ASCII text"))
 }
 
 fn seq_of(id: &str) -> Result<u64, ApiError> {
-    // A sign is taken by the parser of numbers and was never given out.
+    // The number parser accepts a sign, but the server never sends one.
     let digits = id.bytes().all(|byte| byte.is_ascii_digit());
     let seq = id.parse().ok().filter(|_| digits);
-    seq.ok_or_else(|| bad_cursor("the header Last-Event-ID is not the number of an event"))
+    seq.ok_or_else(|| bad_cursor("the header Last-Event-ID is not a sequence number"))
 }

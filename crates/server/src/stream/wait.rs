@@ -1,4 +1,4 @@
-//! What a stream waits for: news, the end of the daemon, or silence that has lasted too long.
+//! What a stream waits for: hub messages, the end of the daemon, or the keep-alive timer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,28 +12,28 @@ use super::{KEEPALIVE_MS, STALL_MS_MAX, StreamGuard};
 use crate::app::DaemonStage;
 use crate::login::LoginSession;
 
-/// A listener with its patience.
+/// A hub subscription with timers.
 pub(super) struct StreamWait {
     listener: Listener,
     stay: StreamGuard,
-    /// When the newest frame was handed over.
+    /// When the newest frame was sent.
     spoke_at: Instant,
-    /// How many of the next news were there before the stream had caught up. What was said in them is in the events.
+    /// Number of queued hub messages from before the stream caught up. The events in the store already
+    /// contain their text.
     stale: usize,
 }
 
-/// What was heard.
 pub(super) enum StreamEvent {
-    /// Something happened.
+    /// A new hub message.
     News(Arc<HubMessage>),
-    /// Something happened before the stream had caught up: its events may be known already, its words are no longer
-    /// being said.
+    /// A hub message from before the stream caught up: its events may be known already, and its deltas are
+    /// outdated.
     Old(Arc<HubMessage>),
-    /// So much happened that some of it was lost here. The store knows.
+    /// Hub messages were lost; the store must be read.
     Lagged,
-    /// Nothing, for a while.
+    /// Nothing happened for the keep-alive interval.
     Quiet,
-    /// There will be no more.
+    /// The stream must end.
     Over,
 }
 
@@ -47,11 +47,11 @@ impl StreamWait {
         }
     }
 
-    /// Waits.
+    /// Waits for the next event.
     pub(super) async fn next(&mut self) -> StreamEvent {
         let quiet_at = self.spoke_at + Duration::from_millis(KEEPALIVE_MS);
         tokio::select! {
-            // In this order: the end goes before everything, and silence is what is left.
+            // The order matters: the end has precedence, and the timer comes last.
             biased;
             () = stopping(&mut self.stay.stage) => StreamEvent::Over,
             () = logged_out(self.stay.session.as_mut()) => StreamEvent::Over,
@@ -72,7 +72,7 @@ impl StreamWait {
         }
     }
 
-    /// The stream has read the store to its end: whatever waits here is older than that.
+    /// Records that the stream has read the store to its end; all queued messages are older.
     pub(super) fn caught_up(&mut self) {
         self.stale = self.listener.len();
     }
@@ -83,19 +83,19 @@ impl StreamWait {
         is_stopping || self.stay.session.as_ref().is_some_and(LoginSession::is_over)
     }
 
-    /// A frame is handed over.
+    /// Records that a frame was sent.
     pub(super) fn speak(&mut self) {
         self.spoke_at = Instant::now();
     }
 
-    /// Whether the reader took longer for the newest frame than anybody may. A stream is only asked for the next frame
-    /// once the one before has left, so the time since then is the reader's.
+    /// Whether the reader took too long for the newest frame. A stream is polled for the next frame only
+    /// after the previous one was sent, so the time in between is the reader's.
     pub(super) fn was_stalled(&self) -> bool {
         self.spoke_at.elapsed() > Duration::from_millis(STALL_MS_MAX)
     }
 }
 
-/// Waits for the end of a reader's login; for ever where a program reads.
+/// Waits for the end of a reader's login; never resolves for a program with the API token.
 async fn logged_out(session: Option<&mut LoginSession>) {
     match session {
         Some(session) => session.over().await,
@@ -104,7 +104,7 @@ async fn logged_out(session: Option<&mut LoginSession>) {
 }
 
 async fn stopping(stage: &mut watch::Receiver<DaemonStage>) {
-    // An error means that whoever tells the stage is gone, which is an end as well.
+    // An error means that the sender of the stage was dropped, which also ends the stream.
     let _ = stage
         .wait_for(|stage| matches!(stage, DaemonStage::Stopping))
         .await;

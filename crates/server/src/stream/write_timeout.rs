@@ -1,8 +1,8 @@
-//! A connection that gives up on a client that no longer reads.
+//! Closes the connection of a client that no longer reads.
 //!
-//! A stream makes nothing while its connection cannot write, so it cannot end itself then. Without this, a client that
-//! went to sleep with its connection open would hold its place among the streams until the network noticed, which may
-//! take hours. The timer runs only while a write waits.
+//! A stream is not polled while its connection cannot write, so it cannot end itself. Without this timeout,
+//! a suspended client would keep its stream slot until the network detects the failure, which may take
+//! hours. The timer runs only while a write is pending.
 
 use std::io;
 use std::pin::Pin;
@@ -14,10 +14,10 @@ use tokio::time::Sleep;
 
 use super::STALL_MS_MAX;
 
-/// A connection with patience.
+/// A connection with a write timeout.
 pub(crate) struct WriteTimeout<C> {
     inner: C,
-    /// Runs while a write waits.
+    /// The timer of a pending write.
     giving_up: Option<Pin<Box<Sleep>>>,
 }
 
@@ -29,12 +29,12 @@ impl<C> WriteTimeout<C> {
         }
     }
 
-    /// Whether a write waits for the client.
+    /// Whether a write is pending.
     pub(crate) const fn is_waiting(&self) -> bool {
         self.giving_up.is_some()
     }
 
-    /// Lets a write through that moved; one that did not may wait its time.
+    /// Passes on a write that made progress; starts the timer for one that did not.
     fn bear<T>(&mut self, context: &mut Context<'_>, moved: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if moved.is_ready() {
             self.giving_up = None;
@@ -101,18 +101,21 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_never_reads_is_given_up_after_half_a_minute() {
+    async fn a_client_that_never_reads_is_disconnected_after_half_a_minute() {
         let (_client, server) = tokio::io::duplex(16);
         let (mut server, begun) = (WriteTimeout::new(server), Instant::now());
-        let error = server.write_all(&[0; 64]).await.expect_err("nobody reads");
+        let error = server
+            .write_all(&[0; 64])
+            .await
+            .expect_err("the client does not read");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(begun.elapsed().as_millis(), u128::from(STALL_MS_MAX));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_reads_a_little_now_and_then_is_borne_with() {
+    async fn a_client_that_reads_slowly_is_not_disconnected() {
         let (mut client, server) = tokio::io::duplex(16);
-        // It owns its end, so that the reader is not left waiting when it gives up.
+        // The writer owns its end, so the reader is not left waiting when the write times out.
         let writing = async move { WriteTimeout::new(server).write_all(&[0; 64]).await };
         let reading = async {
             let mut bytes = [0; 16];
@@ -126,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_on_which_nothing_is_said_is_not_given_up() {
+    async fn an_idle_connection_is_not_closed() {
         let (mut client, server) = tokio::io::duplex(16);
         let mut server = WriteTimeout::new(server);
         server.write_all(b"a").await.expect("room");

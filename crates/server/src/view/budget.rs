@@ -1,4 +1,4 @@
-//! Money over the wire: dollars as text, so that none is rounded.
+//! Wire types of budgets: dollars as text, to avoid rounding.
 
 use wakeful_api::{
     AgentBudget, AgentSpending, Attempt, AttemptTimeline, Budget, CapOrigin, DaySpending, ParkedReason,
@@ -14,7 +14,7 @@ use wakeful_runtime::rows::{PrivacyReceiptRow, SpendDay, StepRow};
 
 use super::usage;
 
-/// What was spent, and what may be.
+/// Spending and caps.
 #[must_use]
 pub fn budget(budget: &api::Budget) -> Budget {
     let set = budget.caps.iter().find(|cap| cap.agent_id.is_none());
@@ -58,7 +58,7 @@ fn agent_budget(budget: &api::Budget, agent: &AgentId) -> AgentBudget {
     }
 }
 
-/// What an agent's last days cost.
+/// The spending of an agent over the last days.
 #[must_use]
 pub fn spending(agent: &AgentId, days: &[SpendDay]) -> AgentSpending {
     AgentSpending {
@@ -76,7 +76,7 @@ fn day_spending(spent: &SpendDay) -> DaySpending {
     }
 }
 
-/// A confirmation of a provider.
+/// A privacy receipt for a provider.
 #[must_use]
 pub fn receipt(row: &PrivacyReceiptRow) -> PrivacyReceipt {
     PrivacyReceipt {
@@ -98,14 +98,14 @@ pub(super) fn parked(exceeded: &BudgetExceeded) -> ParkedReason {
     }
 }
 
-/// The attempts of a run that asked for this model.
+/// The attempts of a run that requested this model.
 pub(super) fn timeline(requested: &str, steps: &[StepRow]) -> AttemptTimeline {
     let made = steps
         .iter()
         .filter_map(|step| Some((step, step.attempt.clone()?)));
     let (steps, records): (Vec<&StepRow>, Vec<AttemptRecord>) = made.unzip();
     let timeline = Timeline::of(requested, records);
-    // A step is put down when the one before it ended; what was waited in between stands there.
+    // A step is created when the previous one ends, so the wait in between is recorded there.
     let waits = timeline
         .attempts
         .iter()
@@ -149,7 +149,7 @@ fn attempt(step: &StepRow, record: &AttemptRecord, waited_ms: u64) -> Attempt {
     }
 }
 
-/// A day as people write it.
+/// Formats a day as an ISO date.
 fn day(day: UtcDay) -> String {
     day.begins().rfc3339().chars().take(10).collect()
 }

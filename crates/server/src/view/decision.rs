@@ -1,4 +1,4 @@
-//! Questions and brakes over the wire.
+//! Wire types of decisions and brakes.
 
 use wakeful_api::{Answer, Brake, BrakeList, Decision, DecisionList, DecisionNotification, NotDurable};
 use wakeful_core::decision;
@@ -8,10 +8,10 @@ use wakeful_runtime::PendingStop;
 use wakeful_runtime::api::DecisionInput;
 use wakeful_runtime::rows::{BrakeRow, DecisionNotificationRow, HumanBacklog};
 
-/// Most questions in one answer: more than anybody answers at a sitting.
+/// Maximum number of decisions in one response; more than a person answers in one session.
 const DECISIONS_MAX: usize = 500;
 
-/// A question with all of its arguments and who was told of it: what somebody sees who answers.
+/// A decision with all its arguments and notifications, as shown to the person who answers.
 #[must_use]
 pub fn decision(
     decision: &decision::Decision,
@@ -32,7 +32,7 @@ pub fn decision(
     }
 }
 
-/// A question in a list: of its arguments as much as one line shows.
+/// A decision as a list entry, with its arguments cut to one line.
 fn glance(decision: &decision::Decision) -> Decision {
     let inquiry = &decision.inquiry;
     Decision {
@@ -64,7 +64,7 @@ fn glance(decision: &decision::Decision) -> Decision {
     }
 }
 
-/// Questions, as many as one answer holds.
+/// A list of decisions, up to the limit of one response.
 #[must_use]
 pub fn decisions(found: &[decision::Decision], owed: HumanBacklog) -> DecisionList {
     let shown = found.iter().take(DECISIONS_MAX);
@@ -85,7 +85,7 @@ fn announcement(row: &DecisionNotificationRow) -> DecisionNotification {
     }
 }
 
-/// The brakes that are on, given what the database does not have yet.
+/// The active brakes, including those not yet in the database.
 #[must_use]
 pub fn brakes(rows: &[BrakeRow], pending: &[PendingStop]) -> BrakeList {
     BrakeList {
@@ -94,7 +94,7 @@ pub fn brakes(rows: &[BrakeRow], pending: &[PendingStop]) -> BrakeList {
     }
 }
 
-/// A brake that is on.
+/// One active brake.
 #[must_use]
 pub fn brake(row: &BrakeRow, pending: &[PendingStop]) -> Brake {
     let target = StopTarget::brake(row.agent_id.as_ref());
@@ -108,7 +108,7 @@ pub fn brake(row: &BrakeRow, pending: &[PendingStop]) -> Brake {
     }
 }
 
-/// Why a request that is in force is not in the database yet.
+/// Why an active stop request is not in the database yet.
 #[must_use]
 pub fn not_durable(pending: &PendingStop) -> NotDurable {
     let code = match pending.code.as_str() {
@@ -117,14 +117,14 @@ pub fn not_durable(pending: &PendingStop) -> NotDurable {
         code => code,
     };
     let kept = if pending.is_kept {
-        "it is kept in stop.slot in the home and survives a restart"
+        "it is stored in stop.slot in the home and survives a restart"
     } else {
-        "it could not be kept in the home either and ends with this process"
+        "it could not be stored in the home either, so it ends with this process"
     };
     NotDurable {
         code: code.to_owned(),
         message: format!(
-            "in force, but not in the database yet ({code}); {kept}; it is stored as soon as the database takes it"
+            "in force, but not in the database yet ({code}); {kept}; it is written as soon as the database is available"
         ),
         is_saved: pending.is_kept,
     }

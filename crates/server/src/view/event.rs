@@ -1,4 +1,4 @@
-//! Events as they go over the wire.
+//! Wire types of events.
 
 use serde_json::Value;
 use wakeful_api::{Event, Provenance};
@@ -7,11 +7,12 @@ use wakeful_core::report::payload::Payload;
 use wakeful_core::report::present;
 use wakeful_runtime::rows::EventRow;
 
-/// An event with how it is shown and where it came from.
+/// An event with its display text and origin.
 #[must_use]
 pub fn event(agent: &AgentId, row: &EventRow) -> Event {
     let stored = row.payload.as_ref();
-    // Sent as it is stored: a newer version may have written more than this one knows.
+    // The payload is sent as stored, because a newer version may have written fields that this one does not
+    // know.
     let payload = stored.and_then(|(bytes, _)| serde_json::from_slice::<Value>(bytes).ok());
     let said = payload
         .as_ref()
@@ -29,7 +30,7 @@ pub fn event(agent: &AgentId, row: &EventRow) -> Event {
         policy_version: policy_version.cloned(),
         presentation: present::present(&row.kind, said.as_ref()),
         provenance: Provenance {
-            // The run, even where the payload does not name it.
+            // Falls back to the run if the payload does not name it.
             correlation_id: known.correlation_id.or(run_key),
             ..known
         },

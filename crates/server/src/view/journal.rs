@@ -1,4 +1,4 @@
-//! The journal over the wire.
+//! Wire types of the journal.
 
 use serde_json::Value;
 use wakeful_api::{JournalCategory, JournalChange, JournalRecord, Note, Saga, Task, Text, WriteReceipt};
@@ -6,7 +6,6 @@ use wakeful_core::journal::{self, RecordId};
 use wakeful_ports::journal::CommittedChange;
 use wakeful_runtime::rows::SagaRow;
 
-/// A task.
 #[must_use]
 pub fn task(task: &journal::Task) -> Task {
     Task {
@@ -21,7 +20,6 @@ pub fn task(task: &journal::Task) -> Task {
     }
 }
 
-/// A note.
 #[must_use]
 pub fn note(note: &journal::Note) -> Note {
     Note {
@@ -32,7 +30,6 @@ pub fn note(note: &journal::Note) -> Note {
     }
 }
 
-/// A category.
 #[must_use]
 pub fn journal_category(category: &journal::Category) -> JournalCategory {
     JournalCategory {
@@ -42,7 +39,7 @@ pub fn journal_category(category: &journal::Category) -> JournalCategory {
     }
 }
 
-/// A record of any kind, from its fields. None when they are not those of a record.
+/// Builds a record of any kind from its fields. Returns `None` if they are not those of a record.
 #[must_use]
 pub fn record(fields: Value) -> Option<JournalRecord> {
     serde_json::from_value(fields).ok()
@@ -64,7 +61,7 @@ pub fn change(change: &CommittedChange) -> JournalChange {
     }
 }
 
-/// What was written.
+/// The receipt of a write.
 #[must_use]
 pub fn written(receipt: &journal::WriteReceipt) -> WriteReceipt {
     WriteReceipt {
@@ -74,7 +71,7 @@ pub fn written(receipt: &journal::WriteReceipt) -> WriteReceipt {
     }
 }
 
-/// A saga that is not over.
+/// An incomplete saga.
 #[must_use]
 pub fn saga(row: &SagaRow) -> Saga {
     Saga {

@@ -1,13 +1,13 @@
-//! Writes to the journal, from the wire.
+//! Converts journal writes from wire types.
 
 use wakeful_api::{DayPlanBlockWrite, JournalWrite, ListRecords, RecordListKind, Text};
 use wakeful_core::journal::{self, CalendarDay, LinkKind, Mutation, RatingTarget, RecordId, WriteError};
 use wakeful_ports::journal::RecordQuery;
 
-/// The upper end of a scale that none was given for.
+/// Default maximum of a rating scale.
 const MOST_DEFAULT: u32 = 5;
 
-/// A requested write, as the journal knows it.
+/// Converts a requested write to a mutation.
 pub fn mutation(write: JournalWrite) -> Result<Mutation, WriteError> {
     Ok(match write {
         JournalWrite::RenameCategory { category_id, name } => Mutation::RenameCategory {
@@ -64,7 +64,7 @@ pub fn mutation(write: JournalWrite) -> Result<Mutation, WriteError> {
     })
 }
 
-/// A write to a checklist.
+/// Converts a write to a checklist.
 fn checklist(write: JournalWrite) -> Result<Mutation, WriteError> {
     Ok(match write {
         JournalWrite::CreateChecklist {
@@ -106,7 +106,7 @@ fn checklist(write: JournalWrite) -> Result<Mutation, WriteError> {
     })
 }
 
-/// A write to the time that was spent.
+/// Converts a write to a time entry.
 fn time(write: JournalWrite) -> Result<Mutation, WriteError> {
     Ok(match write {
         JournalWrite::StartTime { task_id, description } => Mutation::StartTime {
@@ -166,7 +166,7 @@ fn ids(given: Vec<Text<RecordId>>) -> Vec<RecordId> {
     given.into_iter().map(|id| id.0).collect()
 }
 
-/// What is rated: a record or a day, and not both.
+/// The target of a rating: either a record or a day.
 fn target(
     record: Option<Text<RecordId>>,
     day: Option<Text<CalendarDay>>,
@@ -179,7 +179,8 @@ fn target(
     }
 }
 
-/// What is to be listed; none means any kind, by the first digits of an id. The error is the field that the kind needs.
+/// Converts a list request to a query. `None` means any kind, by id prefix. The error names the field that
+/// the kind requires.
 pub fn listing(asked: ListRecords) -> Result<Option<RecordQuery>, WriteError> {
     let ListRecords {
         kind,
@@ -204,7 +205,7 @@ pub fn listing(asked: ListRecords) -> Result<Option<RecordQuery>, WriteError> {
             plan: needed(record.or_else(|| day.as_ref().map(RecordId::of_day_plan)))?,
         },
         RecordListKind::Rating => RecordQuery::Ratings {
-            // A record goes before a day where both are named.
+            // If both are given, the record has precedence over the day.
             target: record.map(RatingTarget::Record).or(day.map(RatingTarget::Day)),
         },
         RecordListKind::Link => RecordQuery::Links { of: record },

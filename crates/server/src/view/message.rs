@@ -1,11 +1,11 @@
-//! Messages and what they came from, over the wire.
+//! Wire types of messages and their causes.
 
 use wakeful_api::{QueuedMessage, RunCause};
 use wakeful_runtime::api::Previewed;
 use wakeful_runtime::rows::QueueRow;
 use wakeful_runtime::stored_run::CauseReport;
 
-/// A message that waits.
+/// A queued message.
 #[must_use]
 pub fn queued(waiting: &Previewed<QueueRow>) -> QueuedMessage {
     let message = &waiting.row.message;
@@ -18,11 +18,11 @@ pub fn queued(waiting: &Previewed<QueueRow>) -> QueuedMessage {
     }
 }
 
-/// Why a run ran.
+/// The cause of a run.
 pub(super) fn cause(cause: &CauseReport) -> RunCause {
     let message = &cause.message;
     let wake = cause.wake.as_ref();
-    // Gates were written by this program; a row that somebody else changed shows none.
+    // This program wrote the gates; a row that was altered shows none.
     let gates = wake.and_then(|wake| serde_json::from_str(&wake.gates).ok());
     let (why, own) = (&message.cause, &message.run_key);
     RunCause {

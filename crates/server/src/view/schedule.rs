@@ -1,4 +1,4 @@
-//! Schedules over the wire.
+//! Wire types of schedules.
 
 use wakeful_api::{
     AddSchedule, EditSchedule, Schedule, ScheduleList, SchedulePattern, ScheduledExecution,
@@ -10,14 +10,14 @@ use wakeful_core::time::Millis;
 use wakeful_runtime::api::ScheduleEdit;
 use wakeful_runtime::rows::{ExecutionWithRun, ScheduleRows, ScheduledExecutionRow};
 
-/// Firings that are shown of what is to come.
+/// Number of upcoming firings shown.
 pub const UPCOMING_SHOWN: usize = 3;
 
-/// A schedule, with what is to come.
+/// A schedule with its upcoming firings.
 #[must_use]
 pub fn schedule(timer: &schedule::Schedule) -> Schedule {
     let upcoming = match timer.next_execution_at {
-        // Worked out from the moment before the next one, which is known.
+        // Computed from just before the next firing, which is stored.
         Some(next) => timer.upcoming(Millis(next.0.saturating_sub(1)), UPCOMING_SHOWN),
         None => Ok(Vec::new()),
     };
@@ -48,7 +48,7 @@ pub fn schedule(timer: &schedule::Schedule) -> Schedule {
     }
 }
 
-/// Schedules, with those that cannot be read beside them.
+/// A list of schedules, including unreadable ones.
 #[must_use]
 pub fn schedules(found: &ScheduleRows) -> ScheduleList {
     let unreadable = found.unreadable.iter().map(|row| UnreadableSchedule {
@@ -84,7 +84,7 @@ fn pattern(when: &FiringTime) -> SchedulePattern {
     }
 }
 
-/// A record whose run nobody has looked for.
+/// A firing without its run.
 #[must_use]
 pub fn execution_row(row: &ScheduledExecutionRow) -> ScheduledExecution {
     execution(&ExecutionWithRun {
@@ -95,7 +95,7 @@ pub fn execution_row(row: &ScheduledExecutionRow) -> ScheduledExecution {
     })
 }
 
-/// A record, with what became of its run.
+/// A firing with the result of its run.
 #[must_use]
 pub fn execution(execution: &ExecutionWithRun) -> ScheduledExecution {
     let row = &execution.row;
@@ -118,8 +118,8 @@ pub fn execution(execution: &ExecutionWithRun) -> ScheduledExecution {
     }
 }
 
-/// What is asked for, as the core knows it. The name is the one that was given, or the one that was made up;
-/// `makes_up_for_missed` is what holds where nobody says.
+/// Converts a request to a draft of the core. The id is the given or a generated one; `makes_up_for_missed`
+/// is the default if the request does not specify catch-up.
 pub fn draft(
     told: AddSchedule,
     schedule_id: RuleId,
@@ -147,7 +147,7 @@ pub fn draft(
     })
 }
 
-/// What is to be different, as the runtime knows it.
+/// Converts an edit request.
 pub fn edit(told: EditSchedule, now: Millis) -> Result<ScheduleEdit, ScheduleError> {
     Ok(ScheduleEdit {
         label: told.label,
@@ -161,7 +161,7 @@ pub fn edit(told: EditSchedule, now: Millis) -> Result<ScheduleEdit, ScheduleErr
     })
 }
 
-/// What is to be there instead, or that nothing is; none where nothing was said.
+/// The new value, its removal, or `None` if the request contains neither.
 fn other<T>(
     field: &'static str,
     given: Option<Result<T, ScheduleError>>,
@@ -169,7 +169,7 @@ fn other<T>(
 ) -> Result<Option<Option<T>>, ScheduleError> {
     match (given.transpose()?, none) {
         (Some(_), true) => {
-            let problem = "is given and taken away in one call; say one of them".to_owned();
+            let problem = "is set and removed in one request; use only one of them".to_owned();
             Err(ScheduleError::Field { field, problem })
         }
         (Some(given), false) => Ok(Some(Some(given))),

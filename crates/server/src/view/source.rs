@@ -1,11 +1,10 @@
-//! Sources over the wire.
+//! Wire types of sources.
 
 use wakeful_api::{AddSource, Source, SourceScan};
 use wakeful_core::id::SourceId;
 use wakeful_ports::watch::SourceStatus;
 use wakeful_runtime::watch::{NewSource, ScanSummary};
 
-/// A source.
 #[must_use]
 pub fn source(listed: &SourceStatus) -> Source {
     let SourceStatus { source, entries } = listed;
@@ -19,7 +18,7 @@ pub fn source(listed: &SourceStatus) -> Source {
     }
 }
 
-/// What somebody wants to be watched.
+/// Converts a request to add a source.
 #[must_use]
 pub fn new_source(new: AddSource) -> NewSource {
     NewSource {
@@ -29,7 +28,7 @@ pub fn new_source(new: AddSource) -> NewSource {
     }
 }
 
-/// What a look came to.
+/// The result of a scan.
 #[must_use]
 pub fn source_scan(source: &SourceId, looked: ScanSummary) -> SourceScan {
     SourceScan {

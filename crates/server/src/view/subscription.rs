@@ -1,11 +1,10 @@
-//! Subscriptions over the wire.
+//! Wire types of subscriptions.
 
 use wakeful_api::{CreateSubscription, Subscription, SubscriptionList};
 use wakeful_core::subscription::SubscriptionSpec;
 use wakeful_runtime::api::subscription::NewSubscription;
 use wakeful_runtime::rows::SubscriptionRow;
 
-/// A subscription.
 #[must_use]
 pub fn subscription(row: &SubscriptionRow) -> Subscription {
     let SubscriptionSpec {
@@ -32,7 +31,7 @@ pub fn subscription(row: &SubscriptionRow) -> Subscription {
     }
 }
 
-/// A page of subscriptions, and where the next one begins.
+/// A page of subscriptions, and the start of the next page.
 #[must_use]
 pub fn subscriptions(rows: &[SubscriptionRow], limit: u32) -> SubscriptionList {
     let is_full = u32::try_from(rows.len()).is_ok_and(|count| count == limit);
@@ -45,7 +44,7 @@ pub fn subscriptions(rows: &[SubscriptionRow], limit: u32) -> SubscriptionList {
     }
 }
 
-/// What somebody wants to subscribe to.
+/// Converts a request to create a subscription.
 #[must_use]
 pub fn new_subscription(new: CreateSubscription) -> NewSubscription {
     NewSubscription {

@@ -1,4 +1,4 @@
-//! Why something woke an agent, and why nothing did, over the wire and in words.
+//! Explains why an agent was woken or not: wire types and sentences.
 
 use wakeful_api::{Hold, NextFiring, QueuedWake, RefusalCount, Wake, WakeCause, WhyNot, WhyRun};
 use wakeful_core::cause::{Cause, MessageOrigin, spelled};
@@ -10,15 +10,15 @@ use wakeful_core::wake::{self, Refusal, WakeOutcome};
 use wakeful_runtime::api;
 use wakeful_runtime::rows::{ExecutionWithRun, QueueRow, WakeRefusalRow, WakeRow};
 
-/// Why there is a run, or why there is none.
+/// Explains why a run exists, or why it does not.
 #[must_use]
 pub fn why(why: &api::WhyReport) -> WhyRun {
     let cause = cause(&why.cause, &why.run_key);
     let waits = why.status == RunStatus::Queued;
     let verdict = why.verdict;
-    // What was once said of a message that still waits is not the last word on it.
+    // An earlier verdict on a message that is still queued is not final.
     let decided = match (waits, verdict) {
-        (true, _) | (false, None) => "it waits for its turn".to_owned(),
+        (true, _) | (false, None) => "it waits for its turn in the queue".to_owned(),
         (false, Some(verdict)) => verdict_words(verdict, why.absorbed_by),
     };
     WhyRun {
@@ -40,7 +40,7 @@ pub fn why(why: &api::WhyReport) -> WhyRun {
     }
 }
 
-/// What kept an agent from being woken.
+/// Explains why an agent was not woken.
 #[must_use]
 pub fn why_not(why: &api::WhyNotReport) -> WhyNot {
     let agent = &why.overview.agent;
@@ -65,7 +65,7 @@ pub fn why_not(why: &api::WhyNotReport) -> WhyNot {
 
 fn summary(why: &api::WhyNotReport) -> String {
     let rules = match (why.subscription_count, why.schedule_count) {
-        (0, 0) => "; it has no subscription and no schedule, so only a person wakes it",
+        (0, 0) => "; it has no subscription and no schedule, so only a person can wake it",
         (_, _) => "",
     };
     if why.is_untried() {
@@ -73,15 +73,16 @@ fn summary(why: &api::WhyNotReport) -> String {
             Some(at) => format!("nothing has tried to wake it since {}{rules}", at.rfc3339()),
             None => {
                 let made = why.overview.agent.created_at.rfc3339();
-                format!("nothing has tried to wake it since it was made, {made}{rules}")
+                format!("nothing has tried to wake it since it was created, {made}{rules}")
             }
         };
     }
-    // A count speaks of a whole day, which may have begun before; the records speak of what came since.
+    // A count covers a whole day, which may have started before the period; the records cover only the
+    // period.
     let refused = why.counted.iter().map(|row| row.count).sum::<u64>();
     let refused = refused.max(u64::try_from(why.refused.len()).unwrap_or(u64::MAX));
     format!(
-        "since {}: {} let in, {refused} refused, {} waiting now{rules}",
+        "since {}: {} admitted, {refused} refused, {} queued now{rules}",
         why.since.rfc3339(),
         why.let_in,
         why.overview.queued
@@ -136,7 +137,7 @@ fn wake(row: &WakeRow) -> Wake {
         verdict: row.verdict,
         message: verdict_words(row.verdict, row.absorbed_by),
         at: row.at.rfc3339(),
-        // Gates were written by this program; a row that somebody else changed shows none.
+        // This program wrote the gates; a row that was altered shows none.
         gates: serde_json::from_str(&row.gates).unwrap_or_default(),
         hint: way_out(row.verdict),
     }
@@ -186,14 +187,14 @@ fn next_moment((timer, last): &(Schedule, Option<ExecutionWithRun>)) -> NextFiri
     }
 }
 
-/// What was decided, in one sentence without its full stop.
+/// Describes the verdict in one sentence, without a full stop.
 fn verdict_words(verdict: WakeOutcome, absorbed_by: Option<RunKey>) -> String {
     match (verdict, absorbed_by) {
-        (WakeOutcome::Run, _) => "it became a run".to_owned(),
-        (WakeOutcome::Queued, _) => "it was put in line".to_owned(),
-        (WakeOutcome::Absorbed, Some(run)) => format!("run {run} took it up"),
-        (WakeOutcome::Absorbed, None) => "another run took it up".to_owned(),
-        (WakeOutcome::Cancelled, _) => "a person took it back before its turn came".to_owned(),
+        (WakeOutcome::Run, _) => "it started a run".to_owned(),
+        (WakeOutcome::Queued, _) => "it was queued".to_owned(),
+        (WakeOutcome::Absorbed, Some(run)) => format!("run {run} handled it"),
+        (WakeOutcome::Absorbed, None) => "another run handled it".to_owned(),
+        (WakeOutcome::Cancelled, _) => "a person cancelled it while it was queued".to_owned(),
         (WakeOutcome::RunOpen, _) => "the agent had an unfinished run".to_owned(),
         (other, _) => {
             Refusal::of_code(other.as_str()).map_or_else(|| other.to_string(), |refusal| refusal.to_string())

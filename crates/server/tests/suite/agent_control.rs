@@ -1,4 +1,4 @@
-//! Why, why not and how an agent stands, over HTTP; and the public door of triggers before any service.
+//! Agent control and why reports over HTTP, and the limits of the public trigger endpoint.
 
 use super::limit::futures_poll;
 use super::services::main;
@@ -14,7 +14,7 @@ use wakeful_store::rows::RunRow;
 use super::test_server::{TestServer, posted, request};
 
 #[tokio::test]
-async fn an_agent_is_looked_after_by_one_path_for_each_change() {
+async fn each_change_of_an_agent_has_its_own_path() {
     let world = TestServer::new();
     let change = async |path: &str, body: &str, field: &str, wanted: &str| {
         let answer = world.post(&format!("/api/agents/main/{path}"), body).await;
@@ -46,12 +46,12 @@ async fn an_agent_is_looked_after_by_one_path_for_each_change() {
         let answer = world.post(&format!("/api/agents/main/{path}"), body).await;
         assert!(answer.status.is_client_error(), "{path} {body}: {}", answer.body);
     }
-    // Nothing can be changed about an agent that is gone.
+    // A destroyed agent cannot be changed.
     change("destroy", "", "lifecycle", "destroyed").await;
 }
 
 #[tokio::test]
-async fn an_agent_that_nothing_tried_to_wake_says_so() {
+async fn an_agent_that_nothing_tried_to_wake_is_reported_as_such() {
     let world = TestServer::new();
     let answer = world
         .get("/api/agents/main/why-not?since=2020-01-01T00:00:00Z")
@@ -71,7 +71,7 @@ async fn an_agent_that_nothing_tried_to_wake_says_so() {
 }
 
 #[tokio::test]
-async fn guesses_at_the_addresses_of_triggers_are_bounded_like_wrong_tokens() {
+async fn guesses_at_trigger_urls_are_limited_like_wrong_tokens() {
     let world = TestServer::limited(wakeful_server::RateLimits {
         failures_per_minute: 3,
         client_per_minute: 0,
@@ -85,7 +85,7 @@ async fn guesses_at_the_addresses_of_triggers_are_bounded_like_wrong_tokens() {
     let full = world.send(posted(&path(4), "x", &[])).await;
     assert_eq!(full.status, StatusCode::TOO_MANY_REQUESTS, "{}", full.body);
     assert!(full.headers.contains_key("retry-after"));
-    // Only the delivery itself is for anybody.
+    // Only the delivery itself needs no authentication.
     let secret = request(Method::POST, "/api/agents/main/external-trigger", &[]);
     assert_eq!(world.send(secret).await.status, StatusCode::UNAUTHORIZED);
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a request is said in one shape, and the wrong part is named.
+//! Every invalid request gets an error of the same shape that names the invalid part.
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use super::test_server::{BEARER, TestServer, posted, request};
 const MESSAGES: &str = "/api/agents/main/messages";
 
 #[tokio::test]
-async fn a_body_is_checked_and_the_wrong_part_named() {
+async fn an_invalid_body_is_refused_and_the_field_named() {
     let world = TestServer::new();
     let long = format!(r#"{{"text":"{}"}}"#, "a".repeat(256 * 1024 + 1));
     for (body, code, named) in [
@@ -45,7 +45,7 @@ async fn a_body_is_checked_and_the_wrong_part_named() {
 }
 
 #[tokio::test]
-async fn a_message_says_neither_whose_word_it_is_nor_what_it_belongs_to() {
+async fn a_message_cannot_set_its_authority_or_its_correlation() {
     let world = TestServer::new();
     for (field, value) in [
         ("authority", r#""operator_instruction""#),
@@ -82,7 +82,7 @@ async fn a_message_says_neither_whose_word_it_is_nor_what_it_belongs_to() {
 }
 
 #[tokio::test]
-async fn a_body_is_read_up_to_a_mebibyte_and_one_with_attachments_up_to_what_they_may_weigh() {
+async fn a_body_is_limited_to_one_mebibyte_plus_attachments() {
     let world = TestServer::new();
     let mebibytes = |path, count: usize| {
         let mut request = posted(path, "", &[BEARER]);
@@ -96,7 +96,7 @@ async fn a_body_is_read_up_to_a_mebibyte_and_one_with_attachments_up_to_what_the
 }
 
 #[tokio::test]
-async fn a_body_must_say_that_it_is_json() {
+async fn a_body_needs_the_json_content_type() {
     let world = TestServer::new();
     for kind in [
         "text/plain",
@@ -120,7 +120,7 @@ async fn a_body_must_say_that_it_is_json() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_does_not_come_is_not_waited_for() {
+async fn a_body_that_does_not_arrive_times_out() {
     let world = TestServer::new();
     let mut request = posted(MESSAGES, "", &[BEARER]);
     *request.body_mut() = Body::new(Never);
@@ -132,7 +132,7 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
     assert_eq!(began.elapsed().as_secs(), 30);
 }
 
-/// A body that never comes.
+/// A body that never arrives.
 struct Never;
 
 impl hyper::body::Body for Never {
@@ -148,7 +148,7 @@ impl hyper::body::Body for Never {
 }
 
 #[tokio::test]
-async fn a_key_may_stand_in_two_places_but_must_be_one() {
+async fn an_idempotency_key_in_two_places_must_be_the_same() {
     let world = TestServer::new();
     let body = r#"{"text":"a","key":"k"}"#;
     let both = |key| posted(MESSAGES, body, &[BEARER, ("idempotency-key", key)]);
@@ -175,7 +175,7 @@ async fn a_key_may_stand_in_two_places_but_must_be_one() {
 }
 
 #[tokio::test]
-async fn what_the_machine_cannot_do_is_told_apart_from_what_is_wrong() {
+async fn a_server_error_is_distinguished_from_an_invalid_request() {
     let world = TestServer::new();
     let answer = world.post(MESSAGES, r#"{"text":"a","model":"nobody"}"#).await;
     assert_eq!(answer.code(), (409, "model_unknown".to_owned()));
@@ -184,7 +184,7 @@ async fn what_the_machine_cannot_do_is_told_apart_from_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn names_and_numbers_in_paths_and_queries_are_checked() {
+async fn ids_and_numbers_in_paths_and_queries_are_checked() {
     let world = TestServer::new();
     let key = "0".repeat(64);
     for (path, status, code) in [
@@ -238,7 +238,7 @@ async fn pausing_needs_no_body() {
 }
 
 #[tokio::test]
-async fn numbers_are_shown_in_the_form_that_prometheus_reads() {
+async fn metrics_have_the_prometheus_text_format() {
     let world = TestServer::new();
     world.post(MESSAGES, r#"{"text":"a"}"#).await;
     world.get("/api/nothing").await;

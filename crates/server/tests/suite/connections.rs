@@ -1,4 +1,4 @@
-//! Who is kept and who is closed when connections run out, over TCP and by the home's socket.
+//! Which connections are kept and which are closed at the limit, over TCP and the home's socket.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use wakeful_server::{ServerEnd, serve_at_most, serve_local};
 
 use super::test_server::{HOST, TOKEN, TestServer};
 
-/// Connections that the server of a test takes.
+/// Maximum number of connections of the test server.
 const CONNECTIONS: usize = 8;
 
 struct Served {
@@ -36,7 +36,7 @@ async fn connect(served: &Served) -> TcpStream {
     TcpStream::connect(served.address).await.expect("a connection")
 }
 
-/// The first piece of the answer to a request.
+/// The first bytes of the response to a request.
 async fn ask(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), head: &str) -> String {
     let request = format!("{head}\r\nhost: {HOST}\r\n\r\n");
     stream.write_all(request.as_bytes()).await.expect("sent");
@@ -56,7 +56,7 @@ fn error_code(answer: &str) -> String {
 }
 
 #[tokio::test]
-async fn idle_connections_give_way_and_are_told_why() {
+async fn idle_connections_are_closed_with_a_reason() {
     let world = TestServer::new();
     let served = served(&world).await;
     let mut idle = Vec::new();
@@ -76,7 +76,7 @@ async fn idle_connections_give_way_and_are_told_why() {
 }
 
 #[tokio::test]
-async fn a_connection_that_showed_the_token_outlives_a_flood() {
+async fn an_authenticated_connection_survives_a_flood() {
     let world = TestServer::new();
     let served = served(&world).await;
     let mut client = connect(&served).await;
@@ -100,7 +100,7 @@ async fn requests_without_a_token_leave_slots_to_those_with_one() {
     let shown = world.post("/api/agents/main/external-trigger", "").await;
     let shown: wakeful_api::ExternalTrigger = serde_json::from_str(&shown.body).expect("a trigger");
     let path = shown.trigger_path.expect("an address");
-    // Deliveries whose bodies never come are requests in progress.
+    // Deliveries whose bodies never arrive count as requests in progress.
     let mut slow = Vec::new();
     for _ in 0..CONNECTIONS - 1 {
         let mut one = connect(&served).await;
@@ -123,7 +123,7 @@ async fn requests_without_a_token_leave_slots_to_those_with_one() {
 }
 
 #[tokio::test]
-async fn when_every_connection_is_at_work_the_next_is_told_so() {
+async fn a_connection_is_refused_when_all_others_are_busy() {
     let world = TestServer::new();
     let served = served(&world).await;
     let mut streams = Vec::new();
@@ -141,7 +141,7 @@ async fn when_every_connection_is_at_work_the_next_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_client_that_sends_on_after_a_refusal_still_reads_it() {
+async fn a_client_that_keeps_sending_after_a_refusal_can_read_it() {
     let world = TestServer::new();
     let served = served(&world).await;
     let mut client = connect(&served).await;
@@ -150,7 +150,7 @@ async fn a_client_that_sends_on_after_a_refusal_still_reads_it() {
         "{head}\r\nhost: {HOST}\r\ncontent-type: application/json\r\ncontent-length: 1000000000000000000\r\n\r\n"
     );
     client.write_all(request.as_bytes()).await.expect("sent");
-    // More than the kernel keeps for a reader, so that somebody must have read it.
+    // More than the kernel buffers, so the server must have read some of it.
     client
         .write_all(&vec![b'x'; 8 * 1024 * 1024])
         .await
@@ -165,7 +165,7 @@ async fn a_client_that_sends_on_after_a_refusal_still_reads_it() {
 }
 
 #[tokio::test]
-async fn the_socket_wants_the_token_and_no_name_and_knows_tools() {
+async fn the_socket_needs_the_token_but_no_host_and_detects_tools() {
     let world = TestServer::new();
     let folder = std::env::temp_dir().join(format!("wakeful-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");

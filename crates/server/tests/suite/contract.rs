@@ -1,9 +1,9 @@
-//! The written contract is the one that is served.
+//! The documented API contract matches the served one.
 
 use std::path::Path;
 
 #[test]
-fn the_contract_in_docs_is_the_one_that_is_served() {
+fn the_documented_contract_matches_the_served_one() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
     let served = wakeful_server::openapi_json();
     if std::env::var_os("UPDATE_OPENAPI").is_some() {

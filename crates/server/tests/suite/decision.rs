@@ -1,4 +1,4 @@
-//! Questions and brakes as programs and pages meet them.
+//! Decisions and brakes over the API.
 
 use std::task::{Context, Waker};
 
@@ -12,7 +12,7 @@ fn json(body: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_question_is_listed_shown_by_its_first_digits_and_answered() {
+async fn a_decision_is_listed_found_by_prefix_and_answered() {
     let world = TestServer::new();
     let name = world.services.ask().inquiry.decision_id.to_string();
     let list = json(&world.get("/api/decisions").await.body);
@@ -43,10 +43,10 @@ async fn a_question_is_listed_shown_by_its_first_digits_and_answered() {
 }
 
 #[tokio::test]
-async fn an_answer_that_stands_is_told_although_nothing_beside_it_can_be_read() {
+async fn a_stored_answer_is_returned_although_later_reads_fail() {
     let world = TestServer::new();
     let path = format!("/api/decisions/{}", world.services.ask().inquiry.decision_id);
-    // The question itself, and nothing after it.
+    // Only the read of the decision itself succeeds.
     world.services.storage.fail_reads_after(1);
     assert!(world.get(&path).await.status.is_server_error());
     world.services.storage.fail_reads_after(1);
@@ -60,7 +60,7 @@ async fn an_answer_that_stands_is_told_although_nothing_beside_it_can_be_read() 
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_taken_says_why_in_a_code() {
+async fn a_refused_answer_has_a_code() {
     let world = TestServer::new();
     let name = world.services.ask().inquiry.decision_id.to_string();
     let path = format!("/api/decisions/{name}/answer");
@@ -95,7 +95,7 @@ async fn an_answer_that_cannot_be_taken_says_why_in_a_code() {
 }
 
 #[tokio::test]
-async fn a_hand_on_the_brake_is_kept_with_the_way_it_came() {
+async fn a_brake_is_stored_with_its_channel() {
     let world = TestServer::new();
     let by_program = world.post("/api/brake", r#"{"reason":"it runs wild"}"#).await;
     let list = json(&by_program.body);
@@ -129,7 +129,7 @@ async fn a_hand_on_the_brake_is_kept_with_the_way_it_came() {
 }
 
 #[tokio::test]
-async fn every_status_says_what_is_held_and_what_waits() {
+async fn every_status_contains_brakes_and_pending_decisions() {
     let world = TestServer::new();
     let status = json(&world.get("/api/runtime/status").await.body);
     assert_eq!(status["brakes"], json!([]));
@@ -155,9 +155,9 @@ async fn every_status_says_what_is_held_and_what_waits() {
     }
 }
 
-/// Whoever goes away right after the commit does not keep anybody from looking at what was written.
+/// A client that disconnects right after the commit does not prevent the notification of the write.
 #[tokio::test]
-async fn what_somebody_asks_for_is_carried_through_although_they_go_away() {
+async fn a_write_completes_although_the_client_disconnects() {
     let world = TestServer::new();
     let name = world.services.ask().inquiry.decision_id.to_string();
     let answer = format!("/api/decisions/{name}/answer");

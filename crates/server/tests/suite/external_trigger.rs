@@ -1,4 +1,4 @@
-//! The public door of triggers: what is sure to be refused costs no look at the database.
+//! The public trigger endpoint: requests that are certain to be refused cause no database read.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,13 +8,13 @@ use wakeful_server::RateLimits;
 
 use super::test_server::{TestServer, posted};
 
-/// Deliveries that one address may have within a minute.
+/// Maximum deliveries per trigger URL and minute.
 const DELIVERIES: usize = 600;
 
-/// Wrong addresses that somebody may show within a minute.
+/// Maximum wrong trigger URLs per client and minute.
 const FAILURES: u32 = 3;
 
-/// How often others are let go on before something is given up.
+/// How often to yield to other tasks before the test gives up.
 const ROUNDS_MAX: usize = 10_000;
 
 fn server_with_trigger() -> Arc<TestServer> {
@@ -25,7 +25,7 @@ fn server_with_trigger() -> Arc<TestServer> {
     }))
 }
 
-/// What is done to the trigger, and the address that it has then.
+/// Changes the trigger and returns its new URL.
 async fn address(world: &TestServer, deed: &str) -> Option<String> {
     let shown = world
         .post(&format!("/api/agents/main/external-trigger{deed}"), "")
@@ -47,7 +47,7 @@ fn writes(world: &TestServer) -> usize {
     world.services.storage.writes.load(Ordering::Relaxed)
 }
 
-/// Lets others go on until so many looks have begun.
+/// Yields until this many reads have started.
 async fn until_looked(world: &TestServer, count: usize) {
     let mut rounds = 0..ROUNDS_MAX;
     while looks(world) != count && rounds.next().is_some() {
@@ -57,7 +57,7 @@ async fn until_looked(world: &TestServer, count: usize) {
 }
 
 #[tokio::test]
-async fn an_address_that_is_used_up_is_refused_before_anything_is_read() {
+async fn a_trigger_url_over_its_limit_is_refused_without_a_read() {
     let world = server_with_trigger();
     let first = address(&world, "").await.expect("an address");
     let before = looks(&world);
@@ -69,7 +69,7 @@ async fn an_address_that_is_used_up_is_refused_before_anything_is_read() {
     assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{}", refused.body);
     assert_eq!(refused.headers["retry-after"], "60");
     assert_eq!(looks(&world), before + DELIVERIES, "nothing was read");
-    // One that holds no more is unknown at once, however often it was used.
+    // A replaced URL is unknown at once, regardless of its earlier use.
     let second = address(&world, "/rotate").await.expect("another");
     assert_eq!(call(&world, &first).await, StatusCode::NOT_FOUND);
     for number in 0..DELIVERIES {
@@ -91,7 +91,7 @@ async fn an_address_that_is_used_up_is_refused_before_anything_is_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn too_many_guesses_cost_one_look_at_a_time_and_a_right_address_still_passes() {
+async fn guesses_are_read_one_at_a_time_and_valid_urls_pass() {
     let world = server_with_trigger();
     let right = address(&world, "").await.expect("an address");
     let wrong = |id: u32| format!("/api/external-triggers/trigger-{id}/{}", "0".repeat(64));
@@ -121,8 +121,8 @@ async fn too_many_guesses_cost_one_look_at_a_time_and_a_right_address_still_pass
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_burst_of_deliveries_is_kept_a_few_at_a_time_and_leaves_room_for_others() {
-    /// Deliveries that are worked on at once, and those of them that are written at once.
+async fn a_burst_of_deliveries_is_written_in_small_batches() {
+    /// Maximum number of concurrent deliveries, and of concurrent writes among them.
     const PLACES: usize = 128;
     const AT_ONCE: usize = 8;
     let world = server_with_trigger();

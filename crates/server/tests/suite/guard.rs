@@ -1,4 +1,4 @@
-//! Nothing is done for a request before its guards let it pass.
+//! No request is processed before its guards pass.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,7 @@ fn refused(answer: &Answer, status: u16, code: &str) {
 }
 
 #[tokio::test]
-async fn without_the_token_the_api_and_the_numbers_are_closed() {
+async fn the_api_and_the_metrics_need_the_token() {
     let world = TestServer::new();
     for path in [
         "/api/agents",
@@ -45,7 +45,7 @@ async fn without_the_token_the_api_and_the_numbers_are_closed() {
 }
 
 #[tokio::test]
-async fn health_the_contract_and_the_page_are_open() {
+async fn health_contract_and_page_need_no_token() {
     let world = TestServer::new();
     for path in ["/healthz", "/readyz", "/api/openapi.json", "/"] {
         let answer = world.send(request(Method::GET, path, &[])).await;
@@ -54,7 +54,7 @@ async fn health_the_contract_and_the_page_are_open() {
 }
 
 #[tokio::test]
-async fn a_foreign_name_is_refused_even_with_the_token_and_for_health() {
+async fn a_foreign_host_is_refused_even_with_the_token_and_for_health() {
     let world = TestServer::new();
     for path in ["/api/agents", "/healthz", "/"] {
         for host in ["evil.example:7717", "127.0.0.1:80", ""] {
@@ -71,14 +71,14 @@ async fn a_foreign_name_is_refused_even_with_the_token_and_for_health() {
 }
 
 #[tokio::test]
-async fn a_request_line_cannot_hide_a_foreign_name_behind_ours() {
+async fn a_request_line_cannot_hide_a_foreign_host() {
     let world = TestServer::new();
     let request = request(Method::GET, "http://evil.example:7717/api/agents", &[BEARER]);
     refused(&world.send(request).await, 421, "host_refused");
 }
 
 #[tokio::test]
-async fn a_request_that_names_two_hosts_is_refused_whatever_they_are() {
+async fn a_request_with_two_hosts_is_always_refused() {
     let world = TestServer::new();
     for second in ["evil.example:7717", "localhost:7717", HOST] {
         for path in ["/api/agents", "/healthz", "/"] {
@@ -91,7 +91,7 @@ async fn a_request_that_names_two_hosts_is_refused_whatever_they_are() {
 }
 
 #[tokio::test]
-async fn a_page_of_ours_does_not_vouch_for_a_second_origin() {
+async fn a_second_origin_is_refused_next_to_our_own() {
     let world = TestServer::new();
     let ours = format!("http://{HOST}");
     let origins = [("origin", ours.as_str()), ("origin", "http://evil.example")];
@@ -104,7 +104,7 @@ async fn a_page_of_ours_does_not_vouch_for_a_second_origin() {
 }
 
 #[tokio::test]
-async fn a_foreign_page_is_refused_even_with_the_token() {
+async fn a_foreign_origin_is_refused_even_with_the_token() {
     let world = TestServer::new();
     for origin in ["http://evil.example", "null", "http://127.0.0.1:3000"] {
         for path in ["/api/agents", "/", "/healthz"] {
@@ -127,7 +127,7 @@ async fn a_foreign_page_is_refused_even_with_the_token() {
 }
 
 #[tokio::test]
-async fn until_the_database_is_open_the_api_says_so_and_health_is_fine() {
+async fn while_the_database_opens_the_api_answers_recovering() {
     let world = TestServer::new();
     world.stage.send_replace(DaemonStage::Recovering);
     for path in ["/api/agents", "/api/runtime/status", "/api/nothing"] {
@@ -150,7 +150,7 @@ async fn until_the_database_is_open_the_api_says_so_and_health_is_fine() {
 }
 
 #[tokio::test]
-async fn a_daemon_that_stops_says_so() {
+async fn a_stopping_daemon_refuses_requests_with_its_code() {
     let world = TestServer::new();
     let asked = world.post("/api/runtime/shutdown", "").await;
     assert_eq!(
@@ -164,7 +164,7 @@ async fn a_daemon_that_stops_says_so() {
 }
 
 #[tokio::test]
-async fn unknown_paths_and_wrong_methods_have_the_shape_of_errors() {
+async fn unknown_paths_and_wrong_methods_have_the_error_format() {
     let world = TestServer::new();
     refused(&world.get("/api/nothing").await, 404, "not_found");
     refused(&world.get("/api").await, 404, "not_found");
@@ -179,7 +179,7 @@ async fn unknown_paths_and_wrong_methods_have_the_shape_of_errors() {
 }
 
 #[tokio::test]
-async fn every_answer_carries_the_headers_that_keep_browsers_careful() {
+async fn every_response_has_the_security_headers() {
     let world = TestServer::new();
     let anonymous = world.send(request(Method::GET, "/api/agents", &[])).await;
     for answer in [world.get("/api/agents").await, world.get("/").await, anonymous] {

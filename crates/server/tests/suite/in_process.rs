@@ -1,4 +1,4 @@
-//! The router as a command without a daemon calls it.
+//! The router as used by a command without a daemon.
 
 use wakeful_api::client::{Client, ClientError};
 use wakeful_api::{Channel, GetAgentStatus, ListAgents, SetBrake, Text};
@@ -7,7 +7,7 @@ use wakeful_core::id::AgentId;
 use super::test_server::in_process;
 
 #[tokio::test]
-async fn a_call_of_the_own_process_needs_no_token_and_comes_by_cli() {
+async fn an_in_process_call_needs_no_token_and_uses_the_cli_channel() {
     let client: Client = in_process();
     let list = ListAgents {
         include_private: false,
@@ -24,7 +24,7 @@ async fn a_call_of_the_own_process_needs_no_token_and_comes_by_cli() {
 }
 
 #[tokio::test]
-async fn a_call_of_the_own_process_is_refused_with_the_codes_of_the_api() {
+async fn an_in_process_call_is_refused_with_the_api_codes() {
     let agent_id = Text(AgentId::parse("nobody").expect("a name"));
     let refused = in_process().call(&GetAgentStatus { agent_id }).await;
     match refused {

@@ -1,4 +1,4 @@
-//! The journal over HTTP: what each refusal is as a status. Behind it stands a journal with one task.
+//! The journal over HTTP: the status of each refusal, tested on a journal with one task.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -43,7 +43,7 @@ fn with_task() -> TestServer {
     world
 }
 
-/// A write to the journal that could not be undone.
+/// Stores a write to the journal that could not be undone.
 fn keep_stuck_saga(world: &TestServer) {
     let saga = Saga::intended(operation())
         .apply(SagaInput::Abandoned { why: "ended".into() })
@@ -60,7 +60,7 @@ fn keep_stuck_saga(world: &TestServer) {
     at_once(put).expect("a store");
 }
 
-/// The status of an answer, and its code when it is no success.
+/// The status of a response, and its error code if it failed.
 async fn posted(world: &TestServer, path: &str, body: Value) -> (u16, String) {
     let answer = world.post(path, &body.to_string()).await;
     let told: Value = serde_json::from_str(&answer.body).expect("JSON");
@@ -69,7 +69,7 @@ async fn posted(world: &TestServer, path: &str, body: Value) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn each_refusal_of_the_journal_has_the_status_that_says_what_to_do() {
+async fn each_journal_error_has_its_own_status() {
     let world = with_task();
     let (id, nobody) = (task_id().to_string(), "0".repeat(32));
     let at = |id: &str| format!("/api/journal/tasks/{id}");
@@ -130,7 +130,7 @@ async fn each_refusal_of_the_journal_has_the_status_that_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_write_of_any_kind_is_told_by_the_field_that_is_wrong() {
+async fn an_invalid_write_of_any_kind_names_the_field() {
     let world = with_task();
     let (id, nobody) = (task_id().to_string(), "0".repeat(32));
     let cases = [
@@ -222,7 +222,7 @@ async fn records_of_any_kind_and_changes_are_shown() {
 }
 
 #[tokio::test]
-async fn a_journal_that_is_gone_is_told_with_the_way_out() {
+async fn a_missing_journal_is_reported_with_a_hint() {
     let world = TestServer::new();
     let open = world.services.open.clone();
     world.stage.send_replace(DaemonStage::Ready(ServedHome {
@@ -261,7 +261,7 @@ async fn tasks_are_shown_and_a_stuck_saga_can_be_kept() {
     assert_eq!(world.post(&keep("7".into()), "{}").await.status.as_u16(), 400);
 }
 
-/// A journal whose file is gone, as every call on it finds out.
+/// A journal whose file is missing, so every call fails.
 struct MissingJournal;
 
 fn missing<T: Send + 'static>() -> JournalFuture<'static, T> {
@@ -322,7 +322,7 @@ impl Journal for MissingJournal {
     }
 }
 
-/// Nothing is committed to a journal that is gone.
+/// A missing journal emits no changes.
 struct Silence;
 
 impl CommitListener for Silence {

@@ -1,4 +1,4 @@
-//! How often, how many at once, how long.
+//! Rate limits, concurrency limits and timeouts.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,7 @@ const OFF: RateLimits = RateLimits {
 };
 
 #[tokio::test]
-async fn a_client_that_asks_too_often_is_told_when_to_come_again() {
+async fn a_client_over_its_rate_limit_gets_a_retry_time() {
     let world = TestServer::limited(RateLimits {
         client_per_minute: 2,
         ..OFF
@@ -33,7 +33,7 @@ async fn a_client_that_asks_too_often_is_told_when_to_come_again() {
 }
 
 #[tokio::test]
-async fn an_agent_takes_so_many_messages_a_minute_and_no_body_is_read_beyond() {
+async fn messages_over_the_rate_limit_are_refused_before_the_body_is_read() {
     let world = TestServer::limited(RateLimits {
         messages_per_minute: 1,
         ..OFF
@@ -81,7 +81,7 @@ async fn guessing_is_slowed_down_and_the_right_token_still_passes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_takes_too_long_is_given_up() {
+async fn a_response_that_takes_too_long_times_out() {
     let world = TestServer::new();
     let _held = world.services.storage.hold_writes().await;
     let began = tokio::time::Instant::now();
@@ -95,7 +95,7 @@ async fn an_answer_that_takes_too_long_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn beyond_so_many_requests_at_once_the_next_is_sent_away_but_health_answers() {
+async fn requests_over_the_limit_are_refused_but_health_responds() {
     let world = TestServer::new();
     let _held = world.services.storage.hold_writes().await;
     let post = || Box::pin(world.post("/api/agents/main/messages", MESSAGE));
@@ -120,7 +120,7 @@ async fn beyond_so_many_requests_at_once_the_next_is_sent_away_but_health_answer
     );
 }
 
-/// Moves a future on once.
+/// Polls a future once.
 pub(super) async fn futures_poll<F: Future>(mut future: std::pin::Pin<&mut F>) -> Option<F::Output> {
     std::future::poll_fn(|context| match future.as_mut().poll(context) {
         std::task::Poll::Ready(output) => std::task::Poll::Ready(Some(output)),

@@ -1,4 +1,4 @@
-//! How a browser logs in, stays logged in and is logged out.
+//! Browser logins: login, session and logout.
 
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::test_server::{Answer, HOST, TOKEN, TestServer, posted, request};
 
 const PAUSE: &str = "/api/agents/main/pause";
 
-/// A browser that is logged in: what it sends with every request.
+/// A logged-in browser: the headers that it sends with every request.
 pub(super) struct Browser {
     pub(super) cookie: String,
     pub(super) token: String,
@@ -27,7 +27,7 @@ impl Browser {
         }
     }
 
-    /// Its headers and others.
+    /// Its headers, followed by others.
     pub(super) fn headers<'a>(&'a self, others: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
         let own = [
             ("cookie", self.cookie.as_str()),
@@ -53,7 +53,7 @@ impl Browser {
         body["ticket"].as_str().expect("a ticket").to_owned()
     }
 
-    /// The ids of the logins, newest first, and the one that is this browser's.
+    /// The login ids, newest first, and the id of this browser's login.
     pub(super) async fn logins(&self, world: &TestServer) -> (Vec<String>, String) {
         let list: Value = serde_json::from_str(&self.get(world, "/api/logins").await.body).expect("JSON");
         let logins = list["logins"].as_array().expect("a list").clone();
@@ -73,13 +73,13 @@ pub(super) async fn code(world: &TestServer) -> String {
     code.expect("our address").to_owned()
 }
 
-/// What the page does with a code.
+/// Submits a code as the page does.
 async fn enter(world: &TestServer, code: &str) -> Answer {
     let body = json!({"code": code}).to_string();
     world.send(posted("/login", &body, &[])).await
 }
 
-/// The refusal of a stream that is opened as `EventSource` does: with the cookie, and with what stands in the address.
+/// The refusal of a stream that is opened as `EventSource` does: with the cookie and the query only.
 pub(super) async fn refused_stream(world: &TestServer, cookie: &str, query: &str) -> Answer {
     let headers = [
         ("cookie", cookie),
@@ -97,7 +97,7 @@ pub(super) fn refused() -> (u16, String) {
 }
 
 #[tokio::test]
-async fn a_link_becomes_a_login_once() {
+async fn a_link_can_be_used_for_one_login() {
     let world = TestServer::new();
     let code = code(&world).await;
     let entered = enter(&world, &code).await;
@@ -114,7 +114,7 @@ async fn a_link_becomes_a_login_once() {
 }
 
 #[tokio::test]
-async fn a_link_is_worth_nothing_after_a_minute() {
+async fn a_link_expires_after_a_minute() {
     let world = TestServer::new();
     let (first, second) = (code(&world).await, code(&world).await);
     world.time.pass(59_999);
@@ -124,7 +124,7 @@ async fn a_link_is_worth_nothing_after_a_minute() {
 }
 
 #[tokio::test]
-async fn looking_at_a_link_does_not_use_it_up() {
+async fn a_get_request_does_not_use_up_a_link() {
     let world = TestServer::new();
     let code = code(&world).await;
     for method in [Method::HEAD, Method::GET] {
@@ -134,7 +134,7 @@ async fn looking_at_a_link_does_not_use_it_up() {
 }
 
 #[tokio::test]
-async fn a_login_is_entered_only_from_our_own_page() {
+async fn a_login_is_accepted_only_from_our_own_page() {
     let world = TestServer::new();
     let code = code(&world).await;
     let body = json!({"code": code}).to_string();
@@ -148,7 +148,7 @@ async fn a_login_is_entered_only_from_our_own_page() {
 }
 
 #[tokio::test]
-async fn what_is_no_code_is_refused() {
+async fn an_invalid_code_is_refused() {
     let world = TestServer::new();
     for code in ["", "12", &"G".repeat(64)] {
         let answer = enter(&world, code).await;
@@ -173,7 +173,7 @@ async fn guessing_codes_is_slowed_down() {
 }
 
 #[tokio::test]
-async fn a_login_page_holds_the_link_and_is_deleted_with_it() {
+async fn a_login_page_contains_the_link_and_is_deleted_with_it() {
     let world = TestServer::new();
     let write = async || {
         let answer = world.post("/api/login-pages", "").await;
@@ -197,7 +197,7 @@ async fn a_login_page_holds_the_link_and_is_deleted_with_it() {
 }
 
 #[tokio::test]
-async fn a_cookie_alone_opens_nothing() {
+async fn a_cookie_alone_is_refused() {
     let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let headers = [
@@ -223,7 +223,7 @@ async fn a_cookie_alone_opens_nothing() {
 }
 
 #[tokio::test]
-async fn a_token_alone_opens_nothing() {
+async fn a_token_alone_is_refused() {
     let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let headers = [("x-wakeful-token", browser.token.as_str())];
@@ -232,7 +232,7 @@ async fn a_token_alone_opens_nothing() {
 }
 
 #[tokio::test]
-async fn the_token_of_another_login_opens_nothing() {
+async fn the_token_of_another_login_is_refused() {
     let world = TestServer::new();
     let (mine, other) = (Browser::enter(&world).await, Browser::enter(&world).await);
     let secret = mine.cookie.rsplit_once('.').expect("a secret").1.to_owned();
@@ -244,7 +244,7 @@ async fn the_token_of_another_login_opens_nothing() {
 }
 
 #[tokio::test]
-async fn a_cookie_that_was_changed_opens_nothing() {
+async fn a_modified_cookie_is_refused() {
     let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     for at in "wakeful_session=".len()..browser.cookie.len() {
@@ -259,7 +259,7 @@ async fn a_cookie_that_was_changed_opens_nothing() {
 }
 
 #[tokio::test]
-async fn a_browser_changes_nothing_unless_it_says_that_the_page_was_ours() {
+async fn a_browser_write_needs_the_origin_of_our_page() {
     let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let with = |headers: &[(&str, &str)]| request(Method::POST, PAUSE, &browser.headers(headers));
@@ -288,7 +288,7 @@ async fn a_browser_changes_nothing_unless_it_says_that_the_page_was_ours() {
 }
 
 #[tokio::test]
-async fn with_a_login_not_even_reading_is_for_a_page_that_is_not_ours() {
+async fn a_login_cannot_be_used_for_reads_by_a_foreign_page() {
     let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let ours = format!("http://{HOST}");
@@ -309,7 +309,7 @@ async fn with_a_login_not_even_reading_is_for_a_page_that_is_not_ours() {
         two.headers_mut()
             .append("sec-fetch-site", "cross-site".parse().expect("a value"));
         assert_eq!(world.send(two).await.code().0, 403);
-        // Older browsers do not send it.
+        // Older browsers do not send this header.
         assert_eq!(browser.get(&world, path).await.status, 200);
     }
     let headers = browser.headers(&[("origin", ours.as_str()), ("sec-fetch-site", "cross-site")]);
@@ -321,7 +321,7 @@ async fn with_a_login_not_even_reading_is_for_a_page_that_is_not_ours() {
 }
 
 #[tokio::test]
-async fn a_login_cannot_make_further_logins() {
+async fn a_login_cannot_create_further_logins() {
     let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     for path in ["/api/login-links", "/api/login-pages"] {
@@ -331,7 +331,7 @@ async fn a_login_cannot_make_further_logins() {
 }
 
 #[tokio::test]
-async fn after_a_logout_the_login_is_worth_nothing() {
+async fn a_login_is_invalid_after_logout() {
     let world = TestServer::new();
     let (mine, other) = (Browser::enter(&world).await, Browser::enter(&world).await);
     let left = mine.ask(&world, Method::POST, "/api/logout").await;

@@ -1,4 +1,4 @@
-//! The list of logins: saved, listed, revoked; and the tickets of their streams.
+//! The list of logins: saving, listing and revoking; and the tickets of their streams.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -32,7 +32,7 @@ async fn a_ticket_opens_one_stream_of_its_login() {
 }
 
 #[tokio::test]
-async fn a_ticket_is_worth_nothing_after_half_a_minute() {
+async fn a_ticket_expires_after_half_a_minute() {
     let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let ticket = browser.ticket(&world).await;
@@ -42,7 +42,7 @@ async fn a_ticket_is_worth_nothing_after_half_a_minute() {
 }
 
 #[tokio::test]
-async fn a_ticket_of_another_login_opens_nothing() {
+async fn a_ticket_of_another_login_is_refused() {
     let world = TestServer::new();
     let (mine, other) = (Browser::enter(&world).await, Browser::enter(&world).await);
     let query = format!("ticket={}", other.ticket(&world).await);
@@ -59,7 +59,7 @@ async fn a_ticket_of_another_login_opens_nothing() {
 }
 
 #[tokio::test]
-async fn a_ticket_opens_nothing_but_streams() {
+async fn a_ticket_is_accepted_only_for_streams() {
     let world = TestServer::new();
     let browser = Browser::enter(&world).await;
     let headers = [
@@ -197,7 +197,7 @@ async fn the_streams_of_a_revoked_login_end() {
     assert_eq!(mine.ask(&world, Method::POST, "/api/logout").await.status, 204);
     assert!(stream.frame().await.is_none());
     let next = tokio::time::timeout(std::time::Duration::from_millis(50), going_on.frame()).await;
-    assert!(next.is_err(), "another login's stream goes on");
+    assert!(next.is_err(), "another login's stream continues");
 }
 
 #[derive(Clone, Default)]
@@ -213,7 +213,7 @@ impl io::Write for Log {
     }
 }
 
-/// The lines that are logged while this goes on, also by the threads for blocking work.
+/// The lines logged while the future runs, including those of blocking threads.
 fn log_of(work: impl Future<Output = ()>) -> Vec<String> {
     let log = Log::default();
     let writer = log.clone();

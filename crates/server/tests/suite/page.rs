@@ -5,7 +5,7 @@ use axum::http::Method;
 use super::test_server::{TestServer, request};
 
 #[tokio::test]
-async fn the_page_is_shown_for_its_own_paths_and_missing_files_are_missing() {
+async fn the_page_is_served_for_its_paths_and_missing_files_are_404() {
     let world = TestServer::new();
     let get = |path: &str| request(Method::GET, path, &[]);
     let page = world.send(get("/")).await;

@@ -1,10 +1,10 @@
-//! Schedules over HTTP: what is wrong is named, and what is asked for reaches the service.
+//! Schedules over HTTP: invalid fields are named, and valid requests reach the service.
 
 use super::test_server::{BEARER, TestServer, posted};
 use axum::http::StatusCode;
 
 #[tokio::test]
-async fn a_schedule_that_cannot_be_had_is_refused_with_the_field_that_is_wrong() {
+async fn an_invalid_schedule_is_refused_and_the_field_named() {
     let world = TestServer::new();
     for (pattern, field, status) in [
         (r#"{"cron":"every day","time_zone":"Europe/Berlin"}"#, "cron", 409),
@@ -41,7 +41,7 @@ async fn a_schedule_that_cannot_be_had_is_refused_with_the_field_that_is_wrong()
 }
 
 #[tokio::test]
-async fn a_schedule_that_was_made_says_when_it_fires() {
+async fn a_created_schedule_contains_its_next_firings() {
     let world = TestServer::new();
     let body = r#"{"schedule_id":"daily","agent_id":"main","message":"Look.",
         "pattern":{"cron":"0 7 * * *","time_zone":"Europe/Berlin"}}"#;
@@ -54,7 +54,7 @@ async fn a_schedule_that_was_made_says_when_it_fires() {
 }
 
 #[tokio::test]
-async fn a_schedule_that_is_not_there_is_not_found() {
+async fn an_unknown_schedule_is_not_found() {
     let world = TestServer::new();
     for path in ["/api/schedules/gone", "/api/schedules/gone/executions"] {
         assert_eq!(world.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
@@ -72,7 +72,7 @@ async fn a_schedule_that_is_not_there_is_not_found() {
 }
 
 #[tokio::test]
-async fn what_nobody_says_about_missed_firings_is_as_the_home_settles_it() {
+async fn the_home_settings_decide_catch_up_by_default() {
     let world = TestServer::new();
     for (said, expected) in [
         ("", true),
@@ -88,7 +88,7 @@ async fn what_nobody_says_about_missed_firings_is_as_the_home_settles_it() {
 }
 
 #[tokio::test]
-async fn a_guard_and_an_event_are_told_back_and_what_is_none_is_named() {
+async fn guard_and_event_are_returned_and_invalid_ones_named() {
     let world = TestServer::new();
     let add = async |more: &str| {
         let body =
@@ -120,7 +120,7 @@ async fn a_guard_and_an_event_are_told_back_and_what_is_none_is_named() {
 }
 
 #[tokio::test]
-async fn an_event_is_named_by_its_key_wherever_that_stands() {
+async fn an_event_key_may_be_in_the_header_or_the_body() {
     let world = TestServer::new();
     let path = "/api/events/backup.done";
     let body = r#"{"schedule_id":"daily","agent_id":"main","message":"Look.","event":"backup.done",

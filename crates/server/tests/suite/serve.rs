@@ -10,7 +10,7 @@ use wakeful_server::{DaemonStage, ServerEnd, serve};
 use super::test_server::{HOST, TOKEN, TestServer};
 
 #[tokio::test]
-async fn a_server_answers_and_ends_when_it_is_told_to() {
+async fn a_server_responds_and_stops_on_request() {
     let world = TestServer::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -25,13 +25,13 @@ async fn a_server_answers_and_ends_when_it_is_told_to() {
     let length = client.read(&mut answer).await.expect("an answer");
     assert!(answer[..length].starts_with(b"HTTP/1.1 200 OK\r\n"));
     stop.send(()).expect("it runs");
-    // A connection that waits for its next request is hung up on; nobody waits for it.
+    // An idle connection is closed at once when the server stops.
     assert_eq!(client.read(&mut answer).await.expect("an end"), 0);
     assert_eq!(server.await.expect("it ended"), ServerEnd { cut_off: 0 });
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_the_daemon_and_holds_nobody_up() {
+async fn a_stream_ends_with_the_daemon_without_delaying_it() {
     let world = TestServer::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -60,7 +60,7 @@ async fn a_stream_ends_with_the_daemon_and_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn whoever_descends_from_a_tool_neither_answers_nor_releases_and_still_may_brake() {
+async fn a_tool_process_may_brake_but_neither_answer_nor_release() {
     let world = TestServer::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -97,7 +97,7 @@ async fn whoever_descends_from_a_tool_neither_answers_nor_releases_and_still_may
     server.abort();
 }
 
-/// The first line of the answer to a request whose head has exactly so many bytes.
+/// The status line of the response to a request whose head has exactly this many bytes.
 async fn status_of_head(address: std::net::SocketAddr, bytes: usize) -> String {
     let mut client = TcpStream::connect(address).await.expect("a connection");
     let begin = format!("GET /healthz HTTP/1.1\r\nhost: {HOST}\r\nx-filler: ");

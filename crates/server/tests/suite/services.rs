@@ -1,4 +1,4 @@
-//! The real services on in-memory databases, with one agent, and a hand on their storage.
+//! The real services on in-memory databases with one agent, and control over their storage.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -28,30 +28,29 @@ use wakeful_store::{FaultFuture, FaultPoint, Faults, JournalStore, Store};
 use super::source::FolderScript;
 use super::test_server::NOON_MS;
 
-/// The one agent there is.
+/// The only agent.
 pub(super) const MAIN: &str = "main";
 
-/// The device that sources are watched on.
+/// The device whose sources are watched.
 const DEVICE: &str = "here";
 
-/// What stands behind a server: databases in memory, and what a test does to them.
+/// The backend of a test server: in-memory databases and the controls of a test.
 pub(super) struct InMemoryServices {
-    /// The services, as a daemon hands them to its server.
+    /// The services, as a daemon passes them to its server.
     pub(super) open: ServedHome,
-    /// The database of agents, past the storage under test.
+    /// The agent database, bypassing the storage under test.
     pub(super) store: Store,
-    /// The person's records.
     pub(super) journal: JournalStore,
     /// Where commits are announced.
     pub(super) hub: Arc<Hub>,
-    /// The storage as the services meet it.
+    /// The storage as seen by the services.
     pub(super) storage: Arc<Storage>,
-    /// What is found in watched folders.
+    /// The scripted contents of watched folders.
     pub(super) folders: Arc<FolderScript>,
 }
 
 impl InMemoryServices {
-    /// With an agent that has no events and nothing to do.
+    /// Creates the services with an agent that has no events and no work.
     pub(super) fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         let store = Store::in_memory("server").expect("a store");
         let journal = JournalStore::in_memory("server").expect("a journal");
@@ -80,7 +79,7 @@ impl InMemoryServices {
         }
     }
 
-    /// An agent waits for a person's answer to this question.
+    /// Creates a pending decision of the agent.
     pub(super) fn ask(&self) -> Decision {
         let kept = question();
         at_once(self.store.write(move |tx| tx.put_decision(&kept, 0))).expect("a store");
@@ -107,36 +106,36 @@ fn open(context: ApiContext, journal: &JournalStore, folders: &Arc<FolderScript>
     }
 }
 
-/// What a test does to the storage of agents, and what it sees of it.
+/// Controls and observes the agent storage in a test.
 #[derive(Default)]
 pub(super) struct Storage {
-    /// How many reads have begun.
+    /// Number of reads started.
     pub(super) reads: AtomicUsize,
-    /// How many transactions have begun.
+    /// Number of transactions started.
     pub(super) writes: AtomicUsize,
-    /// No read goes on while a test writes here.
+    /// Reads wait while a test holds the write lock.
     pub(super) reading: RwLock<()>,
-    /// No transaction that began while `is_slow` goes on while a test writes here.
+    /// Transactions that started while `is_slow` wait as long as a test holds the write lock.
     writing: RwLock<()>,
     /// Whether transactions wait for `writing`.
     is_slow: AtomicBool,
-    /// How many more reads succeed; none where all do.
+    /// Number of reads that still succeed; `None` means all.
     reads_left: std::sync::Mutex<Option<usize>>,
 }
 
 impl Storage {
-    /// Transactions that begin from now on wait until the guard is dropped.
+    /// Makes new transactions wait until the guard is dropped.
     pub(super) async fn hold_writes(&self) -> RwLockWriteGuard<'_, ()> {
         self.is_slow.store(true, Ordering::Relaxed);
         self.writing.write().await
     }
 
-    /// Those that begin from now on do not wait; those that wait go on waiting.
+    /// Lets new transactions proceed; those already waiting keep waiting.
     pub(super) fn hold_no_more_writes(&self) {
         self.is_slow.store(false, Ordering::Relaxed);
     }
 
-    /// All reads fail after so many.
+    /// Makes all reads after this many fail.
     pub(super) fn fail_reads_after(&self, count: usize) {
         *self.reads_left.lock().expect("a lock") = Some(count);
     }
@@ -169,7 +168,7 @@ impl Faults for Storage {
                     }
                     Ok(())
                 }
-                // A client may go away between the commit and what follows it.
+                // Simulates a client that disconnects between the commit and the following work.
                 FaultPoint::AfterCommit => {
                     tokio::task::yield_now().await;
                     Ok(())
@@ -180,7 +179,7 @@ impl Faults for Storage {
     }
 }
 
-/// What a call on a database in memory comes to: it answers at once.
+/// Polls a call on an in-memory database, which answers immediately.
 pub(super) fn at_once<T>(call: impl Future<Output = T>) -> T {
     let mut waiter = Context::from_waker(Waker::noop());
     let answer = match pin!(call).poll(&mut waiter) {
@@ -206,7 +205,6 @@ fn agent() -> Agent {
     }
 }
 
-/// The name of the one agent.
 pub(super) fn main() -> AgentId {
     AgentId::parse(MAIN).expect("an id")
 }

@@ -16,22 +16,23 @@ use wakeful_ports::watch::{ScanFuture, ScanResult, SourceScanner, SourceStore as
 use super::services::at_once;
 use super::test_server::{BEARER, TestServer, posted, request};
 
-/// How often others are let go on before something is given up.
+/// How often to yield to other tasks before the test gives up.
 const ROUNDS_MAX: usize = 1_000;
 
-/// What is found in watched folders. `/gone` does not exist, and looking at `/slow` waits for a test.
+/// The scripted contents of watched folders. `/gone` does not exist, and a scan of `/slow` waits for the
+/// test.
 #[derive(Default)]
 pub(super) struct FolderScript {
-    /// What the next looks find; nothing after that.
+    /// The results of the next scans; empty results after that.
     sights: Mutex<VecDeque<ScanResult>>,
-    /// A look at `/slow` has begun.
+    /// Notified when a scan of `/slow` has started.
     begun: Notify,
-    /// It may end.
+    /// Lets that scan end.
     goes_on: Notify,
 }
 
 impl FolderScript {
-    /// The next look finds so many files that are new or changed, and so many that it cannot read.
+    /// Makes the next scan find this many new or changed files, and this many unreadable ones.
     fn find(&self, changed: u64, unreadable: u64) {
         let difference = |number: u64| EntryDiff {
             name: number.to_string().into_bytes(),
@@ -83,7 +84,7 @@ impl SourceScanner for FolderScript {
     }
 }
 
-/// As many sources are watched as may be.
+/// Adds the maximum number of sources.
 fn watch_all(world: &TestServer) {
     for number in 0..SOURCES_MAX {
         let source = Source {
@@ -101,7 +102,7 @@ fn watch_all(world: &TestServer) {
 }
 
 #[tokio::test]
-async fn sources_are_listed_added_looked_at_and_removed() {
+async fn sources_are_listed_added_scanned_and_removed() {
     let world = TestServer::new();
     world.services.folders.find(3, 0);
     let body = r#"{"source_id": "notes", "kind": "folder", "path": "/home/me/notes"}"#;
@@ -123,7 +124,7 @@ async fn sources_are_listed_added_looked_at_and_removed() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_watched_is_told_with_its_code() {
+async fn a_folder_that_cannot_be_watched_is_refused_with_a_code() {
     let world = TestServer::new();
     watch_all(&world);
     for (body, status, code) in [
@@ -145,7 +146,7 @@ async fn what_cannot_be_watched_is_told_with_its_code() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_hangs_up_while_a_source_is_added_does_not_leave_it_half_made() {
+async fn adding_a_source_completes_although_the_client_disconnects() {
     let world = TestServer::new();
     let add = posted(
         "/api/sources",

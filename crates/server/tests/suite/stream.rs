@@ -1,16 +1,16 @@
-//! How streams are asked for, and how many there can be.
+//! Requests for streams, and their maximum number.
 
 use super::test_server::TestServer;
 
 const EVENTS: &str = "/api/agents/main/events";
 
-/// More than streams are ever open at the same time.
+/// More than the maximum number of open streams.
 const ATTEMPTS_MAX: usize = 2_049;
 
 #[tokio::test]
-async fn the_last_event_a_client_saw_goes_before_the_number_in_the_address() {
+async fn last_event_id_has_precedence_over_the_query() {
     let world = TestServer::new();
-    // The log is empty, so that any number but 0 is beyond its end.
+    // The log is empty, so every number except 0 is beyond its end.
     let behind = format!("{EVENTS}?after_seq=7");
     assert!(world.follow(&behind, &[("last-event-id", "0")]).await.is_ok());
     let refused = world.follow(&behind, &[]).await.expect_err("beyond the end");
@@ -22,7 +22,7 @@ async fn the_last_event_a_client_saw_goes_before_the_number_in_the_address() {
 }
 
 #[tokio::test]
-async fn a_stream_does_not_go_backwards() {
+async fn a_stream_refuses_before_seq() {
     let world = TestServer::new();
     let path = format!("{EVENTS}?before_seq=7");
     let refused = world.follow(&path, &[]).await.expect_err("a page");
@@ -31,11 +31,11 @@ async fn a_stream_does_not_go_backwards() {
 }
 
 #[tokio::test]
-async fn beyond_so_many_streams_the_next_is_sent_away_until_one_ends() {
+async fn streams_over_the_limit_are_refused_until_one_ends() {
     let world = TestServer::new();
     let mut open = Vec::new();
     let refused = loop {
-        // How many there are depends on the files that this machine lets a process open.
+        // The limit depends on how many files this machine lets a process open.
         assert!(open.len() < ATTEMPTS_MAX, "streams without an end");
         match world.follow("/api/events", &[]).await {
             Ok(stream) => open.push(stream),

@@ -14,7 +14,7 @@ async fn with_subscription() -> TestServer {
 }
 
 #[tokio::test]
-async fn each_refusal_of_a_subscription_has_the_status_that_says_what_to_do() {
+async fn each_subscription_error_has_its_own_status() {
     let world = with_subscription().await;
     let cases = [
         (json!({"agent_id": "main", "any": ["TASK"]}), (200, "")),
@@ -47,7 +47,7 @@ async fn each_refusal_of_a_subscription_has_the_status_that_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn subscriptions_are_listed_and_taken_away() {
+async fn subscriptions_are_listed_and_removed() {
     let world = with_subscription().await;
     let list = world.get("/api/subscriptions?limit=5").await.body;
     assert!(
@@ -64,7 +64,7 @@ async fn subscriptions_are_listed_and_taken_away() {
 }
 
 #[tokio::test]
-async fn a_subscription_is_put_aside_and_taken_up_again() {
+async fn a_subscription_is_paused_and_resumed() {
     let world = with_subscription().await;
     let turned = async |path: &str| {
         let answer = world.post(&format!("/api/subscriptions/{path}"), "").await;

@@ -1,4 +1,4 @@
-//! A server without a socket, with a clock that stands still until it is moved.
+//! A server without a socket, with a manual clock.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -35,7 +35,7 @@ pub(super) const TOKEN: &str = "a-token-that-nobody-could-guess-0";
 pub(super) const HOST: &str = "127.0.0.1:7717";
 pub(super) const NOON_MS: i64 = 1_771_344_000_000;
 
-/// A server and the strings it hangs on.
+/// A server with the controls of a test.
 pub(super) struct TestServer {
     pub(super) app: Router,
     pub(super) stage: watch::Sender<DaemonStage>,
@@ -58,7 +58,7 @@ impl TestServer {
         Self::on(Arc::default(), token, limits)
     }
 
-    /// The same home after a restart, with this token.
+    /// The same home after a restart with this token.
     pub(super) fn restarted(&self, token: &str) -> Self {
         Self::on(Arc::clone(&self.logins), token, RateLimits::default())
     }
@@ -89,7 +89,7 @@ impl TestServer {
         }
     }
 
-    /// The response before its body is read.
+    /// Sends a request and returns the response before its body is read.
     pub(super) async fn open(&self, request: Request<Body>) -> Response {
         self.app.clone().oneshot(request).await.expect("an answer")
     }
@@ -98,7 +98,7 @@ impl TestServer {
         Answer::read(self.open(request).await).await
     }
 
-    /// Begins a stream with the token: one that can be held, or else its refusal.
+    /// Opens a stream with the token, and returns its body or the refusal.
     pub(super) async fn follow(&self, path: &str, headers: &[(&str, &str)]) -> Result<Body, Answer> {
         let headers = [&[BEARER, ("accept", "text/event-stream")], headers].concat();
         let request = request(Method::GET, path, &headers);
@@ -109,12 +109,12 @@ impl TestServer {
         }
     }
 
-    /// With the token.
+    /// Sends a GET request with the token.
     pub(super) async fn get(&self, path: &str) -> Answer {
         self.send(request(Method::GET, path, &[BEARER])).await
     }
 
-    /// With the token.
+    /// Sends a POST request with the token.
     pub(super) async fn post(&self, path: &str, body: &str) -> Answer {
         self.send(posted(path, body, &[BEARER])).await
     }
@@ -135,7 +135,7 @@ pub(super) fn in_process() -> Client {
 
 pub(super) const BEARER: (&str, &str) = ("authorization", "Bearer a-token-that-nobody-could-guess-0");
 
-/// A request to our own name.
+/// A request to the server's own host name.
 pub(super) fn request(method: Method, path: &str, headers: &[(&str, &str)]) -> Request<Body> {
     let mut request = Request::builder().method(method).uri(path).header("host", HOST);
     for (name, value) in headers {
@@ -170,7 +170,7 @@ impl Answer {
         }
     }
 
-    /// The status and the code of an error, which has exactly the shape that errors have.
+    /// The status and the code of an error; checks that the body has exactly the error format.
     pub(super) fn code(&self) -> (u16, String) {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
         let members = |value: &Value| {
@@ -223,7 +223,7 @@ fn facts() -> DaemonFacts {
     }
 }
 
-/// A clock that stands still.
+/// A manual clock.
 #[derive(Default)]
 pub(super) struct Time(AtomicU64);
 
@@ -247,7 +247,7 @@ impl Clock for Time {
     }
 }
 
-/// Bytes that are different each time.
+/// An entropy source that returns different bytes each time.
 #[derive(Default)]
 pub(super) struct Counter(AtomicU64);
 
@@ -259,11 +259,11 @@ impl Entropy for Counter {
     }
 }
 
-/// What the binary was told.
+/// Records the calls to the binary.
 #[derive(Default)]
 pub(super) struct RecordingHost {
     pub(super) stop: AtomicBool,
-    /// Whether everybody who asks is a tool's process.
+    /// Whether every caller counts as a tool's process.
     pub(super) is_tool: AtomicBool,
 }
 
@@ -315,12 +315,12 @@ impl Host for RecordingHost {
     fn on_service_failed(&self, _error: &EngineError) {}
 }
 
-/// The files of a home that logins are kept in.
+/// The in-memory login files of a home.
 #[derive(Default)]
 pub(super) struct LoginFiles {
     pub(super) list: Mutex<Option<Vec<u8>>>,
     pub(super) pages: Mutex<BTreeMap<PathBuf, String>>,
-    /// Whether nothing more can be written.
+    /// Whether writes fail because the disk is full.
     pub(super) is_full: AtomicBool,
 }
 

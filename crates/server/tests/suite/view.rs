@@ -1,4 +1,4 @@
-//! What the runtime's values become on the wire.
+//! Conversion of the runtime's values to wire types.
 
 use wakeful_api::Activity;
 use wakeful_core::blob::BlobHash;
@@ -13,7 +13,7 @@ use super::services::{at_once, main};
 use super::test_server::TestServer;
 
 #[test]
-fn what_an_agent_does_is_told_by_its_run_its_queue_and_what_is_in_its_way() {
+fn an_agents_activity_follows_its_run_its_queue_and_its_blockers() {
     let (world, run) = (TestServer::new(), Some(RunKey(Digest::ZERO)));
     let asleep = at_once(world.services.open.runtime.agents.get(main())).expect("the agent");
     for (open_run, queued, (asks, is_braked), going, activity) in [
@@ -36,7 +36,7 @@ fn what_an_agent_does_is_told_by_its_run_its_queue_and_what_is_in_its_way() {
 }
 
 #[test]
-fn an_event_whose_payload_is_gone_still_has_its_place_and_a_line() {
+fn an_event_with_an_erased_payload_keeps_its_position_and_summary() {
     let row = EventRow {
         seq: 7,
         run_key: None,
@@ -67,7 +67,7 @@ fn an_event_whose_payload_is_gone_still_has_its_place_and_a_line() {
 }
 
 #[test]
-fn a_line_that_was_erased_is_shown_as_such() {
+fn an_erased_line_is_shown_as_erased() {
     let line = |blocks: Option<Vec<Block>>| TranscriptItem {
         row: TranscriptEntryRow {
             run_key: RunKey(Digest::ZERO),

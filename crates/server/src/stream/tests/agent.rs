@@ -11,7 +11,7 @@ use super::super::{LAG_EVENTS_MAX, STALL_MS_MAX};
 use super::agent_logs::AgentLogs;
 use super::{Client, Daemon, Seen, code, id};
 
-/// A client past the first frame.
+/// A client that has read the first frame.
 async fn follow(logs: &AgentLogs, daemon: &Daemon, after_seq: Option<u64>) -> Client {
     let source = open(logs.runtime.clone(), id("main"), after_seq, daemon.stay()).await;
     let mut client = Client::of(source.expect("a stream"));
@@ -28,7 +28,7 @@ fn dropped(why: &str, after_seq: u64) -> Seen {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_begins_with_when_to_come_back_and_from_where() {
+async fn a_stream_starts_with_the_retry_delay_and_its_position() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     logs.append("main", 2);
     let source = open(logs.runtime, id("main"), None, daemon.stay())
@@ -42,7 +42,7 @@ async fn a_stream_begins_with_when_to_come_back_and_from_where() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_is_one_frame_with_its_number_as_its_place() {
+async fn an_event_is_one_frame_with_its_number_as_its_position() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let mut client = follow(&logs, &daemon, None).await;
     logs.write("main", 1);
@@ -59,7 +59,7 @@ async fn an_event_is_one_frame_with_its_number_as_its_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_place_only_what_is_new_comes() {
+async fn without_a_position_only_new_events_arrive() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     logs.write("main", 3);
     let mut client = follow(&logs, &daemon, None).await;
@@ -70,7 +70,7 @@ async fn without_a_place_only_what_is_new_comes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn from_a_number_on_everything_comes_once_and_then_what_is_new() {
+async fn from_a_number_on_every_event_arrives_once() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     logs.append("main", 450);
     let mut client = follow(&logs, &daemon, Some(3)).await;
@@ -97,18 +97,18 @@ async fn a_gap_in_the_numbers_is_read_from_the_store() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn news_without_events_means_that_the_store_is_read() {
+async fn a_notification_without_events_causes_a_read() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
     logs.append("main", 2);
-    assert!(client.is_silent().await, "nobody was told");
+    assert!(client.is_silent().await, "no stream was notified");
     logs.tell("main", &[]);
     assert_eq!(client.seqs(2).await, [1, 2]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn news_that_follow_on_cost_no_read() {
+async fn contiguous_notifications_need_no_read() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
@@ -119,7 +119,7 @@ async fn news_that_follow_on_cost_no_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn news_that_are_known_cost_no_read() {
+async fn known_notifications_need_no_read() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let mut client = follow(&logs, &daemon, None).await;
     let events = logs.append("main", 3);
@@ -133,7 +133,7 @@ async fn news_that_are_known_cost_no_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_whose_news_were_crowded_out_by_others_comes_nevertheless() {
+async fn an_event_arrives_although_its_notification_was_crowded_out() {
     let (logs, daemon) = (AgentLogs::of(&["main", "other"]), Daemon::new());
     let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
@@ -143,7 +143,7 @@ async fn an_event_whose_news_were_crowded_out_by_others_comes_nevertheless() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_missed_news_is_brought_up_to_date_from_the_store() {
+async fn a_reader_that_missed_notifications_catches_up_from_the_store() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
@@ -155,7 +155,7 @@ async fn a_reader_that_missed_news_is_brought_up_to_date_from_the_store() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_too_far_behind_is_dropped_with_its_place() {
+async fn a_reader_too_far_behind_is_dropped_with_its_position() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let mut client = follow(&logs, &daemon, None).await;
     logs.write("main", 1);
@@ -170,7 +170,7 @@ async fn a_reader_too_far_behind_is_dropped_with_its_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_log_is_no_reason_to_drop_who_asks_for_all_of_it() {
+async fn a_client_may_request_a_log_longer_than_the_lag_limit() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let all = usize::try_from(LAG_EVENTS_MAX).expect("small") + 1;
     logs.append("main", all);
@@ -192,7 +192,7 @@ async fn a_reader_that_takes_half_a_minute_for_a_frame_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quiet_stream_says_every_quarter_minute_that_it_is_there() {
+async fn an_idle_stream_sends_a_keep_alive_every_quarter_minute() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let mut client = follow(&logs, &daemon, None).await;
     let begun = tokio::time::Instant::now();
@@ -222,7 +222,7 @@ async fn streams_end_at_once_when_the_daemon_stops() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn words_come_without_a_place_and_only_of_this_agent() {
+async fn deltas_have_no_position_and_belong_to_this_agent_only() {
     let (logs, daemon) = (AgentLogs::of(&["main", "other"]), Daemon::new());
     let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
@@ -239,7 +239,7 @@ async fn words_come_without_a_place_and_only_of_this_agent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn words_that_were_said_before_the_stream_had_caught_up_are_not_repeated() {
+async fn deltas_from_before_the_stream_caught_up_are_not_repeated() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     logs.append("main", 1);
     let mut client = follow(&logs, &daemon, Some(0)).await;
@@ -252,7 +252,7 @@ async fn words_that_were_said_before_the_stream_had_caught_up_are_not_repeated()
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_comes_back_with_its_place_misses_nothing_and_sees_nothing_twice() {
+async fn a_client_that_reconnects_misses_nothing_and_gets_no_duplicates() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     logs.append("main", 6);
     for cut in 0..=6 {
@@ -266,7 +266,7 @@ async fn who_comes_back_with_its_place_misses_nothing_and_sees_nothing_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_place_beyond_the_newest_event_is_refused() {
+async fn a_position_beyond_the_newest_event_is_refused() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     logs.append("main", 2);
     let refused = open(logs.runtime.clone(), id("main"), Some(3), daemon.stay())
@@ -282,7 +282,7 @@ async fn a_place_beyond_the_newest_event_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_went_away_ends_the_stream_with_its_place() {
+async fn a_closed_store_ends_the_stream_with_its_position() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let mut client = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
@@ -292,7 +292,7 @@ async fn a_store_that_went_away_ends_the_stream_with_its_place() {
     assert!(client.has_ended().await);
 }
 
-/// What the world may do to a stream.
+/// Faults that may affect a stream.
 #[derive(Debug, Clone)]
 enum StreamFault {
     Write(usize),
@@ -318,7 +318,7 @@ fn mishap() -> impl Strategy<Value = StreamFault> {
     ]
 }
 
-/// Reads events until there are enough or nothing comes, and notes their numbers.
+/// Reads events up to a limit or until none arrives, and records their sequence numbers.
 async fn read(client: &mut Client, seen: &mut Vec<u64>, at_most: usize) {
     for _ in 0..at_most {
         let soon = Duration::from_millis(1);
@@ -365,9 +365,10 @@ async fn live_through(mishaps: Vec<StreamFault>) {
 }
 
 proptest! {
-    /// Other processes write, news come late or not at all, connections break: a reader still sees each event once.
+    /// Other processes write, notifications are late or lost, connections break: a reader still receives
+    /// each event once.
     #[test]
-    fn whatever_happens_every_event_comes_once_and_in_order(mishaps in proptest::collection::vec(mishap(), 0..16)) {
+    fn every_event_arrives_once_and_in_order_despite_faults(mishaps in proptest::collection::vec(mishap(), 0..16)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.expect("a runtime").block_on(live_through(mishaps));
     }

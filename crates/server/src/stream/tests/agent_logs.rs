@@ -1,5 +1,5 @@
-//! Agents and their logs in an in-memory database: what was appended is in the store, what was told is on the hub, and a
-//! test decides which.
+//! Agents and their logs in an in-memory database. A test decides separately which events are in the store
+//! and which are announced on the hub.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use wakeful_runtime::rows::{Agent, Visibility};
 use wakeful_runtime::{Observer as _, StoreError, TextDelta};
 use wakeful_store::{FaultFuture, FaultPoint, Faults, Store};
 
-/// The agents, and the services that a stream reads them by.
+/// The agents, and the services through which a stream reads them.
 pub(super) struct AgentLogs {
     pub(super) runtime: Arc<RuntimeApi>,
     store: Store,
@@ -31,7 +31,7 @@ pub(super) struct AgentLogs {
 struct Reads {
     hub: Arc<Hub>,
     count: AtomicUsize,
-    /// Reads while no stream listened to the hub.
+    /// Reads while no stream was subscribed to the hub.
     unheard: AtomicUsize,
     is_closed: AtomicBool,
 }
@@ -52,7 +52,7 @@ impl Faults for Reads {
 }
 
 impl AgentLogs {
-    /// Listed agents that have no events.
+    /// Listed agents without events.
     pub(super) fn of(agents: &[&str]) -> Self {
         let (store, hub) = (
             Store::in_memory("streams").expect("a store"),
@@ -102,7 +102,7 @@ impl AgentLogs {
         assert!(made.expect("a store"), "the agent is new");
     }
 
-    /// Events that are durable and that no stream was told of.
+    /// Appends events to the store without announcing them.
     pub(super) fn append(&self, agent: &str, count: usize) -> Vec<Event> {
         self.append_all(agent, vec![0; count])
     }
@@ -136,7 +136,7 @@ impl AgentLogs {
         self.hub.on_events(&super::id(agent), events);
     }
 
-    /// Events as a run writes them: durable, then told one by one.
+    /// Writes events as a run does: stores them, then announces them one by one.
     pub(super) fn write(&self, agent: &str, count: usize) {
         for event in self.append(agent, count) {
             self.tell(agent, &[event]);
@@ -153,12 +153,12 @@ impl AgentLogs {
         });
     }
 
-    /// How often the services have read the store.
+    /// Number of reads of the store.
     pub(super) fn reads(&self) -> usize {
         self.reads.count.load(Ordering::Relaxed)
     }
 
-    /// How often they did while no stream listened.
+    /// Number of reads while no stream was subscribed.
     pub(super) fn unheard_reads(&self) -> usize {
         self.reads.unheard.load(Ordering::Relaxed)
     }
@@ -167,13 +167,13 @@ impl AgentLogs {
         self.hub.listeners()
     }
 
-    /// The store goes away.
+    /// Closes the store.
     pub(super) fn close(&self) {
         self.reads.is_closed.store(true, Ordering::Relaxed);
     }
 }
 
-/// What a call on the store comes to. A database in memory answers at once.
+/// Polls a call on the store to completion. An in-memory database answers immediately.
 fn at_once<T>(call: impl Future<Output = T>) -> T {
     let mut waiter = Context::from_waker(Waker::noop());
     let answer = match pin!(call).poll(&mut waiter) {
@@ -183,7 +183,7 @@ fn at_once<T>(call: impl Future<Output = T>) -> T {
     answer.expect("an answer at once")
 }
 
-/// A clock that streams never look at.
+/// A clock that streams never read.
 struct Midnight;
 
 impl Clock for Midnight {

@@ -14,7 +14,7 @@ use super::super::{LAG_EVENTS_MAX, STALL_MS_MAX};
 use super::agent_logs::AgentLogs;
 use super::{Client, Daemon, Seen, code, id};
 
-/// A client past the first frame, and the cursor in it.
+/// A client that has read the first frame, and the cursor in it.
 async fn follow(logs: &AgentLogs, daemon: &Daemon, cursor: Option<&str>) -> (Client, String) {
     let from = cursor.map(|cursor| Positions::decode(cursor).expect("a cursor"));
     let source = open(logs.runtime.clone(), from, daemon.stay()).await;
@@ -44,7 +44,7 @@ fn seen(events: &[(&str, u64)]) -> Vec<(String, u64)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_of_all_listed_agents_come_and_each_carries_the_place_after_it() {
+async fn each_event_of_all_listed_agents_has_the_position_after_it() {
     let (logs, daemon) = (AgentLogs::of(&["a", "b"]), Daemon::new());
     logs.write("a", 2);
     let (mut client, _) = follow(&logs, &daemon, None).await;
@@ -63,7 +63,7 @@ async fn events_of_all_listed_agents_come_and_each_carries_the_place_after_it() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_saw_nothing_goes_on_where_it_began() {
+async fn a_client_that_received_nothing_resumes_where_it_started() {
     let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
     logs.write("a", 3);
     let (client, cursor) = follow(&logs, &daemon, None).await;
@@ -74,7 +74,7 @@ async fn a_client_that_saw_nothing_goes_on_where_it_began() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_happens_while_a_stream_begins_is_not_lost() {
+async fn an_event_during_the_start_of_a_stream_is_not_lost() {
     let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
     let source = open(logs.runtime.clone(), None, daemon.stay()).await;
     assert_eq!(logs.unheard_reads(), 0, "it listens before it reads");
@@ -85,7 +85,7 @@ async fn what_happens_while_a_stream_begins_is_not_lost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn private_agents_are_never_in_it_not_even_their_words() {
+async fn private_agents_are_never_included_not_even_their_deltas() {
     let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
     logs.make("secret", Visibility::Private);
     let (mut client, cursor) = follow(&logs, &daemon, None).await;
@@ -102,7 +102,7 @@ async fn private_agents_are_never_in_it_not_even_their_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_is_made_later_joins_with_its_first_event() {
+async fn a_new_agent_joins_with_its_first_event() {
     let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
     let (mut client, cursor) = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
@@ -129,7 +129,7 @@ async fn a_gap_is_read_from_the_store() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_missed_news_gets_them_of_old_and_new_agents() {
+async fn a_reader_that_missed_notifications_catches_up_on_all_agents() {
     let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
     let (mut client, _) = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
@@ -157,7 +157,7 @@ async fn a_reader_that_takes_half_a_minute_for_a_frame_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_missed_too_much_of_all_agents_together_is_dropped() {
+async fn a_reader_too_far_behind_on_all_agents_together_is_dropped() {
     let (logs, daemon) = (AgentLogs::of(&["a", "b"]), Daemon::new());
     let (mut client, cursor) = follow(&logs, &daemon, None).await;
     assert!(client.is_silent().await);
@@ -185,7 +185,7 @@ async fn streams_end_at_once_when_the_daemon_stops() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_went_away_ends_the_stream() {
+async fn a_closed_store_ends_the_stream() {
     let (logs, daemon) = (AgentLogs::of(&["a"]), Daemon::new());
     let (mut client, _) = follow(&logs, &daemon, None).await;
     logs.close();
@@ -199,7 +199,7 @@ async fn a_store_that_went_away_ends_the_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn words_that_were_said_before_the_stream_had_caught_up_are_not_repeated() {
+async fn deltas_from_before_the_stream_caught_up_are_not_repeated() {
     let (logs, daemon) = (AgentLogs::of(&["a", "b"]), Daemon::new());
     logs.append("a", 1);
     logs.append("b", 1);
@@ -211,7 +211,7 @@ async fn words_that_were_said_before_the_stream_had_caught_up_are_not_repeated()
     assert_eq!(client.see().await.data["text"], "new");
 }
 
-/// So many agents that their cursor is longer than an event.
+/// Enough agents that their cursor is longer than an event.
 fn crowd(agents: usize) -> AgentLogs {
     let logs = AgentLogs::of(&[]);
     for n in 0..agents {
@@ -222,7 +222,7 @@ fn crowd(agents: usize) -> AgentLogs {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_cursor_never_costs_more_than_the_events_it_is_for() {
+async fn a_long_cursor_never_costs_more_than_its_events() {
     let (logs, daemon) = (crowd(400), Daemon::new());
     let (mut client, cursor) = follow(&logs, &daemon, None).await;
     assert!(cursor.len() > CURSOR_EACH_CHARS_MAX);
@@ -243,7 +243,7 @@ async fn a_long_cursor_never_costs_more_than_the_events_it_is_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_a_crowd_falls_silent_the_client_is_given_its_place() {
+async fn an_idle_stream_of_many_agents_sends_its_position() {
     let (logs, daemon) = (crowd(400), Daemon::new());
     let (mut client, _) = follow(&logs, &daemon, None).await;
     logs.write("agent-7", 1);
@@ -256,7 +256,7 @@ async fn when_a_crowd_falls_silent_the_client_is_given_its_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn more_agents_than_a_cursor_holds_are_refused_also_when_they_come_later() {
+async fn more_agents_than_a_cursor_holds_are_refused_even_later() {
     let (logs, daemon) = (crowd(CURSOR_AGENTS_MAX), Daemon::new());
     let (mut client, _) = follow(&logs, &daemon, None).await;
     logs.make("late", Visibility::Public);
@@ -290,7 +290,7 @@ async fn a_cursor_beyond_the_newest_event_is_refused() {
 }
 
 #[test]
-fn an_agent_id_is_its_own_tag_in_any_crowd_we_expect() {
+fn an_agent_id_has_a_unique_tag_among_all_expected_agents() {
     use super::super::cursor::Tag;
     let tags: BTreeSet<Tag> = (0..10_000).map(|n| Tag::of(&id(&format!("agent-{n}")))).collect();
     assert_eq!(tags.len(), 10_000);
@@ -363,7 +363,7 @@ async fn live_through(mishaps: Vec<StreamFault>) {
 
 proptest! {
     #[test]
-    fn whatever_happens_each_agents_events_come_once_and_in_order(
+    fn events_of_each_agent_arrive_once_in_order_despite_faults(
         mishaps in proptest::collection::vec(mishap(), 0..16),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();

@@ -37,7 +37,7 @@ async fn events_are_merged_by_time_then_agent_then_number() {
 }
 
 #[tokio::test]
-async fn a_clock_that_was_set_back_does_not_turn_one_log_around() {
+async fn a_clock_that_was_set_back_does_not_reorder_one_log() {
     let logs = AgentLogs::of(&["a", "b"]);
     for (agent, at) in [("a", 9), ("a", 2), ("b", 5)] {
         logs.append_at(agent, at);
@@ -47,7 +47,7 @@ async fn a_clock_that_was_set_back_does_not_turn_one_log_around() {
 }
 
 #[tokio::test]
-async fn the_cursor_covers_exactly_what_was_returned() {
+async fn the_cursor_covers_exactly_the_returned_events() {
     let logs = AgentLogs::of(&["a", "b"]);
     for (agent, at) in [("a", 1), ("b", 2), ("a", 3), ("b", 4)] {
         logs.append_at(agent, at);
@@ -67,7 +67,7 @@ async fn the_cursor_covers_exactly_what_was_returned() {
 }
 
 #[tokio::test]
-async fn without_a_cursor_the_newest_come_oldest_first_and_the_cursor_is_at_the_end() {
+async fn without_a_cursor_the_newest_events_come_oldest_first() {
     let logs = AgentLogs::of(&["a", "b", "empty"]);
     for at in 0..20 {
         logs.append_at("a", at * 2);
@@ -103,7 +103,7 @@ async fn a_page_of_many_agents_reads_little_of_each() {
     for cursor in [None, Some(beginning())] {
         let before = logs.reads();
         assert_eq!(read(&logs, cursor.as_deref(), 100).await.events.len(), 100);
-        // One of them lists the agents.
+        // One of the reads lists the agents.
         assert!(logs.reads() - before <= 114, "{} reads", logs.reads() - before);
     }
 }
@@ -156,7 +156,7 @@ async fn page_through(written: Vec<(usize, i64)>, limit: u32) {
 
 proptest! {
     #[test]
-    fn page_by_page_every_event_comes_once(
+    fn paging_returns_every_event_once(
         mut written in proptest::collection::vec((0..4_usize, 0..50_i64), 0..120),
         limit in 1..40_u32,
         clock_is_good in any::<bool>(),

@@ -1,4 +1,4 @@
-//! Streams and pages over the real services, on an in-memory database.
+//! Tests of streams and pages on the real services, with an in-memory database.
 
 mod agent;
 mod agent_logs;
@@ -55,7 +55,7 @@ impl Daemon {
 /// A client that reads frame by frame.
 struct Client(Body);
 
-/// One frame, taken apart.
+/// One parsed frame.
 #[derive(Debug, Clone, PartialEq)]
 struct Seen {
     name: String,
@@ -68,14 +68,14 @@ impl Client {
         Self(respond(source).into_body())
     }
 
-    /// The next frame as text, when there is one at this moment. None at the end.
+    /// The next frame as text, if one is available now; `None` at the end.
     async fn text(&mut self) -> Option<String> {
         let frame = self.0.frame().await?.expect("a body that cannot fail");
         let bytes = frame.into_data().expect("data");
         Some(String::from_utf8(bytes.to_vec()).expect("text"))
     }
 
-    /// The next frame, which must come.
+    /// The next frame, which must arrive.
     async fn see(&mut self) -> Seen {
         let text = self.text().await.expect("a frame");
         let field = |name: &str| {
@@ -89,7 +89,7 @@ impl Client {
         }
     }
 
-    /// The next frames as agent and number; all must be events.
+    /// The next frames as agent and sequence number; all must be events.
     async fn events(&mut self, count: usize) -> Vec<(String, u64)> {
         let mut events = Vec::new();
         for _ in 0..count {
@@ -105,7 +105,7 @@ impl Client {
         self.events(count).await.into_iter().map(|(_, seq)| seq).collect()
     }
 
-    /// Whether nothing is there to be read now. The clock stands still while anything is.
+    /// Whether nothing can be read now. The test clock does not advance while data is available.
     async fn is_silent(&mut self) -> bool {
         let soon = Duration::from_millis(1);
         tokio::time::timeout(soon, self.0.frame()).await.is_err()
@@ -116,7 +116,7 @@ impl Client {
     }
 }
 
-/// The code of a refusal.
+/// The error code of a refusal.
 fn code(refused: &crate::error::ApiError) -> String {
     let text = format!("{refused:?}");
     let code = text
@@ -143,7 +143,7 @@ fn a_last_event_id_is_a_plain_number_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_says_what_it_is_and_that_nobody_may_keep_it() {
+async fn a_stream_has_its_content_type_and_is_not_cached() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let source = super::agent::open(logs.runtime, id("main"), None, daemon.stay())
         .await
@@ -154,9 +154,10 @@ async fn a_stream_says_what_it_is_and_that_nobody_may_keep_it() {
     assert_eq!(shown, ["text/event-stream", "no-store", "no"]);
 }
 
-/// The server's own connection over a line that holds a few frames, so that the client's silence is felt.
+/// Uses the server's own connection over a pipe that holds a few frames, so that a client that does not
+/// read blocks the server.
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_nothing_is_hung_up_on_and_gives_its_place_back() {
+async fn a_client_that_does_not_read_is_disconnected_and_frees_its_slot() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     logs.append("main", 3_000);
     let source = super::agent::open(logs.runtime.clone(), id("main"), Some(0), daemon.stay())
@@ -181,9 +182,9 @@ async fn a_client_that_reads_nothing_is_hung_up_on_and_gives_its_place_back() {
     assert_eq!(logs.listeners(), 0);
 }
 
-/// A thousand idle clients are to cost 40 kB each at most, and their connections take most of that.
+/// A thousand idle clients should cost at most 40 kB each, and their connections need most of that.
 #[tokio::test(start_paused = true)]
-async fn what_a_stream_keeps_while_it_waits_is_small() {
+async fn an_idle_stream_uses_little_memory() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     let one = super::agent::open(logs.runtime.clone(), id("main"), None, daemon.stay())
         .await
