@@ -1,11 +1,11 @@
-//! The file of a backup: an ordinary tar archive in which every file stands with its checksum, so that it can be
-//! looked into without us and trusted only when nothing of it is missing or changed.
+//! The backup file format: a plain tar archive with a checksum per entry, so that standard tools can read
+//! it and a missing or changed entry is always detected.
 //!
 //! | entry | holds |
 //! |---|---|
-//! | `wakeful-backup.json` | the first: which format it is, when and by whom it was made, and of what |
+//! | `wakeful-backup.json` | first: the manifest (format, creation time, program version, source home) |
 //! | databases, settings, blobs | one entry for each file, under its path in the home |
-//! | `SHA256SUMS` | the last: a checksum for each entry before it, as `sha256sum -c` reads them |
+//! | `SHA256SUMS` | last: a checksum for each preceding entry, in the format of `sha256sum -c` |
 
 mod block;
 mod read;
@@ -16,56 +16,56 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::read::{ArchiveContents, extract, verify};
 pub(crate) use self::write::Writer;
 
-/// The first entry.
+/// Name of the first entry, the manifest.
 pub(crate) const ABOUT: &str = "wakeful-backup.json";
 
-/// The last entry.
+/// Name of the last entry, the checksums.
 pub(crate) const SUMS: &str = "SHA256SUMS";
 
-/// The format that this program writes and reads. Format 1 was that of development builds, whose databases are not read.
+/// The format that this program writes and reads. Development builds wrote format 1; this program cannot
+/// read their databases.
 pub(crate) const FORMAT: u32 = 2;
 
-/// Files in one archive. A home has a file for each large blob; its list is held in memory.
+/// Maximum number of files in one archive. A home has a file for each large blob, and the list of files is
+/// held in memory.
 const FILES_MAX: usize = 4_000_000;
 
-/// Largest first entry.
+/// Maximum size of the manifest.
 const ABOUT_BYTES_MAX: u64 = 1 << 20;
 
-/// What a backup says of itself.
+/// The manifest of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BackupManifest {
-    /// Which format it has.
     pub(crate) format: u32,
-    /// The version of the program that made it.
+    /// Version of the program that made the backup.
     pub(crate) program: String,
-    /// When it was made.
     pub(crate) made_at: String,
-    /// The schema of `agent.sqlite`.
+    /// Schema version of `agent.sqlite`.
     pub(crate) schema: u32,
-    /// The host and the life it was made in.
+    /// Host and incarnation that the backup was made from.
     pub(crate) incarnation: String,
-    /// Whether tokens and private keys are in it.
+    /// Whether the backup includes tokens and private keys.
     pub(crate) with_secrets: bool,
 }
 
 /// Why a file cannot be used as a backup.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArchiveError {
-    #[error("it is no backup of Wakeful")]
+    #[error("not a Wakeful backup")]
     Foreign,
-    #[error("it was made by a development build of Wakeful, whose homes this program cannot read")]
+    #[error("made by a development build of Wakeful, whose homes this program cannot read")]
     Development,
-    #[error("it has format {found}, this program knows up to {FORMAT}")]
+    #[error("format {found} is not supported; this program supports up to {FORMAT}")]
     Newer { found: u32 },
-    #[error("it ends in the middle")]
+    #[error("the file is truncated")]
     Truncated,
-    #[error("it is damaged: {0}")]
+    #[error("the file is damaged: {0}")]
     Damaged(String),
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }
 
-/// Whether a name is that of a file within a home: no way leads out of it.
+/// Whether the name is a relative path that stays inside the home.
 fn is_inside(name: &str) -> bool {
     let fits = |part: &str| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);

@@ -1,4 +1,4 @@
-//! The API as the commands of this program call it: at the home's daemon, or in this process where none runs.
+//! The API as the commands call it: through the home's daemon, or in this process if no daemon runs.
 
 mod decision;
 pub(crate) mod in_process;
@@ -18,12 +18,12 @@ use crate::home::Home;
 use crate::open_home::{OpenHome, with_read_only};
 use crate::show::Out;
 
-/// The API of a home.
 pub(crate) struct Backend {
     pub(crate) client: Client,
 }
 
-/// For commands that only read. Without a daemon the databases are opened read-only: no lock, nothing is created.
+/// For commands that only read. Without a daemon the databases are opened read-only: no lock is taken and
+/// nothing is created.
 pub(crate) async fn read<T>(
     shared: &GlobalArgs,
     command: impl AsyncFnOnce(&Backend) -> Result<T, Failure>,
@@ -37,7 +37,7 @@ pub(crate) async fn read<T>(
     .await
 }
 
-/// For commands that write. Without a daemon the home is locked, and created where it does not exist.
+/// For commands that write. Without a daemon the home is locked, and created if it does not exist.
 pub(crate) async fn write<T>(
     shared: &GlobalArgs,
     out: &Out,
@@ -49,7 +49,7 @@ pub(crate) async fn write<T>(
     write_in_process(OpenHome::open_for_writing(shared).await?, out, command).await
 }
 
-/// For commands that write to a home that exists: without a daemon it is locked, and never created.
+/// For commands that write to an existing home. Without a daemon the home is locked, but never created.
 pub(crate) async fn write_existing<T>(
     shared: &GlobalArgs,
     out: &Out,
@@ -61,8 +61,8 @@ pub(crate) async fn write_existing<T>(
     write(shared, out, command).await
 }
 
-/// For commands that must not wait for another process that works in the home, such as an answer or a brake: without a
-/// daemon they write beside the holder of the lock, which reads the row before its next effect.
+/// For commands that must not wait for another process in the home, such as an answer or a brake. Without a
+/// daemon they write without taking the lock; the lock holder reads the row before its next effect.
 pub(crate) async fn write_unlocked<T>(
     shared: &GlobalArgs,
     out: &Out,
@@ -85,22 +85,21 @@ async fn write_in_process<T>(
 }
 
 impl Backend {
-    /// Whether a daemon answers. Without one nothing that is queued begins.
+    /// Whether a daemon serves this backend. Without one, queued work does not start.
     pub(crate) const fn is_daemon(&self) -> bool {
         self.client.is_daemon()
     }
 
-    /// Calls an endpoint.
     pub(crate) async fn call<E: Endpoint>(&self, input: E) -> Result<E::Output, Failure> {
         Ok(self.client.call(&input).await?)
     }
 
-    /// Finds a run by the first digits of its key.
+    /// Finds a run by a prefix of its key.
     pub(crate) async fn find_run(&self, given: &str) -> Result<RunKey, Failure> {
         let hex = given.to_ascii_lowercase();
         if hex.is_empty() || hex.len() > 64 || !hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            let message = format!("{given:?} is no run key");
-            let hint = "`wakeful runs list` shows the keys; the first digits are enough";
+            let message = format!("invalid run key {given:?}");
+            let hint = "`wakeful runs list` shows the keys; a unique prefix is enough";
             return Err(Failure::usage("bad_run_key", message, hint));
         }
         if let Some(digest) = Digest::from_hex(&hex) {
@@ -117,12 +116,12 @@ impl Backend {
             [run] => Ok(*run),
             [] => Err(Failure::new(
                 "run_unknown",
-                format!("no run begins with {hex}"),
-                "`wakeful runs list` shows the runs there are",
+                format!("no run key starts with {hex}"),
+                "`wakeful runs list` lists all runs",
             )),
             _ => Err(Failure::usage(
                 "run_ambiguous",
-                format!("several runs begin with {hex}"),
+                format!("several run keys start with {hex}"),
                 "give more digits",
             )),
         }
@@ -137,7 +136,7 @@ impl From<ClientError> for Failure {
                 let failure: Self = problem.into();
                 match failure.code() {
                     "stopping" => {
-                        failure.with_hint("call again when it has ended, or `wakeful daemon restart`")
+                        failure.with_hint("try again when it has finished, or run `wakeful daemon restart`")
                     }
                     _ => failure,
                 }
@@ -145,12 +144,12 @@ impl From<ClientError> for Failure {
             ClientError::Unreachable(_) => Self::new(
                 "daemon_unreachable",
                 message,
-                "`wakeful daemon status` tells how it stands, `wakeful daemon restart` begins anew",
+                "check `wakeful daemon status`; `wakeful daemon restart` restarts it",
             ),
             ClientError::Malformed(_) => Self::new(
                 "daemon_protocol_error",
                 message,
-                "program and daemon may be of different versions: `wakeful daemon restart`",
+                "the program and the daemon may have different versions; run `wakeful daemon restart`",
             ),
         }
     }

@@ -1,5 +1,5 @@
-//! What commands must not read outside the home: which files hold keys, whose credentials are meant, and the per-user
-//! list of Wakeful homes.
+//! The paths outside the home that commands must not read: key files, the users' credentials, and the homes
+//! on the per-user list.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,19 +10,19 @@ use wakeful_tools::{DeniedPaths, denied_paths};
 use crate::config::Settings;
 use crate::secret::SecretHandle;
 
-/// The list of homes, copies of homes and key files, below the user's folder for state.
+/// The list of homes, copies of homes and key files, relative to the user's state folder.
 const LIST: &str = "wakeful/homes";
 
-/// Largest `/etc/passwd` that is read.
+/// Maximum bytes of `/etc/passwd` that are read.
 const PASSWD_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Accounts of which the folder is looked at.
+/// Maximum number of accounts whose folders are denied.
 const ACCOUNTS_MAX: usize = 64;
 
-/// What is closed to commands under some settings.
+/// The paths that commands must not read under these settings.
 pub(crate) fn places(config: &Settings) -> DeniedPaths {
     let key_files = key_files(config);
-    // Another home's commands must not read them either.
+    // Commands of other homes must not read them either.
     key_files.iter().for_each(|file| remember(file));
     DeniedPaths {
         user_folders: user_folders(),
@@ -31,8 +31,8 @@ pub(crate) fn places(config: &Settings) -> DeniedPaths {
     }
 }
 
-/// Puts a home, a copy of one or a key file on the per-user list. Where the list cannot be written, the home is closed
-/// to its own commands all the same, and known to those of other homes only if it is the usual one.
+/// Adds a home, a copy of a home or a key file to the per-user list. If the list cannot be written, the
+/// home is still denied to its own commands, and to those of other homes only if it is the default home.
 pub(crate) fn remember(path: &Path) {
     if let Some(list) = list() {
         let _unwritable = denied_paths::remember(&list, path);
@@ -49,7 +49,7 @@ fn list() -> Option<PathBuf> {
         .map(|path| path.join(LIST))
 }
 
-/// Every file that the settings say a key or token is in.
+/// Every file that the settings name as the location of a key or token.
 fn key_files(config: &Settings) -> Vec<PathBuf> {
     let providers = config
         .providers
@@ -64,11 +64,12 @@ fn key_files(config: &Settings) -> Vec<PathBuf> {
     named.chain(token).filter(|path| path.is_absolute()).collect()
 }
 
-/// The folder of this user by the environment and by `/etc/passwd`; for the superuser, who can read them, everybody's.
+/// The home folder of this user according to the environment and `/etc/passwd`; for root, who can read them
+/// all, the folders of all users.
 fn user_folders() -> Vec<PathBuf> {
     let mut text = String::new();
     if let Ok(file) = File::open("/etc/passwd") {
-        // Accounts beyond a line that is no text are not known.
+        // Accounts after a line that is not UTF-8 are ignored.
         let _cut = file.take(PASSWD_BYTES_MAX).read_to_string(&mut text);
     }
     let mut folders: Vec<PathBuf> = std::env::home_dir().into_iter().collect();
@@ -80,7 +81,7 @@ fn user_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// The folders that `/etc/passwd` gives a user, or all there are for the superuser.
+/// The home folders of a user in `/etc/passwd`, or all of them for root.
 fn folders_of(uid: u32, passwd: &str) -> Vec<PathBuf> {
     let account = |line: &str| {
         let mut fields = line.split(':').skip(2);
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_that_holds_a_key_is_known_from_the_settings() {
+    fn every_key_file_is_known_from_the_settings() {
         let mut config = Settings::default();
         config.providers.insert("a".to_owned(), provider("file:/keys/a"));
         config.providers.insert("b".to_owned(), provider("env:KEY"));
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_superuser_closes_the_folders_of_all_accounts() {
+    fn root_denies_the_folders_of_all_accounts() {
         let passwd = "root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\nbroken\n";
         assert_eq!(folders_of(1000, passwd), [PathBuf::from("/home/ann")]);
         assert_eq!(folders_of(0, passwd).len(), 2);

@@ -1,4 +1,5 @@
-//! The key of this device: a file that only its owner can read, made when something is first to be signed.
+//! The key of this device, in a file that only its owner can read. It is created when something is first
+//! signed.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -12,12 +13,13 @@ use wakeful_ports::clock::Entropy as _;
 use crate::failure::Failure;
 use crate::system::RealEntropy;
 
-/// Reads the key. A file that others can read is refused: whoever reads it signs as this device.
+/// Reads the key. A file that others can read is refused, because anyone who reads it can sign as this
+/// device.
 pub(crate) fn read(path: &Path) -> Result<DeviceKey, Failure> {
     seed(path).map(|seed| DeviceKey::from_seed(&seed))
 }
 
-/// The secret itself, for whoever must keep it from leaving.
+/// The secret itself, for code that must redact it.
 pub(crate) fn secret(path: &Path) -> Option<String> {
     seed(path).ok().map(|seed| Digest::from_bytes(seed).to_string())
 }
@@ -29,7 +31,7 @@ fn seed(path: &Path) -> Result<[u8; 32], Failure> {
             "device_key_unreadable",
             &attempt,
             error,
-            "make it readable for you",
+            "make the file readable for your user",
         )
     };
     let found = fs::metadata(path).map_err(|error| unreadable(&error))?;
@@ -40,19 +42,20 @@ fn seed(path: &Path) -> Result<[u8; 32], Failure> {
             path.display(),
             mode & 0o777
         );
-        let hint = "`wakeful doctor --fix` closes it; whoever may have read it can sign as this device";
+        let hint =
+            "run `wakeful doctor --fix` to make it private; anyone who has read it can sign as this device";
         return Err(Failure::new("device_key_exposed", message, hint));
     }
     let text = fs::read_to_string(path).map_err(|error| unreadable(&error))?;
     let seed = Digest::from_hex(text.trim()).map(|digest| *digest.as_bytes());
     seed.ok_or_else(|| {
-        let message = format!("{} holds no device key", path.display());
-        let hint = "put a backup of it back; or move it away, and a new device begins";
+        let message = format!("{} does not contain a device key", path.display());
+        let hint = "restore it from a backup, or move it away to start as a new device";
         Failure::new("device_key_damaged", message, hint)
     })
 }
 
-/// Reads the key, and makes it when there is none. Of several processes that do so at once all get the same.
+/// Reads the key, or creates it if it does not exist. Concurrent processes all get the same key.
 pub(crate) fn read_or_make(path: &Path) -> Result<DeviceKey, Failure> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -60,16 +63,17 @@ pub(crate) fn read_or_make(path: &Path) -> Result<DeviceKey, Failure> {
     }
     let made = make(path);
     made.map_err(|error| {
-        let attempt = format!("cannot make the device key {}", path.display());
+        let attempt = format!("cannot create the device key {}", path.display());
         Failure::io("home_unwritable", &attempt, &error, "make the home writable")
     })?;
     read(path)
 }
 
-/// Written whole beside its place and linked there: a crash leaves no half of a key, and the first one stands.
+/// Writes the key to a temporary file and links it into place: a crash leaves no partial key, and the first
+/// key wins.
 fn make(path: &Path) -> std::io::Result<()> {
     let draft = path.with_extension(format!("draft.{}", std::process::id()));
-    // What a process of the same number left.
+    // Left over from an earlier process with the same pid.
     let _ = fs::remove_file(&draft);
     let text = Digest::from_bytes(RealEntropy.random_bytes()).to_string();
     let mut new = fs::OpenOptions::new();
@@ -92,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_key_is_made_once_and_only_its_owner_can_read_it() {
+    fn a_device_key_is_created_once_and_is_private() {
         let home = tempfile::tempdir().expect("a folder");
         let path = home.path().join("device.key");
         let made = read_or_make(&path).expect("made").public();
@@ -107,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_key_that_others_can_read_or_that_is_none_is_refused() {
+    fn a_device_key_that_is_exposed_or_invalid_is_refused() {
         let home = tempfile::tempdir().expect("a folder");
         let path = home.path().join("device.key");
         read_or_make(&path).expect("made");

@@ -1,4 +1,5 @@
-//! Which daemon a verb talks to, and how long it has patience with one that is starting, ending or silent.
+//! Finds the daemon that a command talks to, and bounds how long the command waits for one that is
+//! starting, stopping or not responding.
 
 use std::time::{Duration, Instant};
 
@@ -12,20 +13,20 @@ use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::show::Out;
 
-/// How long a verb waits for a daemon that takes up what an earlier life left.
+/// How long a command waits for a daemon that is recovering.
 const RECOVERY_WAIT: Duration = Duration::from_secs(10);
 
-/// How often it asks.
+/// How often the command polls a recovering daemon.
 const RECOVERY_POLL: Duration = Duration::from_millis(50);
 
-/// How long somebody who watches waits for a daemon that went away. A restart takes about as long as its slowest
-/// command takes to come to a safe point.
+/// How long a watching command waits for a daemon that has gone away. A restart takes about as long as its
+/// slowest command needs to reach a safe point.
 const AWAY_MAX: Duration = Duration::from_secs(20);
 
-/// How often they look whether it is back.
+/// How often a watching command checks whether the daemon is back.
 const RECONNECT_POLL: Duration = Duration::from_millis(250);
 
-/// Codes of failures of a daemon that may be back in a moment.
+/// Error codes after which a daemon may be back shortly.
 const PASSING: [&str; 4] = [
     "daemon_unreachable",
     "stopping",
@@ -33,18 +34,17 @@ const PASSING: [&str; 4] = [
     "too_many_connections",
 ];
 
-/// Who answers in a home.
+/// Which daemon serves a home.
 pub(crate) enum HomeHolder {
-    /// No daemon runs.
     None,
-    /// One runs, on another database than the one that this call speaks of.
+    /// A daemon is running on another database than the one of this call.
     Other(DaemonRecord),
-    /// One runs on this very database.
+    /// A daemon is running on the database of this call.
     Daemon(Client),
 }
 
 impl HomeHolder {
-    /// What is said beside an answer that no daemon gave.
+    /// The note that is shown with a result that did not come from a daemon.
     pub(crate) fn absence_message(&self) -> Option<String> {
         match self {
             Self::None => Some("no daemon runs in this home".to_owned()),
@@ -57,8 +57,8 @@ impl HomeHolder {
     }
 }
 
-/// Looks who answers. One that is recovering is waited for; one that does not answer is a failure, because it holds
-/// the home and nobody else can work in it.
+/// Finds the daemon of a home. A recovering daemon is waited for. A daemon that does not respond is a
+/// failure, because it holds the home and no other process can work in it.
 pub(crate) async fn home_holder(shared: &GlobalArgs) -> Result<HomeHolder, Failure> {
     let folder = RunDir::of(&shared.home()?);
     let deadline = Instant::now() + RECOVERY_WAIT;
@@ -70,13 +70,13 @@ pub(crate) async fn home_holder(shared: &GlobalArgs) -> Result<HomeHolder, Failu
             return Ok(HomeHolder::Other(record));
         }
         let seen = client_of(&record)?.readiness().await;
-        // It may have ended between the look and the question.
+        // The daemon may have stopped between reading the record and the request.
         if folder.found() != DaemonPresence::Alive(record.clone()) && Instant::now() < deadline {
             continue;
         }
         match seen? {
             Readiness::Recovering if Instant::now() < deadline => tokio::time::sleep(RECOVERY_POLL).await,
-            // Whatever is asked of it now, it says itself why not.
+            // The daemon itself reports why it cannot serve a request now.
             Readiness::Ready | Readiness::Failing | Readiness::Stopping | Readiness::Recovering => {
                 return Ok(HomeHolder::Daemon(client_of(&record)?));
             }
@@ -84,7 +84,7 @@ pub(crate) async fn home_holder(shared: &GlobalArgs) -> Result<HomeHolder, Failu
     }
 }
 
-/// The daemon of this home, if one runs on the database that this call speaks of.
+/// The daemon of this home, if one is running on the database of this call.
 pub(crate) async fn daemon(shared: &GlobalArgs) -> Result<Option<Client>, Failure> {
     match home_holder(shared).await? {
         HomeHolder::Daemon(client) => Ok(Some(client)),
@@ -92,7 +92,7 @@ pub(crate) async fn daemon(shared: &GlobalArgs) -> Result<Option<Client>, Failur
     }
 }
 
-/// The same without asking it how it stands, which a stop request does not wait for.
+/// Like [`daemon`], but without a readiness check, which a stop request must not wait for.
 pub(crate) fn daemon_now(shared: &GlobalArgs) -> Result<Option<Client>, Failure> {
     match RunDir::of(&shared.home()?).found() {
         DaemonPresence::Alive(record) if record.database == shared.database().map(database_name) => {
@@ -102,17 +102,17 @@ pub(crate) fn daemon_now(shared: &GlobalArgs) -> Result<Option<Client>, Failure>
     }
 }
 
-/// A client of the daemon that left this record, whatever its database.
+/// A client of the daemon with this record, regardless of its database.
 pub(crate) fn client_of(record: &DaemonRecord) -> Result<Client, Failure> {
     Ok(client_with(record, token::read(&record.token_file)?))
 }
 
-/// The same for calls that need no token.
+/// A client for calls that need no token.
 pub(crate) fn client_without_token(record: &DaemonRecord) -> Client {
     client_with(record, String::new())
 }
 
-/// By the socket in the home, which nothing on the network can keep busy.
+/// Uses the socket in the home if there is one, because network traffic cannot block it.
 fn client_with(record: &DaemonRecord, token: String) -> Client {
     let client = Client::new(record.http_addr.clone(), token);
     match &record.socket_path {
@@ -121,7 +121,7 @@ fn client_with(record: &DaemonRecord, token: String) -> Client {
     }
 }
 
-/// The patience of somebody who watches, while the daemon is away.
+/// Reconnects a watching command while the daemon is away.
 pub(crate) struct ReconnectTimer<'a> {
     shared: &'a GlobalArgs,
     out: &'a Out,
@@ -138,13 +138,13 @@ impl<'a> ReconnectTimer<'a> {
         }
     }
 
-    /// The daemon was heard.
+    /// Resets the timer after the daemon has responded.
     pub(crate) const fn reset(&mut self) {
         self.away_since = None;
     }
 
-    /// Waits until a daemon serves again, after a failure or a stream that has ended. It may have another address by
-    /// then. None when it stays away, and the failure when that is not of a kind that passes.
+    /// Waits until a daemon serves again, after a failure or the end of a stream; its address may have
+    /// changed. Returns `None` if it stays away, and the failure if that is not transient.
     pub(crate) async fn wait(&mut self, failure: Option<Failure>) -> Result<Option<Client>, Failure> {
         let mut failure = failure;
         loop {
@@ -152,7 +152,8 @@ impl<'a> ReconnectTimer<'a> {
                 return Err(failure);
             }
             let since = *self.away_since.get_or_insert_with(|| {
-                self.out.note("the stream broke off; asking the daemon again");
+                self.out
+                    .note("the stream was interrupted; reconnecting to the daemon");
                 Instant::now()
             });
             if since.elapsed() >= AWAY_MAX {
@@ -168,8 +169,11 @@ impl<'a> ReconnectTimer<'a> {
     }
 }
 
-/// The failure of somebody who watched a daemon that stays away.
+/// The failure of a watching command whose daemon stays away.
 pub(crate) fn daemon_gone(what: &str, hint: String) -> Failure {
-    let message = format!("the daemon has been away for {} s; {what}", AWAY_MAX.as_secs());
+    let message = format!(
+        "the daemon has been unreachable for {} s; {what}",
+        AWAY_MAX.as_secs()
+    );
     Failure::new("watch_interrupted", message, hint)
 }

@@ -1,4 +1,4 @@
-//! Every failure a person sees has a stable code, one sentence, and where there is one a way out.
+//! Every failure that a person sees has a stable code, one sentence and, where possible, a hint.
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
@@ -14,36 +14,35 @@ use wakeful_runtime::EngineError;
 use wakeful_runtime::problem::{ANSWER_NOT_ALLOWED, DESCENDS_FROM_TOOL, ways_out};
 use wakeful_store::StoreError;
 
-/// The exit status of a failure that is not the caller's form.
+/// The exit status of a failure other than wrong usage.
 pub(crate) const FAILED: u8 = 1;
 
-/// The exit status of a wrong call.
+/// The exit status of wrong usage.
 pub(crate) const USAGE: u8 = 2;
 
-/// The exit status when a run waits for a person.
+/// The exit status when a run waits for a decision.
 pub(crate) const UNDECIDED: u8 = 3;
 
-/// The exit status when a brake or a rule stands in the way.
+/// The exit status when a brake or a policy rule denies the command.
 pub(crate) const DENIED: u8 = 4;
 
-/// The exit status when a run waits for money.
+/// The exit status when a run waits for budget.
 pub(crate) const OUT_OF_MONEY: u8 = 5;
 
-/// The exit status when something is not what it was.
+/// The exit status when verification fails.
 pub(crate) const UNVERIFIED: u8 = 6;
 
-/// The word for a disk that is full.
+/// The error code of a full disk.
 pub(crate) const DISK_FULL: &str = "disk_full";
 
-/// The way out of it.
-const FREE_SPACE: &str = "free some space, then try again; nothing that was acknowledged is lost";
+const FREE_SPACE: &str = "free some space, then try again; no acknowledged data is lost";
 
-/// A failure on its way to a person.
+/// A failure to show to a person.
 #[derive(Debug)]
 pub(crate) struct Failure {
     problem: Problem,
     exit: u8,
-    /// What programs are told beside it.
+    /// An additional field of the JSON form.
     beside: Option<(&'static str, serde_json::Value)>,
 }
 
@@ -60,7 +59,7 @@ impl Failure {
         }
     }
 
-    /// The same failure with something beside it that programs may read.
+    /// Adds a field to the JSON form.
     pub(crate) fn with_field(self, name: &'static str, value: serde_json::Value) -> Self {
         Self {
             beside: Some((name, value)),
@@ -75,8 +74,8 @@ impl Failure {
         }
     }
 
-    /// Wraps an error of the operating system, with what was being attempted. A disk that is full is said to be full
-    /// whoever meets it first: the way out is the same.
+    /// Wraps an operating system error with the attempted operation. A full disk always has the same code
+    /// and hint, wherever it is detected.
     pub(crate) fn io(code: &'static str, attempt: &str, error: &std::io::Error, hint: &str) -> Self {
         let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
         let (code, hint) = if is_full {
@@ -87,7 +86,7 @@ impl Failure {
         Self::new(code, format!("{attempt}: {error}"), hint)
     }
 
-    /// A run that a signal has stopped: it is whole and can go on.
+    /// A run that a signal has stopped. It is intact and can be resumed.
     pub(crate) fn interrupted(run: RunKey, exit: u8) -> Self {
         let message = format!("stopped by a signal; run {run} is left open");
         Self {
@@ -96,12 +95,11 @@ impl Failure {
         }
     }
 
-    /// The same failure as the reason why a call as a whole is wrong.
+    /// Turns this failure into a usage error.
     pub(crate) fn into_usage(self) -> Self {
         Self { exit: USAGE, ..self }
     }
 
-    /// The same failure with another exit status.
     pub(crate) fn with_exit(self, exit: u8) -> Self {
         Self { exit, ..self }
     }
@@ -122,13 +120,12 @@ impl Failure {
         &self.problem.hint
     }
 
-    /// The same failure with another way out.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.problem.hint = hint.into();
         self
     }
 
-    /// One object for programs.
+    /// The failure as a JSON object.
     pub(crate) fn json(&self) -> serde_json::Value {
         let mut error = json!(self.problem);
         if let (true, Some(members)) = (self.hint().is_empty(), error.as_object_mut()) {
@@ -165,7 +162,7 @@ impl From<UnknownTool> for Failure {
         Self::usage(
             "unknown_tool",
             error.to_string(),
-            "give names from the list, separated by commas",
+            "use names from the list, separated by commas",
         )
     }
 }

@@ -1,4 +1,4 @@
-//! Where a command works: the home, the database, and the form of its answer.
+//! The options that every command accepts: the home, the database and the output format.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,22 +7,23 @@ use clap::Args;
 
 use crate::failure::Failure;
 
-/// Arguments that every command takes.
+/// Options that every command accepts.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GlobalArgs {
-    /// The folder everything lives in [default: ~/.wakeful] [env: WAKEFUL_HOME]
+    /// Home folder, which holds all data [default: ~/.wakeful] [env: WAKEFUL_HOME]
     #[arg(long, global = true, value_name = "DIR")]
     home: Option<PathBuf>,
-    /// A PostgreSQL database to use instead of the home's own (a URL, or key=value words) [env: WAKEFUL_DATABASE]
+    /// PostgreSQL database to use instead of the home's own (URL or key=value pairs) [env:
+    /// WAKEFUL_DATABASE]
     #[arg(long, global = true, value_name = "URL")]
     database: Option<String>,
-    /// Answer with JSON on standard output
+    /// Print the result as JSON on standard output
     #[arg(long, global = true)]
     pub(crate) json: bool,
 }
 
 impl GlobalArgs {
-    /// Fills in what the environment says, once.
+    /// Fills in missing options from the environment.
     pub(crate) fn or_environment(self) -> Result<Self, Failure> {
         Ok(Self {
             home: self.home.or_else(|| variable("WAKEFUL_HOME").map(PathBuf::from)),
@@ -33,7 +34,7 @@ impl GlobalArgs {
         })
     }
 
-    /// The home as given, or the default one.
+    /// The home that was given, or the default home.
     pub(crate) fn home(&self) -> Result<PathBuf, Failure> {
         if let Some(home) = &self.home {
             return Ok(home.clone());
@@ -44,8 +45,8 @@ impl GlobalArgs {
             .ok_or_else(|| {
                 Failure::usage(
                     "home_missing",
-                    "there is no home folder of yours to put .wakeful in",
-                    "give one with --home",
+                    "cannot determine your home folder to create .wakeful in",
+                    "choose a folder with --home",
                 )
             })
     }
@@ -55,12 +56,12 @@ impl GlobalArgs {
     }
 }
 
-/// A variable of the environment. An empty one counts as unset, as it does for every shell.
+/// An environment variable. An empty one counts as unset, as it usually does in shells.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// A variable that must be text.
+/// An environment variable that must be UTF-8.
 pub(crate) fn text_variable(name: &str) -> Result<Option<String>, Failure> {
     let text = variable(name).map(OsString::into_string).transpose();
     text.map_err(|_| {

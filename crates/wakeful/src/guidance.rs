@@ -1,7 +1,7 @@
 //! Guidance files: `AGENTS.md` of an agent in the home, and `AGENTS.md` or `CLAUDE.md` of a workspace.
 //!
-//! They are looked for in these two folders alone, never where a command happens to stand. What they hold goes to a
-//! model, so a file counts only if it really lies under its folder.
+//! Only these two folders are searched, never the current directory. The content is sent to a model, so a
+//! file counts only if its resolved path is inside its folder.
 
 use std::fs::{self, File, OpenOptions};
 use std::future::Future;
@@ -17,7 +17,7 @@ use wakeful_core::prompt::{GUIDANCE_BYTES_MAX, Guidance, GuidanceFile, GuidanceK
 use wakeful_ports::guidance::GuidanceSource;
 use wakeful_tools::guidance::{GuidanceLocation, KINDS, reading, settle};
 
-/// Finds the guidance of agents whose home this is.
+/// Reads the guidance of the agents of one home.
 #[derive(Debug, Clone)]
 pub(crate) struct GuidanceFiles {
     home: PathBuf,
@@ -30,12 +30,12 @@ impl GuidanceFiles {
         }
     }
 
-    /// The folder of an agent in the home. It need not be there.
+    /// The folder of an agent in the home. It may not exist.
     pub(crate) fn agent_home(&self, agent: &AgentId) -> PathBuf {
         self.home.join("agents").join(agent.as_str())
     }
 
-    /// Reads both roots.
+    /// Reads the guidance of the agent and of the workspace.
     pub(crate) fn read(&self, agent: &AgentId, workspace: &Path) -> Guidance {
         let mut notes = Vec::new();
         let agent = first(&self.agent_home(agent), &[GuidanceKind::AgentsMd], &mut notes);
@@ -47,7 +47,8 @@ impl GuidanceFiles {
         }
     }
 
-    /// The guidance of a workspace: its files, or what stood there before the commands that are under way.
+    /// The guidance of a workspace: its files, or their content from before the commands that are now
+    /// running.
     fn of_workspace(&self, workspace: &Path, notes: &mut Vec<String>) -> Option<GuidanceFile> {
         let root = workspace.canonicalize().ok()?;
         let kept = match reading(&self.home, &root) {
@@ -64,13 +65,19 @@ impl GuidanceFiles {
         })
     }
 
-    /// Puts back what a command changed that a crash cut off. What cannot be put back is not read either.
+    /// Restores guidance files that an interrupted command changed. A file that cannot be restored is not
+    /// read.
     fn settle(&self, workspace: &Path) -> Vec<String> {
         let Ok(root) = workspace.canonicalize() else {
             return Vec::new();
         };
         let settled = settle(&self.home, &root);
-        settled.unwrap_or_else(|error| vec![format!("{} cannot be looked after: {error}", root.display())])
+        settled.unwrap_or_else(|error| {
+            vec![format!(
+                "cannot restore the guidance files of {}: {error}",
+                root.display()
+            )]
+        })
     }
 }
 
@@ -91,8 +98,8 @@ impl GuidanceSource for GuidanceFiles {
     }
 }
 
-/// The first of these files that is there. One that is there and cannot be used is noted, and hides no other: where
-/// `AGENTS.md` is a folder, `CLAUDE.md` is all the guidance there is.
+/// The first of these files that exists. An unusable file is noted and does not hide the next one: if
+/// `AGENTS.md` is a folder, `CLAUDE.md` is used.
 fn first(root: &Path, kinds: &[GuidanceKind], notes: &mut Vec<String>) -> Option<GuidanceFile> {
     let root = root.canonicalize().ok()?;
     for kind in kinds {
@@ -113,7 +120,7 @@ fn first(root: &Path, kinds: &[GuidanceKind], notes: &mut Vec<String>) -> Option
     None
 }
 
-/// The beginning of a regular file that lies under a folder; none when nothing is there.
+/// The beginning of a regular file inside a folder; `None` if it does not exist.
 fn read_under(root: &Path, path: &Path) -> Result<Option<String>, String> {
     let said = |error: &std::io::Error| error.to_string();
     match fs::symlink_metadata(path) {
@@ -121,10 +128,10 @@ fn read_under(root: &Path, path: &Path) -> Result<Option<String>, String> {
         Err(error) => return Err(said(&error)),
         Ok(_) => {}
     }
-    // Looked at first, because opening a device may already do something.
-    let regular = |found: &fs::Metadata| found.is_file().then_some(()).ok_or("it is no regular file");
+    // Checked before opening, because opening a device can have side effects.
+    let regular = |found: &fs::Metadata| found.is_file().then_some(()).ok_or("it is not a regular file");
     regular(&fs::metadata(path).map_err(|error| said(&error))?)?;
-    // Not blocking, because it may have become a pipe since then.
+    // Non-blocking, because it may have become a pipe since the check.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new()
         .read(true)
@@ -132,15 +139,15 @@ fn read_under(root: &Path, path: &Path) -> Result<Option<String>, String> {
         .open(path);
     let file = file.map_err(|error| said(&error))?;
     regular(&file.metadata().map_err(|error| said(&error))?)?;
-    // Asked of the open file, because a link may be changed between a look at it and its use.
+    // Resolved from the open file, because a link may change between check and use.
     let real = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(|error| said(&error))?;
     if !real.starts_with(root) {
-        return Err(format!("it leads out of {}", root.display()));
+        return Err(format!("it links to a path outside {}", root.display()));
     }
     beginning(file).map(Some).map_err(|error| said(&error))
 }
 
-/// As much of a file as a block can hold, and a little more, so that it shows that it was cut.
+/// Slightly more of a file than a block can hold, so that truncation is detectable.
 fn beginning(file: File) -> std::io::Result<String> {
     let limit = u64::try_from(GUIDANCE_BYTES_MAX).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
@@ -181,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_is_guided_by_agents_md_or_else_by_claude_md() {
+    fn a_workspace_uses_agents_md_or_else_claude_md() {
         for (agents, claude, expected) in [
             (false, false, None),
             (true, false, Some(GuidanceKind::AgentsMd)),
@@ -194,7 +201,7 @@ mod tests {
             }
             if claude {
                 room.write("work/CLAUDE.md", b"claude");
-                // Of an agent it is not looked for.
+                // `CLAUDE.md` is not read for an agent.
                 room.write("home/agents/main/CLAUDE.md", b"claude");
             }
             let read = room.read();
@@ -208,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_within_its_folder_is_followed_and_one_that_leads_out_is_not() {
+    fn a_link_inside_its_folder_is_followed_and_one_outside_is_not() {
         let room = Room::new();
         room.write("secret", b"secret");
         room.write("work/GUIDE.md", b"guide");
@@ -217,11 +224,15 @@ mod tests {
         let read = room.read();
         assert_eq!(read.workspace.expect("guidance").text, "guide");
         assert_eq!(read.agent, None);
-        assert!(read.notes[0].contains("leads out of"), "{:?}", read.notes);
+        assert!(
+            read.notes[0].contains("links to a path outside"),
+            "{:?}",
+            read.notes
+        );
     }
 
     #[test]
-    fn what_is_no_file_is_noted_and_never_waited_for() {
+    fn something_other_than_a_file_is_noted_and_never_waited_for() {
         let room = Room::new();
         let made = rustix::fs::mknodat(
             rustix::fs::CWD,
@@ -240,11 +251,11 @@ mod tests {
         );
         assert_eq!(read.agent, None);
         assert_eq!(read.notes.len(), 2, "{:?}", read.notes);
-        assert!(read.notes.iter().all(|note| note.contains("no regular file")));
+        assert!(read.notes.iter().all(|note| note.contains("not a regular file")));
     }
 
     #[test]
-    fn a_large_file_and_one_that_is_no_text_are_read_within_bounds() {
+    fn large_files_and_files_that_are_not_text_are_read_within_bounds() {
         let room = Room::new();
         room.write("work/AGENTS.md", &vec![b'x'; 5 * GUIDANCE_BYTES_MAX]);
         room.write("home/agents/main/AGENTS.md", b"one \xff two");

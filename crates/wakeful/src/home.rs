@@ -1,4 +1,5 @@
-//! The folder everything lives in. One process writes at a time: the lock is the lease on every agent in it.
+//! The home: the folder with all data of one installation. One process writes at a time: the lock is the
+//! lease on every agent in it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -8,31 +9,30 @@ use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
 
-/// How long a verb waits for another one to finish with the home.
+/// How long a command waits for another one to release the home.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
-/// How often it looks.
+/// How often the command checks the lock.
 const LOCK_POLL: Duration = Duration::from_millis(20);
 
-/// Marks a folder as ours, so that we never fill somebody else's.
+/// Marks a folder as a Wakeful home, so that no other folder is written to.
 const MARKER: &str = "wakeful-home";
 
-/// The settings, which a person may have put there first.
+/// The settings. A person may create this file before the home exists.
 pub(crate) const CONFIG: &str = "config.toml";
 
-/// The secret key of this device.
 pub(crate) const DEVICE_KEY: &str = "device.key";
 
-/// What the marker says.
+/// The content of the marker file.
 const MARKER_TEXT: &str = "This folder belongs to Wakeful.\n";
 
-/// A home that exists and is ours.
+/// An existing folder that is marked as a Wakeful home.
 #[derive(Debug, Clone)]
 pub(crate) struct Home {
     root: PathBuf,
 }
 
-/// The right to write in a home, until dropped.
+/// The exclusive right to write in a home, until dropped.
 #[derive(Debug)]
 pub(crate) struct HomeLock {
     file: File,
@@ -40,13 +40,13 @@ pub(crate) struct HomeLock {
 
 impl Drop for HomeLock {
     fn drop(&mut self) {
-        // A number that stays tells the next who looks that its process never came here.
+        // A pid that stays in the file shows that its process did not exit cleanly.
         let _ = self.file.set_len(0);
     }
 }
 
 impl Home {
-    /// Opens a home for writing; makes it when there is none.
+    /// Opens a home for writing, or creates it if it does not exist.
     pub(crate) fn open_or_create(path: &Path) -> Result<Self, Failure> {
         let read_only = |error: &std::io::Error, what: &str| {
             let attempt = format!("{what} {}", path.display());
@@ -54,52 +54,52 @@ impl Home {
                 "home_unwritable",
                 &attempt,
                 error,
-                "give a folder you may write to with --home",
+                "choose a folder you can write to with --home",
             )
         };
         let mut builder = fs::DirBuilder::new();
-        // Only the owner may look inside: transcripts are private.
+        // Only the owner may access it, because transcripts are private.
         builder.recursive(true).mode(0o700);
         builder
             .create(path)
-            .map_err(|error| read_only(&error, "cannot make the home"))?;
+            .map_err(|error| read_only(&error, "cannot create the home"))?;
         let root = path
             .canonicalize()
             .map_err(|error| read_only(&error, "cannot open the home"))?;
         let home = Self { root };
         if !home.is_marked() && home.may_be_marked()? {
             let marked = home.mark();
-            marked.map_err(|error| read_only(&error, "cannot write in the home"))?;
+            marked.map_err(|error| read_only(&error, "cannot write to the home"))?;
         }
         for folder in [home.blobs(), home.scratch()] {
             builder
                 .create(&folder)
-                .map_err(|error| read_only(&error, "cannot write in the home"))?;
+                .map_err(|error| read_only(&error, "cannot write to the home"))?;
         }
         crate::denied_paths::remember(home.root());
         home.make_slot();
         Ok(home)
     }
 
-    /// Makes the file that keeps stop requests while the database takes none. Where it cannot be made now, requests are
-    /// held in memory, and whoever makes one is told so.
+    /// Creates the file that stores stop requests while the database is not writable. If it cannot be
+    /// created now, requests are held in memory, and the caller is notified of that.
     pub(crate) fn make_slot(&self) {
         let _ = wakeful_store::make_slot(&self.brake_slot());
     }
 
-    /// Brakes and cancellations that the database does not have yet.
+    /// The file with brakes and cancellations that are not yet in the database.
     pub(crate) fn brake_slot(&self) -> PathBuf {
         self.root.join("stop.slot")
     }
 
-    /// Opens a home for reading; there must be one.
+    /// Opens an existing home for reading.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let missing = |_| {
-            let message = format!("there is no home at {}", path.display());
+            let message = format!("no Wakeful home at {}", path.display());
             Failure::new(
                 "home_missing",
                 message,
-                "`wakeful run \"…\"` makes one, or give another with --home",
+                "`wakeful run \"…\"` creates one, or choose another with --home",
             )
         };
         let home = Self {
@@ -111,7 +111,7 @@ impl Home {
         Ok(home)
     }
 
-    /// Whether something stands where the home is to be.
+    /// Whether the path of the home exists.
     pub(crate) fn is_there(path: &Path) -> bool {
         path.join(MARKER).exists()
     }
@@ -120,9 +120,9 @@ impl Home {
         Self::is_there(&self.root)
     }
 
-    /// Makes an empty folder ours. Of several processes that do so at once each succeeds.
+    /// Marks an empty folder as a home. Concurrent processes that do so all succeed.
     fn mark(&self) -> std::io::Result<()> {
-        // A folder that was there may be open to everybody; transcripts are not.
+        // An existing folder may be readable by others, but transcripts are private.
         fs::set_permissions(&self.root, fs::Permissions::from_mode(0o700))?;
         let marker = self.root.join(MARKER);
         let mut new = OpenOptions::new();
@@ -133,23 +133,23 @@ impl Home {
         }
     }
 
-    /// Whether a folder without a marker is empty; false when it has got its marker meanwhile, and a failure
-    /// when it is somebody else's.
+    /// Whether a folder without a marker is empty. Returns false if it has been marked meanwhile, and a
+    /// failure if it contains other files.
     fn may_be_marked(&self) -> Result<bool, Failure> {
         let foreign = |why: &str| {
             let message = format!("{} {why}", self.root.display());
-            Failure::new("not_a_home", message, "give an empty or a new folder with --home")
+            Failure::new("not_a_home", message, "choose an empty or new folder with --home")
         };
         let entries = fs::read_dir(&self.root);
         let entries = entries.map_err(|error| foreign(&format!("cannot be used as a home: {error}")))?;
-        // Settings may be written down before there is anything else.
+        // The settings file may exist before anything else.
         let mut others =
             entries.filter(|entry| entry.as_ref().is_ok_and(|entry| entry.file_name() != CONFIG));
         match others.next() {
             None => Ok(true),
-            // The marker is the first file of a home: whoever finds another one without it finds a foreign folder.
+            // The marker is the first file of a home, so any other file without it means a foreign folder.
             Some(_) if self.is_marked() => Ok(false),
-            Some(_) => Err(foreign("has files in it and is no Wakeful home")),
+            Some(_) => Err(foreign("is not empty and not a Wakeful home")),
         }
     }
 
@@ -161,21 +161,21 @@ impl Home {
         self.root.join(Self::DATABASES[0])
     }
 
-    /// Every database that a home may have, that of agents first.
+    /// Every database that a home may have, the agents' database first.
     pub(crate) const DATABASES: [&'static str; 2] = ["agent.sqlite", "db.sqlite"];
 
-    /// Files that hold nothing secret and belong to a home as much as its databases.
+    /// Files without secrets that belong to a home as much as its databases.
     pub(crate) const PUBLIC_FILES: [&'static str; 1] = [CONFIG];
 
-    /// Files that open something: who has them can speak for this home.
+    /// Files with credentials: anyone who has them can act as this home.
     pub(crate) const SECRET_FILES: [&'static str; 2] = ["token", "device.key"];
 
-    /// What people wrote down for single agents, each in a folder of its name.
+    /// The folder with files that people wrote for single agents, one subfolder per agent.
     pub(crate) fn agents(&self) -> PathBuf {
         self.root.join("agents")
     }
 
-    /// What people wrote, apart from what agents are.
+    /// The database of the person's own records, separate from the agents' database.
     pub(crate) fn journal(&self) -> PathBuf {
         self.root.join("db.sqlite")
     }
@@ -184,17 +184,16 @@ impl Home {
         self.root.join("blobs")
     }
 
-    /// The secret key of this device.
     pub(crate) fn device_key(&self) -> PathBuf {
         self.root.join(DEVICE_KEY)
     }
 
-    /// Private folders of running commands.
+    /// The folder with private temporary folders of running commands.
     pub(crate) fn scratch(&self) -> PathBuf {
         self.root.join("scratch")
     }
 
-    /// Takes the lock, waiting a while for whoever has it.
+    /// Takes the lock, waiting up to [`LOCK_WAIT`] for its holder.
     pub(crate) fn lock(&self) -> Result<HomeLock, Failure> {
         let deadline = Instant::now() + LOCK_WAIT;
         loop {
@@ -206,22 +205,23 @@ impl Home {
         }
     }
 
-    /// Whether a process works here. Looking makes nothing, and what cannot be looked at counts as in use.
+    /// Whether another process uses the home. The check creates nothing, and counts a lock that cannot be
+    /// checked as in use.
     pub(crate) fn is_in_use(&self) -> bool {
         match File::open(self.root.join("lock")) {
-            // Given back at once, when the file is closed.
+            // The lock is released at once when the file is closed.
             Ok(file) => file.try_lock_shared().is_err(),
             Err(error) => error.kind() != std::io::ErrorKind::NotFound,
         }
     }
 
-    /// Somebody else works here.
+    /// The failure when another process uses the home.
     pub(crate) fn busy(&self, pid: &str) -> Failure {
         let message = format!("the home {} is in use by process {pid}", self.root.display());
         Failure::new("home_busy", message, "wait for it to finish, or use another home")
     }
 
-    /// Takes the lock if nobody has it; else says who does.
+    /// Takes the lock if it is free; otherwise returns the pid of its holder.
     pub(crate) fn try_lock(&self) -> Result<Result<HomeLock, String>, Failure> {
         let path = self.root.join("lock");
         let failed = |error: &std::io::Error| {
@@ -243,7 +243,8 @@ impl Home {
         let mut file = open.map_err(|error| failed(&error))?;
         match file.try_lock() {
             Ok(()) => {
-                // Who holds it is told for people only; the lock itself is the kernel's and dies with us.
+                // The pid in the file is only for messages; the lock itself belongs to the kernel and ends
+                // with this process.
                 let written = file
                     .set_len(0)
                     .and_then(|()| write!(file, "{}", std::process::id()));
@@ -269,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_with_nothing_but_settings_may_become_a_home() {
+    fn a_folder_with_only_settings_may_become_a_home() {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join(CONFIG), "").expect("written");
         Home::open_or_create(folder.path()).expect("a home");
@@ -282,13 +283,13 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_got_its_marker_between_two_looks_is_no_foreign_one() {
+    fn a_folder_marked_between_two_checks_is_not_foreign() {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home {
             root: folder.path().to_owned(),
         };
         assert!(!home.is_marked() && home.may_be_marked().expect("empty"));
-        // Another process is faster, and has even begun to work.
+        // Another process is faster and has already started to work.
         home.mark().expect("marked");
         fs::write(home.database(), "").expect("a file");
         assert!(!home.may_be_marked().expect("ours by now"));

@@ -1,6 +1,6 @@
-//! The journal of a home: `db.sqlite` beside `agent.sqlite`, or a second schema on the same server. It is opened when it
-//! is first needed, and only if it is the one that this home's agents wrote to: a journal that vanished must not be
-//! replaced by an empty one in silence.
+//! The journal of a home: `db.sqlite` beside `agent.sqlite`, or a second schema on the same server. It is
+//! opened on first use, and only if it is the journal that this home's agents wrote to: a lost journal must
+//! not be silently replaced by an empty one.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,20 +26,19 @@ use wakeful_store::{
 use crate::home::Home;
 use crate::system::{RealClock, fresh_id};
 
-/// Connections to a server: the journal's writers follow one another anyway.
+/// Connections to a server. Two are enough, because the journal's writers are serialized.
 const CONNECTIONS: usize = 2;
 
-/// Where a journal is.
 #[derive(Clone)]
 pub(crate) enum JournalLocation {
-    /// A file of the home.
+    /// A database file in the home.
     File { path: PathBuf, blobs: PathBuf },
-    /// A server.
+    /// A PostgreSQL server.
     Server { url: String },
 }
 
 impl JournalLocation {
-    /// The home's own file, unless a server was named.
+    /// The home's own file, unless a server is given.
     pub(crate) fn of(home: &Home, database: Option<&str>) -> Self {
         match database {
             Some(url) => Self::Server { url: url.to_owned() },
@@ -80,21 +79,21 @@ fn options(url: String) -> PostgresOptions {
     }
 }
 
-/// Whether what is missing may be made.
+/// Whether a missing journal may be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Write,
     Read,
 }
 
-/// A journal that is opened when it is first needed.
+/// A journal that is opened on first use.
 pub(crate) struct HomeJournal {
-    /// Where it is written down which journal is meant.
+    /// The agents' database, which records the identity of the expected journal.
     store: Store,
     source: JournalLocation,
     access: Access,
     opened: OnceCell<JournalStore>,
-    /// Rung after each commit; whoever listens need not wait for the journal to be opened.
+    /// Notified after each commit. Listeners can subscribe before the journal is opened.
     bell: CommitNotifier,
 }
 
@@ -114,7 +113,7 @@ impl HomeJournal {
         self.opened.get_or_try_init(open).await
     }
 
-    /// Opens the journal that is meant. Where none is meant yet, the one that is there or a new one becomes it.
+    /// Opens the expected journal. If none is recorded yet, an existing or new journal is adopted.
     async fn find(&self) -> Result<JournalStore, JournalError> {
         let Some(meant) = self.store.read(|view| view.journal_host()).await? else {
             return match self.access {
@@ -131,7 +130,7 @@ impl HomeJournal {
         };
         let journal = self.source.open_to_read().await;
         let journal = match (journal, self.access) {
-            // A journal of an older program is brought up to date by whoever writes.
+            // A writer upgrades a journal with an older schema.
             (Err(StoreError::OlderSchema { .. }), Access::Write) => self.source.open().await?,
             (journal, Access::Read) => journal.map_err(missing)?,
             (journal, Access::Write) => {
@@ -146,7 +145,7 @@ impl HomeJournal {
         Err(JournalError::WrongJournal)
     }
 
-    /// Opens or makes the journal that is to be meant from now on.
+    /// Opens or creates the journal and records it as the expected one.
     async fn adopt(&self) -> Result<JournalStore, JournalError> {
         let journal = self.source.open().await?;
         let host_id = journal.host_id().await?;
@@ -156,14 +155,14 @@ impl HomeJournal {
         Ok(journal)
     }
 
-    /// Means the journal that is there, or a new one, whatever was meant before.
+    /// Adopts the existing or a new journal, even if another one was recorded.
     pub(crate) async fn adopt_other(&self) -> Result<(), JournalError> {
         self.adopt().await?.close().await;
         Ok(())
     }
 
-    /// Brings a journal of an older program up to date, so that whoever only reads it can. Says what it was brought up
-    /// to date from, where a file was. What else is wrong with it is told to those who need it.
+    /// Upgrades a journal with an older schema, so that readers can use it. Returns the upgrade if a file
+    /// was upgraded. Other errors are left for the commands that need the journal.
     pub(crate) async fn bring_up_to_date(&self) -> Result<Option<SchemaUpgrade>, JournalError> {
         match self.source.open_to_read().await {
             Ok(journal) => journal.close().await,
@@ -178,7 +177,6 @@ impl HomeJournal {
         Ok(None)
     }
 
-    /// Closes it, if it was opened.
     pub(crate) async fn close(&self) {
         if let Some(journal) = self.opened.get() {
             journal.close().await;
@@ -186,7 +184,7 @@ impl HomeJournal {
     }
 }
 
-/// A reader who finds no journal finds an empty one.
+/// A missing journal reads as empty.
 fn or_empty<T: Default>(error: JournalError) -> Result<T, JournalError> {
     if matches!(error, JournalError::Store(StoreError::Absent)) {
         Ok(T::default())
@@ -298,7 +296,7 @@ impl Journal for HomeJournal {
 impl SourceStore for HomeJournal {
     fn sources(&self) -> JournalFuture<'_, Vec<SourceStatus>> {
         Box::pin(async move {
-            // A home that never had a journal has no sources, and need not have a journal for it.
+            // A home that never had a journal has no sources, and reading them must not create one.
             let is_new =
                 self.opened.get().is_none() && self.store.read(|view| view.journal_host()).await?.is_none();
             if is_new {

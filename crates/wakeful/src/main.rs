@@ -1,20 +1,23 @@
-//! The program: the one place where all crates are joined.
+//! The `wakeful` program, which connects all crates.
 //!
 //! | module | does |
 //! |---|---|
-//! | [`cli`] | the command line: one file per verb |
+//! | [`cli`] | the command line: one file per command |
+//! | [`backend`], [`discover`] | where a command is executed: by a running daemon, or on the database itself |
+//! | [`global_args`] | the options that every command accepts |
+//! | [`show`] | output for people and programs: text, JSON, progress |
+//! | [`failure`] | every failure that a person sees: a code, a sentence, a hint |
+//! | [`daemon`] | the daemon and the files it publishes |
+//! | [`config`] | settings: the file, the environment and the flags, in layers |
+//! | [`home`], [`open_home`] | the home and its lock; home, database and engine, opened for a command |
+//! | [`journal`] | the person's records, opened on first use |
+//! | [`archive`] | reads and writes backup files |
+//! | [`device`], [`secret`], [`redact`] | the device key; where keys are stored; removing secrets from exported text |
+//! | [`denied_paths`], [`policy`] | what commands must not read outside the home; what agents may do |
+//! | [`model`], [`workspace`], [`guidance`] | the models of a run, the folder of its commands, its guidance files |
 //! | [`notify`] | sends notifications of pending decisions: desktop, webhook, command |
-//! | [`config`] | settings: the file, the environment, the flags, one over the other |
-//! | [`archive`] | the file of a backup, written and read |
-//! | [`closed`] | what commands must not read outside the home |
-//! | [`home`] | the folder everything lives in, and its lock |
-//! | [`place`] | opens home and database, and builds the engine on them |
-//! | [`front`], [`reach`] | where a verb asks: which daemon, or the database itself |
-//! | [`model`], [`workspace`] | who answers, and where commands work, looked at before anything is made |
 //! | [`signals`] | Ctrl-C and SIGTERM: a stop at a safe point |
-//! | [`world`] | the real clock, real randomness, and who this process is |
-//! | [`show`] | what people and programs read: text, JSON, progress |
-//! | [`failure`] | every failure a person sees: a code, a sentence, a way out |
+//! | [`system`] | the real clock, real randomness, and the identity of this process |
 #![forbid(unsafe_code)]
 
 mod archive;

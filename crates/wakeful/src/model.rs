@@ -1,4 +1,4 @@
-//! Who can be asked: the models that a person named, configured or has a key for.
+//! The available models: those that a person named or configured, and those with a key in the environment.
 
 mod provider;
 mod script;
@@ -23,28 +23,28 @@ use crate::global_args::text_variable;
 use crate::secret::SecretHandle;
 use crate::show::Out;
 
-/// The built-in script, as it is spelled.
+/// The reference of the built-in script.
 pub(crate) const DEMO: &str = "demo";
 
-/// Everything that models are made from, once for a process: settings, connections, and what the keyring said.
+/// Shared state for creating models, one per process: settings, connections and keys from the keyring.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelRegistry {
     config: Arc<Settings>,
     clients: HttpClients,
-    // A keyring takes its time and may ask a person. As many entries as there are providers in the settings.
+    // Cached, because a keyring is slow and may prompt a person. At most one entry per configured provider.
     keyring: Arc<Mutex<BTreeMap<SecretHandle, Credential>>>,
-    // What was asked before, so that a conversation may go on where the provider has it. At most MADE_MAX.
+    // Models of earlier runs, so that a conversation can continue at its provider. At most MADE_MAX.
     made: Arc<Mutex<BTreeMap<String, HostedModel>>>,
 }
 
-/// Most models that are kept. Beyond it one is made anew for each run, which only costs what it knew.
+/// Maximum number of cached models. Beyond it each run creates its own, which loses only cached state.
 const MADE_MAX: usize = 64;
 
-/// Whose run begins.
+/// The agent whose run starts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunOwner<'a> {
     pub(crate) agent: &'a AgentId,
-    /// The model that a person chose for it, which wins over its section in the settings.
+    /// The model that a person chose for the agent. It overrides the agent's section in the settings.
     pub(crate) chosen: Option<&'a str>,
 }
 
@@ -57,28 +57,28 @@ impl<'a> From<&'a Agent> for RunOwner<'a> {
     }
 }
 
-/// The models of a run that begins, and why these.
+/// The models of a new run, and why they were chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModelChain {
-    /// Who is asked first.
+    /// The model that is tried first.
     pub(crate) model_ref: String,
-    /// Who is asked when that one fails for good, in this order.
+    /// The models that are tried, in this order, when the first one fails permanently.
     pub(crate) fallbacks: Vec<String>,
     pub(crate) why: ModelChoiceReason,
 }
 
-/// Why a model is asked.
+/// Why a model was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ModelChoiceReason {
     /// The call names it.
     Asked,
-    /// A person chose it for the agent, or the agent's own section does.
+    /// A person chose it for the agent, or the agent's section in the settings does.
     Agent,
-    /// The settings do.
+    /// The general settings name it.
     Configured,
-    /// Nobody names one, and there is a key for its provider in this variable.
+    /// No model is named, and this variable has a key for its provider.
     Key(&'static str),
-    /// Nobody names one, and there is no key.
+    /// No model is named, and no key was found.
     Demo,
 }
 
@@ -92,7 +92,7 @@ impl ModelRegistry {
         }
     }
 
-    /// The model of runs that name none, and why it is that one.
+    /// The model of runs that do not name one, and why it is chosen.
     pub(crate) fn default_ref(&self) -> Result<(String, ModelChoiceReason), Failure> {
         if let Some(reference) = &self.config.model.default {
             return Ok((reference.clone(), ModelChoiceReason::Configured));
@@ -122,8 +122,8 @@ impl ModelRegistry {
         Ok((DEMO.to_owned(), ModelChoiceReason::Demo))
     }
 
-    /// The models of a run that begins now. Whoever names a model for one call gets that one and no other; a route brings
-    /// its own fallbacks.
+    /// The models of a run that starts now. A model named in the call is used without fallbacks; a route
+    /// has its own fallbacks.
     pub(crate) fn chain(
         &self,
         whose: Option<RunOwner<'_>>,
@@ -139,7 +139,7 @@ impl ModelRegistry {
             (None, None) => {
                 let (reference, why) = self.default_ref()?;
                 let fallbacks = match why {
-                    // A demo that falls back to somebody who wants money would be a surprise.
+                    // A demo must not fall back to a model that costs money.
                     ModelChoiceReason::Demo => Vec::new(),
                     ModelChoiceReason::Asked
                     | ModelChoiceReason::Agent
@@ -165,7 +165,8 @@ impl ModelRegistry {
         })
     }
 
-    /// Which models an agent's next run asks, and who chose them; none where that cannot be said, as of a route that is gone.
+    /// The models of an agent's next run, and how they were chosen; `None` if they cannot be determined,
+    /// for example because a route was removed.
     pub(crate) fn state(&self, whose: RunOwner<'_>) -> Option<AgentModelState> {
         let chain = self.chain(Some(whose), None).ok()?;
         let own = self.config.agents.get(whose.agent.as_str());
@@ -190,14 +191,15 @@ impl ModelRegistry {
         match route.and_then(<[String]>::split_first) {
             Some((first, rest)) => Ok((first.clone(), rest.to_vec())),
             None => {
-                let message = format!("there is no route {name}");
-                let hint = format!("describe it in [routes.{name}] of config.toml, or name another");
+                let message = format!("unknown route {name}");
+                let hint = format!("define it in [routes.{name}] of config.toml, or choose another");
                 Err(Failure::usage("model_unknown", message, hint))
             }
         }
     }
 
-    /// The model or route of this name, if it can be asked: spelled so that it is found again from any folder.
+    /// Resolves the model or route of this name to a reference that is valid from any folder, if it is
+    /// available.
     pub(crate) fn named(&self, name: &str) -> Result<String, Failure> {
         let canonical = canonical(name)?;
         let chain = self.chain(None, Some(&canonical))?;
@@ -205,8 +207,8 @@ impl ModelRegistry {
         Ok(canonical)
     }
 
-    /// What answers in a run. One that cannot be asked says so when its turn comes; when none of them can, the first
-    /// one's reason is told at once.
+    /// The models of a run. An unavailable model fails when it is tried; if none is available, the reason
+    /// of the first one is returned at once.
     pub(crate) fn route(&self, primary: &str, fallbacks: &[String]) -> Result<Models, Failure> {
         let (mut candidates, mut first, mut usable) = (Vec::new(), None, false);
         for name in std::iter::once(primary).chain(fallbacks.iter().map(String::as_str)) {
@@ -220,7 +222,8 @@ impl ModelRegistry {
                         provider: name.split(['/', ':']).next().unwrap_or_default().to_owned(),
                         boundary,
                         code: match failure.code() {
-                            // Within a route nobody typed it just now: it is a candidate that no transport leads to.
+                            // The caller did not type this name now: it is a route candidate that no
+                            // transport supports.
                             "model_unknown" => "unsupported_transport".to_owned(),
                             code => code.to_owned(),
                         },
@@ -248,33 +251,33 @@ impl ModelRegistry {
                 Ok(provision.hosted(&model, name, self)?.into())
             }
             ModelRef::Route { name } => {
-                let message = format!("route:{name} is no single model");
-                let hint = "name the route where a run begins";
+                let message = format!("route:{name} is a route, not a single model");
+                let hint = "use a route only as the model of a whole run";
                 Err(here(Failure::usage("model_unknown", message, hint)))
             }
         }
     }
 
-    /// How much a model is asked to think: what is settled for it, else for its provider.
+    /// The thinking level of a model: its own setting, else that of its provider.
     pub(crate) fn thinking(&self, provider: &str, model_ref: &str) -> Option<Thinking> {
         let own = self.config.models.get(model_ref).and_then(|own| own.thinking);
         let all = || self.config.providers.get(provider).and_then(|all| all.thinking);
         own.or_else(all).map(ThinkingSetting::asked)
     }
 
-    /// How a provider is reached, as far as that is known without looking for its key.
+    /// The configuration of a provider, without resolving its key.
     pub(crate) fn provision(&self, name: &str) -> Result<ProviderConfig, Failure> {
         ProviderConfig::new(name, self.config.providers.get(name))
     }
 
-    /// Whether a model wants money, told without its key; a route does when one of its models does.
+    /// Whether a model costs money, determined without its key. A route does if one of its models does.
     pub(crate) fn is_paid(&self, name: &str) -> bool {
         match ModelRef::parse(name) {
             Ok(ModelRef::Hosted { provider, .. }) => {
                 if let Some(price) = self.config.prices.get(name) {
                     return !price.price().is_free();
                 }
-                // Plain http is for this machine alone, and without a key nobody pays for that.
+                // Plain http is allowed only on this machine, and a local model without a key is free.
                 let is_here = |at: ProviderConfig| {
                     let url = at.base_url.as_ref().map(|(url, _)| url.as_str());
                     url.is_some_and(|url| url.starts_with("http://")) && !at.sends_key()
@@ -289,14 +292,14 @@ impl ModelRegistry {
         }
     }
 
-    /// One model of a provider, or why it cannot be asked.
+    /// One model of a provider, or why it is unavailable.
     pub(crate) fn hosted(&self, provider: &str, model: &str) -> Result<HostedModel, Failure> {
         let provision = self.provision(provider)?;
         let made = provision.hosted(model, &format!("{provider}/{model}"), self);
         made.map_err(|(_, failure)| failure)
     }
 
-    /// The names of all providers, built in and configured.
+    /// The names of all built-in and configured providers.
     pub(crate) fn providers(&self) -> Vec<String> {
         let mut names: Vec<String> = BuiltinProvider::ALL
             .iter()
@@ -315,12 +318,12 @@ impl ModelRegistry {
         &self.config
     }
 
-    /// The versions of all permissions that hold here.
+    /// The versions of all policies in effect.
     pub(crate) fn policy_versions(&self) -> BTreeSet<PolicyVersion> {
         self.config.policy_versions(&redirected_providers(&self.config))
     }
 
-    /// The model as it was made before, if it is the same one still.
+    /// The cached model, if its configuration is unchanged; otherwise the new one.
     fn kept(&self, model_ref: &str, fresh: HostedModel) -> HostedModel {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         match made.get(model_ref) {
@@ -338,7 +341,7 @@ impl ModelRegistry {
         self.clients.clone()
     }
 
-    /// The key behind a handle. What a keyring said is kept for as long as the process lives.
+    /// The key of a handle. Keys from a keyring are cached for the lifetime of the process.
     fn key(&self, handle: &SecretHandle) -> Result<Option<Credential>, Failure> {
         let is_kept = matches!(handle, SecretHandle::Keyring { .. });
         let kept = || self.keyring.lock().unwrap_or_else(PoisonError::into_inner);
@@ -354,15 +357,15 @@ impl ModelRegistry {
 }
 
 impl ModelChain {
-    /// Says who answers where nobody named one.
+    /// Prints which model is used if none was named.
     pub(crate) fn print_chosen_model(&self, out: &Out) {
         match &self.why {
             ModelChoiceReason::Demo => out.note(
-                "no model is configured: the built-in demo script answers (give one with --model, such as anthropic/MODEL)",
+                "no model is configured: using the built-in demo script (choose a model with --model, such as anthropic/MODEL)",
             ),
             ModelChoiceReason::Key(variable) => out.note(&format!(
-                "no model is configured: {} answers, because {variable} is set (another with --model, or for good with \
-                 `wakeful config set model.default REF`)",
+                "no model is configured: using {} because {variable} is set (choose another with --model, or permanently with \
+                    `wakeful config set model.default REF`)",
                 self.model_ref
             )),
             ModelChoiceReason::Asked | ModelChoiceReason::Agent | ModelChoiceReason::Configured => {}
@@ -370,12 +373,12 @@ impl ModelChain {
     }
 }
 
-/// The providers that are not at an address that is built in, each with who listens there.
+/// The providers whose address is not the built-in one, each with its host.
 pub(crate) fn redirected_providers(config: &Settings) -> Vec<String> {
     let known = BuiltinProvider::ALL.iter().map(|known| known.name);
     let names: BTreeSet<&str> = known.chain(config.providers.keys().map(String::as_str)).collect();
     let hosts = names.into_iter().filter_map(|name| {
-        // One that cannot be put together cannot be asked either.
+        // A provider with an invalid configuration is not used either.
         let host = ProviderConfig::new(name, config.providers.get(name)).ok()?.host();
         let built_in =
             BuiltinProvider::named(name).map(|known| known.base_url.unwrap_or(known.kind.base_url()));
@@ -385,7 +388,8 @@ pub(crate) fn redirected_providers(config: &Settings) -> Vec<String> {
     hosts.collect()
 }
 
-/// The reference as it is kept: a script with its whole path. The script is looked at, a provider is not.
+/// The stored form of a reference: a script has its absolute path. A script is checked here, a provider is
+/// not.
 pub(crate) fn canonical(name: &str) -> Result<String, Failure> {
     match parsed(name)? {
         ModelRef::Scripted { file } => Ok(format!("scripted:{}", script::load(&file)?.0)),
@@ -395,7 +399,7 @@ pub(crate) fn canonical(name: &str) -> Result<String, Failure> {
     }
 }
 
-/// The built-in script alone: for engines that end what is there and ask nobody.
+/// Only the built-in script, for engines that end existing runs and call no model.
 pub(crate) fn demo() -> Result<Models, Failure> {
     Ok(Models::new(vec![(DEMO.to_owned(), built_in()?.into())]))
 }

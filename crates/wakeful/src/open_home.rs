@@ -1,4 +1,4 @@
-//! Where a verb works: a home, its database, and the engine on them.
+//! An open home: the folder, its database, and the engine on them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -28,16 +28,16 @@ use crate::show::Out;
 use crate::system::{RealClock, RealEntropy, fresh_id, is_dead_here, this_runner};
 use crate::workspace::{WorkspacePath, explain};
 
-/// The argument by which the program enters the sandbox.
+/// The argument with which the program enters the sandbox.
 pub(crate) const SANDBOX_VERB: &str = "sandbox";
 
-/// Connections to PostgreSQL: one verb drives one run at a time, and looks for requests beside it.
+/// Connections to PostgreSQL: one command drives one run at a time and polls for requests beside it.
 const CONNECTIONS: usize = 2;
 
-/// How long a verb tries to store stop requests that are kept in the home.
+/// How long a command tries to store stop requests that are kept in the home.
 const STOPS_WAIT: Duration = Duration::from_secs(2);
 
-/// Of a daemon, which drives many agents at once.
+/// Connections of a daemon, which drives many agents at once.
 const DAEMON_CONNECTIONS: usize = 8;
 
 /// A home and its database, open for writing.
@@ -46,28 +46,29 @@ pub(crate) struct OpenHome {
     pub(crate) store: Store,
     pub(crate) runner: Runner,
     pub(crate) journal: Arc<HomeJournal>,
-    // Nobody may be asked anything before somebody says what holds.
+    // Until settings are given, no model may be called.
     settings: Arc<Settings>,
     kind: HomeDatabase,
     lock: Option<HomeLock>,
 }
 
-/// Which of the two databases it is, and so what gives the right to drive.
+/// The database of the home, which determines how the right to drive runs is obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HomeDatabase {
-    /// The home's own: its lock is the lease on every agent.
+    /// The home's own database: the home's lock is the lease on every agent.
     Sqlite,
-    /// A server: it has a lease for each agent.
+    /// A server, with one lease per agent.
     Postgres,
 }
 
-/// Whether runs may be driven here now.
+/// Whether this process may drive runs now.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LockOutcome {
-    /// By us.
     Acquired,
-    /// The home is in use by this process.
-    HeldByOther { pid: String },
+    /// Another process with this pid uses the home.
+    HeldByOther {
+        pid: String,
+    },
 }
 
 /// Whether commands may run where the kernel cannot confine them.
@@ -77,7 +78,7 @@ pub(crate) enum SandboxRequirement {
     Optional,
 }
 
-/// What an engine is built with beside the place.
+/// The options of an engine besides the home.
 pub(crate) struct EngineOptions<'a> {
     pub(crate) models: Models,
     pub(crate) workspace: &'a WorkspacePath,
@@ -86,10 +87,9 @@ pub(crate) struct EngineOptions<'a> {
     pub(crate) observer: Arc<dyn Observer>,
 }
 
-/// The engine of the shipped program.
 pub(crate) type RealEngine = Engine<Models, Tools>;
 
-/// Opens the database for reading, reads, and closes it. Takes no lock and makes nothing.
+/// Opens the database read-only, reads, and closes it. Takes no lock and creates nothing.
 pub(crate) async fn with_read_only<T>(
     shared: &GlobalArgs,
     look: impl AsyncFnOnce(&Store) -> Result<T, Failure>,
@@ -110,16 +110,16 @@ pub(crate) async fn with_read_only<T>(
         }
     };
     let seen = look(&store).await;
-    // Nothing was written, so nothing can be lost by the way it is closed.
+    // Nothing was written, so an error on close loses nothing.
     let _ = store.close().await;
     seen
 }
 
 impl OpenHome {
-    /// For verbs that write: makes the home if need be and takes its lock.
+    /// Opens a home for writing. Creates it if it does not exist, and takes its lock.
     pub(crate) async fn open_for_writing(shared: &GlobalArgs) -> Result<Self, Failure> {
         let home = Home::open_or_create(&shared.home()?)?;
-        // A database of its own has its own leases; the lock is only about the home's own database.
+        // A separate database has its own leases; the lock only protects the home's own database.
         let place = match shared.database() {
             None => {
                 let lock = home.lock()?;
@@ -131,7 +131,7 @@ impl OpenHome {
         Ok(place)
     }
 
-    /// Stores stop requests that an earlier process had to keep in the home. They hold in any case.
+    /// Stores stop requests that an earlier process had to keep in the home. They are in effect either way.
     async fn store_pending_stops(&self) {
         if !self.store.stops().pending().is_empty() {
             let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
@@ -140,12 +140,12 @@ impl OpenHome {
         }
     }
 
-    /// For leaving a request beside whoever holds the lock.
+    /// Opens a home without its lock, to leave a request for the process that holds it.
     pub(crate) async fn open_unlocked(shared: &GlobalArgs) -> Result<Self, Failure> {
         match shared.database() {
             None => {
                 let home = Home::open(&shared.home()?)?;
-                // A home of an older program has none yet.
+                // A home of an older version does not have the file yet.
                 home.make_slot();
                 Self::open_sqlite(home, None)
             }
@@ -156,8 +156,8 @@ impl OpenHome {
         }
     }
 
-    /// For the daemon, which has taken the lock of its home in either case: one home, one daemon. The database is
-    /// opened beside, so that the socket answers meanwhile.
+    /// Opens the home for the daemon, which already holds its lock even with a separate database: one home,
+    /// one daemon. The database is opened in the background, so that the socket can answer meanwhile.
     pub(crate) async fn open_as_daemon(
         shared: &GlobalArgs,
         home: Home,
@@ -180,8 +180,8 @@ impl OpenHome {
         }
     }
 
-    /// The same under the settings that a verb has read: only there may models be asked. They are read once, so that a
-    /// file that changes meanwhile opens and shuts nothing.
+    /// Sets the settings, without which no model may be called. They are read once, so that a later change
+    /// of the file has no effect.
     pub(crate) fn with_settings(self, settings: &Settings) -> Self {
         Self {
             settings: Arc::new(settings.clone()),
@@ -189,12 +189,12 @@ impl OpenHome {
         }
     }
 
-    /// What its settings say of money and privacy.
+    /// The money and privacy defaults of the settings.
     pub(crate) fn governance(&self) -> EngineDefaults {
         self.settings.governance()
     }
 
-    /// The same place for tasks of this process. The lock stays with the one that took it.
+    /// A handle for other tasks of this process. The lock stays with the original.
     pub(crate) fn shared(&self) -> Arc<Self> {
         Arc::new(Self {
             home: self.home.clone(),
@@ -207,26 +207,23 @@ impl OpenHome {
         })
     }
 
-    /// Whether others may write to the same database.
+    /// Whether other processes may write to the same database.
     pub(crate) fn is_shared(&self) -> bool {
         self.kind == HomeDatabase::Postgres
     }
 
-    /// What to know of a database that was brought up to date when it was opened.
+    /// A note about a database that was upgraded when it was opened.
     pub(crate) fn upgraded(&self) -> Option<String> {
         let upgraded = self.store.upgraded()?;
         Some(told("the database", upgraded, &self.home.database()))
     }
 
-    /// Brings the journal up to date as well, if an older program made it; says what to know of it. A run that does not
-    /// need the journal does not fail because of it.
+    /// Upgrades a journal with an older schema, and returns a note about it. A failure is only a note,
+    /// because a run may not need the journal.
     pub(crate) async fn upgrade_journal(&self) -> Option<String> {
         match self.journal.bring_up_to_date().await {
             Ok(upgraded) => upgraded.map(|upgraded| told("the journal", &upgraded, &self.home.journal())),
-            Err(error) => Some(format!(
-                "the journal was not brought up to date: {}",
-                Failure::from(error)
-            )),
+            Err(error) => Some(format!("the journal was not upgraded: {}", Failure::from(error))),
         }
     }
 
@@ -267,7 +264,7 @@ impl OpenHome {
         Ok(place)
     }
 
-    /// Works here and then ends this process's part in the database in good order, whatever came of the work.
+    /// Runs the work and then closes the database cleanly, even if the work failed.
     pub(crate) async fn run_and_close<T>(
         self,
         out: &Out,
@@ -280,17 +277,17 @@ impl OpenHome {
         let done = work(&mut place).await;
         place.sign(out).await;
         place.journal.close().await;
-        // What was done is committed and told. That the goodbye was not heard only makes others wait for a lease.
+        // The result is already committed and reported. A failed close only makes others wait for a lease.
         if let (Err(error), Ok(_)) = (place.store.close().await, &done) {
             out.note(&format!(
-                "the database was not closed in good order: {}",
+                "the database was not closed cleanly: {}",
                 Failure::from(error)
             ));
         }
         done
     }
 
-    /// Signs the head of every log that has grown, once and at the end. What was done does not depend on it.
+    /// Signs the head of every log that has grown, once at the end. The result does not depend on it.
     async fn sign(&self, out: &Out) {
         let signed = match device::read_or_make(&self.home.device_key()) {
             Ok(key) => sign(&self.store, &key, RealClock::new().now())
@@ -303,7 +300,7 @@ impl OpenHome {
         }
     }
 
-    /// Takes the right to drive runs, if nobody else has it. With a server it is taken agent by agent, by claiming.
+    /// Takes the right to drive runs if it is free. On a server each agent is claimed separately.
     pub(crate) fn acquire_drive_lock(&mut self) -> Result<LockOutcome, Failure> {
         if self.kind == HomeDatabase::Postgres || self.lock.is_some() {
             return Ok(LockOutcome::Acquired);
@@ -317,7 +314,6 @@ impl OpenHome {
         })
     }
 
-    /// An engine whose commands run in one workspace.
     pub(crate) fn engine(&self, tooling: EngineOptions<'_>) -> Result<RealEngine, Failure> {
         let tools = Tools::new(ToolsOptions {
             program: "/proc/self/exe".into(),
@@ -350,17 +346,17 @@ impl OpenHome {
         })
     }
 
-    /// Takes back what agents wrote to the journal in runs that can never go on. Only for whoever may drive runs here.
+    /// Undoes journal writes of runs that cannot continue. Only for processes that may drive runs here.
     pub(crate) async fn recover_sagas(&self) -> Result<SagaRecovery, StoreError> {
         recover(&self.store, self.journal.as_ref(), &RealClock::new()).await
     }
 
-    /// The same for a verb, which tells what came of it.
+    /// Recovers sagas for a command and prints the result.
     pub(crate) async fn recover_sagas_and_tell(&self, out: &Out) -> Result<(), StoreError> {
         let SagaRecovery { undone, stuck, .. } = self.recover_sagas().await?;
         if undone > 0 {
             out.note(&format!(
-                "{undone} writes to the journal were taken back: their runs can never go on"
+                "{undone} writes to the journal were undone: their runs cannot continue"
             ));
         }
         if stuck > 0 {
@@ -377,8 +373,8 @@ impl OpenHome {
         self.store.write(move |tx| tx.register_runner(&runner)).await
     }
 
-    /// Removes those of this machine that died without a word, so that nobody waits for a lease whose holder is
-    /// certainly gone. On a home's own database nobody is registered.
+    /// Removes dead runners of this machine, so that no process waits for their leases. The home's own
+    /// database has no registered runners.
     pub(crate) async fn remove_dead_runners(&self) -> Result<(), StoreError> {
         let runners = self.store.read(|view| view.runners()).await?;
         let dead: Vec<_> = runners
@@ -395,21 +391,21 @@ impl OpenHome {
     }
 }
 
-/// What to know of a database file that was brought up to date.
+/// The note about an upgraded database file.
 fn told(what: &str, upgraded: &SchemaUpgrade, path: &Path) -> String {
     let SchemaUpgrade { from, to, copy } = upgraded;
     format!(
-        "{what} was brought from schema {from} to {to}; what it was is kept in {}: to go back, end what runs, put that \
-         file in the place of {} and use the older program",
+        "{what} was upgraded from schema {from} to {to}; the old version is kept in {}: to go back, stop all Wakeful processes, \
+            replace {} with that file and use the older program",
         copy.display(),
         path.display()
     )
 }
 
-/// Why a server's database cannot be read. That it is empty has nothing to do with a home.
+/// Why a server's database cannot be read. An empty one has nothing to do with a missing home.
 fn unreadable(error: StoreError) -> Failure {
     if matches!(error, StoreError::Absent) {
-        let hint = "`wakeful run \"…\"` makes what is missing, or give another with --database";
+        let hint = "`wakeful run \"…\"` creates what is missing, or choose another database with --database";
         return Failure::new(
             "database_empty",
             "Wakeful has written nothing to this database yet",
@@ -426,7 +422,7 @@ fn postgres(url: &str, connections: usize) -> PostgresOptions {
     }
 }
 
-/// The names of the tools there are.
+/// The names of all tools.
 pub(crate) fn tool_names() -> BTreeSet<String> {
     wakeful_tools::TOOL_NAMES
         .iter()
@@ -434,15 +430,15 @@ pub(crate) fn tool_names() -> BTreeSet<String> {
         .collect()
 }
 
-/// The environment for commands. What is no UTF-8 is no use to a command's text environment.
+/// The environment for commands. Variables that are not UTF-8 are left out.
 fn environment() -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
 }
 
-/// What the home's settings say of money and privacy, for verbs that ask no model. Settings that cannot be read need not
-/// stop them, and permit nothing.
+/// The money and privacy defaults of a home's settings, for commands that call no model. Settings that
+/// cannot be read do not stop such commands, and permit nothing.
 pub(crate) fn governance(home: &Path) -> EngineDefaults {
     let loaded = config::load(home, &Overrides::default());
     let config = loaded.map_or_else(|_| Settings::shut(), |loaded| loaded.config);
@@ -457,7 +453,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_upgrade_says_where_the_old_database_is() {
+    fn an_upgrade_names_the_copy_of_the_old_database() {
         let upgraded = SchemaUpgrade {
             from: 1,
             to: 2,
@@ -466,14 +462,14 @@ mod tests {
         let words = told("the database", &upgraded, Path::new("/home/a/agent.sqlite"));
         assert_eq!(
             words,
-            "the database was brought from schema 1 to 2; what it was is kept in /home/a/agent.sqlite.schema-1.bak: to \
-             go back, end what runs, put that file in the place of /home/a/agent.sqlite and use the older program"
+            "the database was upgraded from schema 1 to 2; the old version is kept in /home/a/agent.sqlite.schema-1.bak: to go \
+                back, stop all Wakeful processes, replace /home/a/agent.sqlite with that file and use the older program"
         );
     }
 
-    /// Settings may break, or be away for a moment, after they were read.
+    /// The settings file may break or disappear after it was read.
     #[test]
-    fn a_place_that_nobody_gave_settings_opens_no_gate() {
+    fn a_home_without_settings_permits_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::open_or_create(&folder.path().join("home")).expect("a home");
         let main = AgentId::parse("main").expect("an id");

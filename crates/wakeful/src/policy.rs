@@ -1,4 +1,4 @@
-//! What agents may do here: the rules for tools, and for models what the settings say.
+//! The policy of agents: the rules for tools, and the permissions for models from the settings.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use crate::config::Settings;
 use crate::model::redirected_providers;
 use crate::open_home::tool_names;
 
-/// The policy of the shipped program.
 #[derive(Debug)]
 pub(crate) struct ConfiguredPolicy {
     rules: ToolRules,

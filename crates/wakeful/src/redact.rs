@@ -1,21 +1,21 @@
-//! Taking secrets out of texts that leave the home.
+//! Removes secrets from text that leaves the home.
 //!
-//! What is known to be a secret is looked for as it is; what only looks like one is found by its shape. A shape that
-//! takes too much is better than one that takes too little.
+//! Known secrets are matched literally, others by their shape. A pattern that removes too much is better
+//! than one that removes too little.
 
 use serde_json::{Map, Value};
 use wakeful_core::conversation::Block;
 
-/// What stands where a secret stood.
+/// The replacement for a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
 
-/// Shortest value that counts as a secret: shorter ones are words that stand everywhere.
+/// Minimum length of a secret: shorter values are likely to be ordinary words.
 const SECRET_BYTES_MIN: usize = 8;
 
-/// Parts of names of environment variables that hold secrets.
+/// Parts of the names of environment variables that hold secrets.
 const SECRET_NAMES: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
 
-/// How keys of well-known services begin, and how many letters follow at least.
+/// Prefixes of keys of well-known services, each with the minimum number of characters that follow.
 const KEY_BEGINNINGS: [(&str, usize); 15] = [
     ("sk-", 16),
     ("sk_live_", 16),
@@ -34,7 +34,7 @@ const KEY_BEGINNINGS: [(&str, usize); 15] = [
     ("xoxp-", 16),
 ];
 
-/// Takes secrets out and counts them.
+/// Removes and counts secrets.
 #[derive(Debug, Default)]
 pub(crate) struct Redactor {
     known: Vec<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Redactor {
 }
 
 impl Redactor {
-    /// Knows what the environment holds under names of secrets.
+    /// A redactor of all environment variables whose names look like secrets.
     pub(crate) fn of_environment() -> Self {
         let mut redactor = Self::default();
         for (name, value) in std::env::vars_os() {
@@ -54,17 +54,17 @@ impl Redactor {
         redactor
     }
 
-    /// Knows one more secret.
+    /// Adds a known secret.
     pub(crate) fn know(&mut self, secret: &str) {
         let secret = secret.trim();
         if secret.len() >= SECRET_BYTES_MIN {
             self.known.push(secret.to_owned());
-            // The longest first: one may be the beginning of another.
+            // The longest first, because one may be a prefix of another.
             self.known.sort_by_key(|known| std::cmp::Reverse(known.len()));
         }
     }
 
-    /// How many secrets were taken out.
+    /// The number of secrets removed.
     pub(crate) const fn count(&self) -> usize {
         self.count
     }
@@ -77,7 +77,7 @@ impl Redactor {
             text = text.replace(secret.as_str(), REDACTED);
         }
         let text = self.without(&text, private_key);
-        // All others stand in one line, and looking line by line never takes long.
+        // All other patterns fit in one line, and matching line by line bounds the time.
         let lines = text.split_inclusive('\n');
         lines
             .map(|line| {
@@ -87,7 +87,7 @@ impl Redactor {
             .collect()
     }
 
-    /// The value without secrets, names of members included.
+    /// The value without secrets, including in member names.
     pub(crate) fn value(&mut self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.text(text).into(),
@@ -102,7 +102,7 @@ impl Redactor {
         }
     }
 
-    /// The block without secrets. What a provider alone can read is left out.
+    /// The block without secrets. Data that only a provider can read is left out.
     pub(crate) fn block(&mut self, block: Block) -> Block {
         match block {
             Block::Text { text } => Block::Text {
@@ -131,7 +131,7 @@ impl Redactor {
         }
     }
 
-    /// The text without what a pattern finds in it.
+    /// Removes all matches of a pattern.
     fn without(&mut self, text: &str, pattern: Pattern) -> String {
         let (mut clean, mut rest) = (String::new(), text);
         while let Some((from, to)) = pattern(rest) {
@@ -148,13 +148,13 @@ impl Redactor {
     }
 }
 
-/// Finds the first secret of a kind: where it begins, and where it ends.
+/// Finds the first match of one kind: its start and end.
 type Pattern = fn(&str) -> Option<(usize, usize)>;
 
-/// Those that stand in one line.
+/// The patterns that fit in one line.
 const PATTERNS: [Pattern; 4] = [url_password, bearer_token, web_token, service_key];
 
-/// `-----BEGIN … PRIVATE KEY-----` up to its end, or of the text where that is missing.
+/// `-----BEGIN … PRIVATE KEY-----` up to its end marker, or to the end of the text if that is missing.
 fn private_key(text: &str) -> Option<(usize, usize)> {
     let (begin, mark) = ("-----BEGIN ", "PRIVATE KEY-----");
     for (from, _) in text.match_indices(begin) {
@@ -200,7 +200,7 @@ fn url_password(text: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// What follows `Bearer `.
+/// The token after `Bearer `.
 fn bearer_token(text: &str) -> Option<(usize, usize)> {
     let lower = text.to_ascii_lowercase();
     for (at, mark) in lower.match_indices("bearer ") {
@@ -215,7 +215,7 @@ fn bearer_token(text: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// A JSON web token: three parts in base64, the first of which begins with `{"`.
+/// A JSON web token: three base64 parts, the first of which decodes to text that starts with `{"`.
 fn web_token(text: &str) -> Option<(usize, usize)> {
     for (from, _) in text.match_indices("eyJ") {
         let length = run_of(text.get(from..)?, |letter| {
@@ -229,7 +229,7 @@ fn web_token(text: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// A key of a well-known service, by how it begins.
+/// A key of a well-known service, found by its prefix.
 fn service_key(text: &str) -> Option<(usize, usize)> {
     let found = KEY_BEGINNINGS.iter().filter_map(|(beginning, least)| {
         text.match_indices(beginning).find_map(|(from, _)| {
@@ -244,13 +244,13 @@ const fn is_key_letter(letter: u8) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-')
 }
 
-/// Whether no letter of a longer word stands before.
+/// Whether the position is at the start of a word.
 fn begins_word(text: &str, from: usize) -> bool {
     let before = text.get(..from).and_then(|before| before.chars().next_back());
     before.is_none_or(|letter| !letter.is_alphanumeric())
 }
 
-/// How many letters of a kind a text begins with.
+/// The number of leading bytes that satisfy a predicate.
 fn run_of(text: &str, is: impl Fn(u8) -> bool) -> usize {
     text.bytes().take_while(|letter| is(*letter)).count()
 }
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_well_known_services_are_found_by_how_they_begin() {
+    fn keys_of_well_known_services_are_found_by_their_prefix() {
         for (beginning, least) in KEY_BEGINNINGS {
             let key = format!("{beginning}{}", "aB3".repeat(least));
             let (text, count) = clean(&format!("key={key}, and `{key}`"));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn bearer_tokens_are_found_however_the_word_is_written() {
+    fn bearer_tokens_are_found_regardless_of_case() {
         let (text, count) = clean("Authorization: bearer abc.DEF-123~x/y+z==\r\nX: Bearer of news");
         assert_eq!(
             (text.as_str(), count),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn private_keys_are_taken_out_whole_also_when_they_are_cut() {
+    fn private_keys_are_removed_completely_even_if_truncated() {
         let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----";
         assert_eq!(
             clean(&format!("a {key} b {key} c")),
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_in_addresses_are_taken_out_and_the_address_stays() {
+    fn passwords_in_urls_are_removed_and_the_url_stays() {
         assert_eq!(
             clean("psql postgres://me:p@ss:w0rd@db.example/x?y then https://host:8080/a@b and http://me@h/"),
             (
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_taken_out_of_texts_names_and_values() {
+    fn known_secrets_are_removed_from_texts_names_and_values() {
         let mut redactor = Redactor::default();
         redactor.know(" hunter2-hunter2\n");
         redactor.know("hunter2-hunter2-longer");
@@ -345,9 +345,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever stands around it, a secret goes, and looking twice finds nothing more.
+        /// A secret is removed in any context, and a second pass finds nothing more.
         #[test]
-        fn no_secret_is_left_whatever_stands_around_it(before in "(?s).{0,20}", after in "(?s).{0,20}") {
+        fn a_secret_is_removed_in_any_context(before in "(?s).{0,20}", after in "(?s).{0,20}") {
             for secret in ["https://u:s3cret-pass@h", "Bearer s3cret-pass", "-----BEGIN PRIVATE KEY-----s3cret-pass"] {
                 let (once, count) = clean(&format!("{before} {secret} {after}"));
                 prop_assert!(!once.contains("s3cret-pass") && count > 0, "{}", once);

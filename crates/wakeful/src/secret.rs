@@ -1,4 +1,5 @@
-//! Where keys are: handles, which may stand anywhere, and what they lead to, which may not.
+//! Where keys are stored: handles, which may be written anywhere, and the keys they resolve to, which may
+//! not.
 
 mod keyring;
 
@@ -13,23 +14,23 @@ use wakeful_models::{CREDENTIAL_BYTES_MAX, Credential};
 use crate::failure::Failure;
 use crate::global_args::text_variable;
 
-/// Longest handle in bytes: the longest path that Linux takes, and its word.
+/// Maximum length of a handle in bytes: the longest path on Linux plus the prefix.
 const HANDLE_BYTES_MAX: usize = 4_200;
 
-/// Where a key is. It says nothing of the key itself.
+/// The location of a key. It reveals nothing about the key itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SecretHandle {
-    /// In this variable of the environment.
+    /// In this environment variable.
     Env(String),
-    /// In this file, which only we may read.
+    /// In this file, which only the current user may read.
     File(PathBuf),
-    /// In the keyring of the desktop.
+    /// In the desktop's keyring.
     Keyring { service: String, account: String },
-    /// There is none, and none is needed.
+    /// No key exists, and none is needed.
     None,
 }
 
-/// A text that is no handle. It may be a key, so it is not repeated.
+/// A text that is not a handle. It may be a key, so messages do not repeat it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BadHandle;
 
@@ -54,7 +55,7 @@ impl SecretHandle {
         }
     }
 
-    /// The key, or why there is none. Both say where it was looked for, and neither what was found.
+    /// The key, or why it is not available. Both name the location, and neither reveals the content.
     pub(crate) fn resolve(&self) -> Result<Option<Credential>, Failure> {
         let Some(text) = self.text()? else {
             return Ok(None);
@@ -64,12 +65,12 @@ impl SecretHandle {
             Failure::new(
                 "secret_invalid",
                 format!("{self}: {error}"),
-                "put the key alone there",
+                "store only the key there",
             )
         })
     }
 
-    /// The key as it was found, for whoever has to know it where it must not stand.
+    /// The key in plain text, for code that must detect it where it is not allowed.
     pub(crate) fn text(&self) -> Result<Option<String>, Failure> {
         let text = match self {
             Self::None => return Ok(None),
@@ -85,7 +86,7 @@ impl SecretHandle {
                 unavailable(
                     self,
                     &why,
-                    "store it with `secret-tool store`, or name another place",
+                    "store it with `secret-tool store`, or configure another location",
                 )
             })?,
         };
@@ -97,7 +98,7 @@ impl SecretHandle {
             let hint = "write the key to it: `(umask 077; printf %s \"$KEY\" > FILE)`";
             unavailable(self, &error.to_string(), hint)
         };
-        // Without waiting: a pipe that nobody writes to is no key.
+        // Non-blocking: a pipe without a writer is not a key file.
         let opened = OpenOptions::new()
             .read(true)
             .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
@@ -108,23 +109,23 @@ impl SecretHandle {
             |why: &str, hint: String| Failure::new("secret_exposed", format!("{self}: {why}"), hint);
         if !found.is_file() {
             return Err(unsafe_(
-                "it is no regular file",
-                "name a file that holds the key alone".into(),
+                "it is not a regular file",
+                "name a file that contains only the key".into(),
             ));
         }
         if found.uid() != rustix::process::geteuid().as_raw() {
             return Err(unsafe_(
-                "it belongs to somebody else",
-                "name a file of your own".into(),
+                "it belongs to another user",
+                "name a file that you own".into(),
             ));
         }
         if found.mode() & 0o077 != 0 {
             let hint = format!("`chmod 600 {}`", path.display());
-            return Err(unsafe_("others may read it", hint));
+            return Err(unsafe_("other users can read it", hint));
         }
         let limit = u64::try_from(CREDENTIAL_BYTES_MAX).unwrap_or(u64::MAX);
         let mut text = String::new();
-        // Spaces and line breaks around a key do not count, and a key that is too long is refused by its length.
+        // Whitespace around a key is ignored, and a key that is too long is rejected by its length.
         let read = file.take(limit.saturating_add(64)).read_to_string(&mut text);
         read.map_err(|error| away(&error))?;
         Ok(text)
@@ -158,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_is_shown_as_it_is_read_and_a_key_is_none() {
+    fn a_handle_round_trips_and_a_key_is_not_a_handle() {
         for text in ["env:MY_KEY", "file:/a/b c", "keyring:wakeful/open ai/x", "none"] {
             assert_eq!(
                 SecretHandle::parse(text).map(|handle| handle.to_string()),
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_may_read_holds_no_key() {
+    fn a_key_file_that_others_can_read_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("key");
         let handle = SecretHandle::File(path.clone());

@@ -1,4 +1,4 @@
-//! What people and programs read. Answers go to standard output, prose about them to standard error.
+//! Output for people and programs. Results are written to standard output, notes to standard error.
 
 pub(crate) mod retention;
 mod sanitize;
@@ -20,11 +20,11 @@ use crate::failure::Failure;
 pub(crate) use text::DriverPresence;
 pub(crate) use view::{QueuedView, ResumedView};
 
-/// Where a verb's answer goes, and in which form.
+/// The output of a command, as text or JSON.
 #[derive(Debug)]
 pub(crate) struct Out {
     form: OutputFormat,
-    /// Whether part of an answer could not be written.
+    /// Whether part of the result could not be written.
     lost: AtomicBool,
 }
 
@@ -35,7 +35,6 @@ enum OutputFormat {
 }
 
 impl Out {
-    /// Whether answers are written as JSON.
     pub(crate) fn is_json(&self) -> bool {
         self.form == OutputFormat::Json
     }
@@ -51,7 +50,7 @@ impl Out {
         }
     }
 
-    /// A finished run: the final text, or one object.
+    /// Prints a finished run: the final text, or one JSON object.
     pub(crate) fn run(&self, run: &Run) {
         match self.form {
             OutputFormat::Json => self.json(&view::in_short(run)),
@@ -62,7 +61,7 @@ impl Out {
         }
     }
 
-    /// A run with every step.
+    /// Prints a run with every step.
     pub(crate) fn run_in_full(&self, run: &Run) {
         match self.form {
             OutputFormat::Json => self.json(run),
@@ -84,12 +83,12 @@ impl Out {
         }
     }
 
-    /// Agents as people read them.
+    /// The list of agents as text.
     pub(crate) fn agents_text(&self, agents: &[AgentStatus], driver: DriverPresence) -> String {
         text::agents(agents, driver)
     }
 
-    /// Runs as people read them.
+    /// The list of runs as text.
     pub(crate) fn runs_text(&self, runs: &RunList) -> String {
         text::runs(runs, RunState::Any)
     }
@@ -108,7 +107,7 @@ impl Out {
         }
     }
 
-    /// No run was resumed.
+    /// Prints why no run was resumed.
     pub(crate) fn nothing_resumed(&self, view: &ResumedView) {
         match self.form {
             OutputFormat::Json => self.json(view),
@@ -116,7 +115,7 @@ impl Out {
         }
     }
 
-    /// An answer that is one object for programs, and these words for people.
+    /// Prints a result: the object as JSON, or this text for people.
     pub(crate) fn answer<T: serde::Serialize>(&self, object: &T, words: &str) {
         match self.form {
             OutputFormat::Json => self.json(object),
@@ -124,29 +123,29 @@ impl Out {
         }
     }
 
-    /// A file for another program.
+    /// Writes raw bytes for another program.
     pub(crate) fn bytes(&self, bytes: &[u8]) {
         let mut stdout = std::io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
             Ok(()) => {}
-            // A closed pipe only means that the reader has seen enough.
+            // A closed pipe only means that the reader has read enough.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
             Err(error) => {
                 if !self.lost.swap(true, Ordering::Relaxed) {
                     prose(&format!(
-                        "error[output_lost]: the answer could not be written: {error}"
+                        "error[output_lost]: the output could not be written: {error}"
                     ));
                 }
             }
         }
     }
 
-    /// Whether part of an answer could not be written.
+    /// Whether part of the result could not be written.
     pub(crate) fn was_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// A remark beside the answer.
+    /// Prints a note to standard error.
     pub(crate) fn note(&self, text: &str) {
         prose(&format!("wakeful: {text}"));
     }
@@ -156,14 +155,15 @@ impl Out {
         prose(&failure.to_string());
     }
 
-    /// A failure that people were told of already.
+    /// Prints a failure in JSON only, because people have already seen it as text.
     pub(crate) fn failure_alone(&self, failure: &Failure) {
         if self.form == OutputFormat::Json {
             self.json(&failure.json());
         }
     }
 
-    /// A terminal obeys what it is shown, so it is shown no more than letters. A file gets every byte.
+    /// Writes text. Control characters are removed for a terminal, which would interpret them; a file gets
+    /// every byte.
     fn text(&self, text: &str) {
         if std::io::stdout().is_terminal() {
             self.bytes(format!("{}\n", sanitize::text(text)).as_bytes());
@@ -173,13 +173,14 @@ impl Out {
     }
 
     fn json<T: serde::Serialize>(&self, value: &T) {
-        // Our own views have only string keys, so they always have a JSON form.
+        // The views have only string keys, so they always serialize.
         let line = serde_json::to_string(value).unwrap_or_default();
         self.bytes(format!("{}\n", sanitize::json(&line)).as_bytes());
     }
 }
 
-/// Shows a run as it goes, one line per event that means something to a person, and tells the loop that drives it.
+/// Prints the progress of a run, one line per event that matters to a person, and notifies the loop that
+/// drives it.
 pub(crate) struct Progress {
     form: OutputFormat,
     hub: Arc<Hub>,
@@ -192,7 +193,7 @@ impl Progress {
 }
 
 impl Out {
-    /// An event of a run that is watched, if it means something to a person.
+    /// Prints an event of a watched run, if it matters to a person.
     pub(crate) fn progress(&self, said: &Payload) {
         if self.form == OutputFormat::Text
             && let Some(line) = text::progress(said)
@@ -221,14 +222,15 @@ impl Observer for Progress {
     }
 }
 
-/// Writes a line beside the answer. Much of it was said by a model or a tool, and a terminal may be listening.
+/// Writes a line to standard error. It is sanitized, because much of it comes from models and tools and may
+/// reach a terminal.
 fn prose(line: &str) {
     let _ = writeln!(std::io::stderr(), "{}", sanitize::text(line));
 }
 
-/// The cap that holds where no cap was set.
+/// The note about the default cap that applies while no cap is set.
 pub(crate) fn cap_unset(default: impl std::fmt::Display) -> String {
     format!(
-        "nobody has set a spending cap: {default} USD a day in all holds (`wakeful budget set USD` sets another)"
+        "no spending cap is set: the default of {default} USD per day applies to all agents together (`wakeful budget set USD` changes it)"
     )
 }

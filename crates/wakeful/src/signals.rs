@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM while a run is driven: the first asks for a stop at a safe point, the second ends at once.
+//! Ctrl-C and SIGTERM while a run is driven: the first signal requests a stop at a safe point, the second
+//! exits at once.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,19 +10,19 @@ use wakeful_runtime::{Halt, HaltSwitch};
 use crate::failure::Failure;
 use crate::show::Out;
 
-/// The exit status of a process that a signal ended is this and the signal's number.
+/// The exit status of a process that a signal ended is this plus the signal number.
 const SIGNALLED: u8 = 128;
 
 const INTERRUPT: u8 = 2;
 const TERMINATE: u8 = 15;
 
-/// Listens from when it is made; until then a signal ends the process as usual.
+/// Listens from its creation; before that, a signal ends the process as usual.
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     switch: Arc<HaltSwitch>,
     halt: Halt,
-    /// The exit status of the first signal that came.
+    /// The exit status of the first signal received.
     came: Option<u8>,
 }
 
@@ -48,12 +49,12 @@ impl Signals {
         })
     }
 
-    /// What the engine is to look at.
+    /// The stop signal for the engine.
     pub(crate) fn halt(&self) -> Halt {
         self.halt.clone()
     }
 
-    /// What throws the switch from elsewhere.
+    /// The switch with which other code requests a stop.
     pub(crate) fn switch(&self) -> Arc<HaltSwitch> {
         Arc::clone(&self.switch)
     }
@@ -63,7 +64,7 @@ impl Signals {
         self.came.unwrap_or(SIGNALLED + INTERRUPT)
     }
 
-    /// Does something while listening.
+    /// Runs a future while listening for signals.
     pub(crate) async fn during<T>(&mut self, work: impl Future<Output = T>, out: &Out) -> T {
         tokio::pin!(work);
         loop {
@@ -75,12 +76,12 @@ impl Signals {
             };
             let exit = SIGNALLED + number;
             if self.came.is_some() {
-                // Whatever is under way is cut off as by a crash, which every run survives.
+                // Running work is interrupted as by a crash, which every run survives.
                 std::process::exit(i32::from(exit));
             }
             self.came = Some(exit);
             self.switch.throw();
-            out.note("stopping at the next safe point; a second signal ends at once");
+            out.note("stopping at the next safe point; a second signal exits at once");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The real clock, real randomness, and who this process is.
+//! The real clock, real randomness, and the identity of this process.
 
 use std::future::Future;
 use std::os::fd::OwnedFd;
@@ -16,7 +16,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::clock::{CLOCK_RECHECK_MS_MAX, Clock, Entropy};
 use wakeful_store::rows::Runner;
 
-/// The clocks of this machine.
+/// The wall clock and the monotonic clock of this machine.
 pub(crate) struct RealClock {
     began: Instant,
 }
@@ -33,7 +33,7 @@ impl Clock for RealClock {
     fn now(&self) -> Millis {
         #[expect(
             clippy::disallowed_methods,
-            reason = "this is the clock that everything else asks"
+            reason = "this is the clock that all other code uses"
         )]
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Millis(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
@@ -47,12 +47,12 @@ impl Clock for RealClock {
         Box::pin(tokio::time::sleep(Duration::from_millis(ms)))
     }
 
-    /// The kernel keeps watch: it wakes us at the moment, also after a suspend, and when somebody sets the clock. Where it
-    /// does not, the clock is looked at once a minute.
+    /// The kernel wakes the process at the given time, also after a suspend, and when the clock is set.
+    /// Where the kernel cannot, the clock is polled once a minute.
     fn sleep_until(&self, moment: Millis) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         match wall_alarm(moment) {
             Ok(alarm) => Box::pin(async move {
-                // An alarm that cannot be waited for is looked at again by whoever waits.
+                // If waiting fails, the caller checks the clock again.
                 let _ = alarm.readable().await;
             }),
             Err(_) => self.sleep(moment.since(self.now()).clamp(1, CLOCK_RECHECK_MS_MAX)),
@@ -60,11 +60,11 @@ impl Clock for RealClock {
     }
 }
 
-/// Something that becomes readable at a moment of the wall clock, or when that clock is set.
+/// A timer that becomes readable at a wall-clock time, or when the clock is set.
 fn wall_alarm(moment: Millis) -> std::io::Result<AsyncFd<OwnedFd>> {
     let clock = TimerfdClockId::Realtime;
     let alarm = timerfd_create(clock, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
-    // The kernel takes 0 for no alarm at all.
+    // The kernel interprets 0 as no alarm.
     let moment = moment.max(Millis(1));
     let when = Timespec {
         tv_sec: moment.0.div_euclid(1000),
@@ -81,19 +81,19 @@ fn wall_alarm(moment: Millis) -> std::io::Result<AsyncFd<OwnedFd>> {
     timerfd_settime(&alarm, flags, &once)?;
     #[expect(
         deprecated,
-        reason = "what is said against it is that a descriptor may change under way, which an `OwnedFd` of ours does not"
+        reason = "the lint warns of a descriptor that changes during the wait, which an `OwnedFd` cannot"
     )]
     AsyncFd::with_interest(alarm, Interest::READABLE)
 }
 
-/// The randomness of this machine.
 pub(crate) struct RealEntropy;
 
 impl Entropy for RealEntropy {
     fn random_bytes(&self) -> [u8; 32] {
         let mut bytes = [0; 32];
         if getrandom::fill(&mut bytes).is_err() {
-            // No machine we run on refuses; if one does, two version 7 ids still differ from call to call.
+            // No supported machine fails here; if one does, two version 7 ids still differ from call to
+            // call.
             let halves = [uuid::Uuid::now_v7(), uuid::Uuid::now_v7()];
             bytes
                 .iter_mut()
@@ -104,24 +104,24 @@ impl Entropy for RealEntropy {
     }
 }
 
-/// A fresh id: ordered by time, random at the end.
+/// A new id: ordered by time, with a random suffix.
 pub(crate) fn fresh_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }
 
-/// This process as other processes know it.
+/// This process as a registered runner.
 pub(crate) fn this_runner() -> Runner {
     Runner {
         runner_id: RunnerId::new(fresh_id()),
-        // A place nobody else can be in, where the real one cannot be told.
+        // A unique machine name if the real one cannot be determined.
         machine: place_name().unwrap_or_else(|| format!("unknown/{}", fresh_id())),
         pid: std::process::id(),
         pid_started: pid_started(std::process::id()).unwrap_or(0),
     }
 }
 
-/// Whether a runner registered on this very machine is certainly gone. What cannot be looked at counts as alive:
-/// its lease runs out by itself, and burying the living would break off what it does.
+/// Whether a runner registered on this machine is certainly dead. If it cannot be checked it counts as
+/// alive: its lease expires anyway, and removing a live runner would interrupt its work.
 pub(crate) fn is_dead_here(runner: &Runner) -> bool {
     if place_name().as_deref() != Some(runner.machine.as_str()) {
         return false;
@@ -133,13 +133,13 @@ pub(crate) fn is_dead_here(runner: &Runner) -> bool {
     }
 }
 
-/// Whether a process of this number lives here. What cannot be looked at counts as alive.
+/// Whether a process with this pid is alive on this machine. If it cannot be checked it counts as alive.
 pub(crate) fn is_process(pid: u32) -> bool {
     !no_such_process(pid)
 }
 
-/// Whether a process of this machine lives: this very one and not another that has got its number since. One that
-/// has ended and that nobody has waited for still has its number, and is dead.
+/// Whether this exact process is alive, and not another one that reuses its pid. A zombie still has its pid
+/// and counts as dead.
 pub(crate) fn is_alive(pid: u32, started: u64) -> bool {
     let Some(fields) = stat(pid) else { return false };
     !has_ended(&fields) && started_in(&fields) == Some(started)
@@ -150,19 +150,19 @@ fn no_such_process(pid: u32) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 
-/// Where pids mean what they mean here: this boot of this kernel, and this process namespace.
+/// The scope in which pids are valid: this boot of this kernel, and this process namespace.
 fn place_name() -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let space = std::fs::read_link("/proc/self/ns/pid").ok()?;
     Some(format!("{}/{}", boot.trim(), space.display()))
 }
 
-/// When a process began, in clock ticks after boot.
+/// When a process started, in clock ticks after boot.
 fn pid_started(pid: u32) -> Option<u64> {
     started_in(&stat(pid)?)
 }
 
-/// What the kernel tells of a process, from its state on.
+/// The fields of `/proc/PID/stat`, from the state on.
 fn stat(pid: u32) -> Option<String> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
@@ -175,7 +175,7 @@ fn started_in(fields: &str) -> Option<u64> {
     fields.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// Whether only the number is left of a process.
+/// Whether a process is a zombie.
 fn has_ended(fields: &str) -> bool {
     matches!(fields.split_whitespace().next(), Some("Z" | "X" | "x"))
 }
@@ -185,19 +185,19 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_moment_of_the_wall_clock_is_waited_for_by_the_kernel() {
+    async fn a_wall_clock_time_is_awaited_by_the_kernel() {
         let clock = RealClock::new();
         let moment = Millis(clock.now().0 + 20);
         clock.sleep_until(moment).await;
         assert!(clock.now() >= moment);
-        // One that has passed is over at once, and one that is far away is still awaited.
+        // A past time resolves at once, and a distant one does not.
         clock.sleep_until(Millis(0)).await;
         let far = clock.sleep_until(Millis(clock.now().0 + 3_600_000));
         assert!(tokio::time::timeout(Duration::from_millis(5), far).await.is_err());
     }
 
     #[test]
-    fn a_process_that_lives_is_not_dead_and_a_reused_pid_is() {
+    fn a_live_process_is_not_dead_and_a_reused_pid_is() {
         let me = this_runner();
         assert!(!is_dead_here(&me));
         assert!(is_dead_here(&Runner {
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_has_ended_is_dead_before_anybody_has_waited_for_it() {
+    fn a_zombie_process_counts_as_dead() {
         let mut child = std::process::Command::new("cat")
             .stdin(std::process::Stdio::piped())
             .spawn()
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_pid_of_this_very_place_can_be_known_to_be_dead() {
+    fn only_a_pid_of_this_machine_and_boot_can_be_dead() {
         let me = this_runner();
         let nobody = i32::MAX.unsigned_abs();
         assert!(is_dead_here(&Runner {

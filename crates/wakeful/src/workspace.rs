@@ -1,4 +1,4 @@
-//! The folder that commands work in, looked at before anything is made for them.
+//! The folder in which commands work, checked before anything is created for them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -10,12 +10,11 @@ use crate::failure::Failure;
 use crate::system::fresh_id;
 use wakeful_core::problem::with_causes;
 
-/// A workspace that was looked at.
+/// A workspace that was checked.
 #[derive(Debug)]
 pub(crate) struct WorkspacePath {
-    /// Its resolved path.
     pub(crate) text: String,
-    /// Removed when this is dropped.
+    /// Whether the folder is removed when this is dropped.
     passing: bool,
 }
 
@@ -33,18 +32,19 @@ impl WorkspacePath {
         Ok(Self { text, passing: false })
     }
 
-    /// An empty folder for work that needs none: a run whose own folder is gone can still be ended.
+    /// An empty folder for work that needs no workspace: a run whose own folder is missing can still be
+    /// ended.
     pub(crate) fn stand_in(home: &Path) -> Result<Self, Failure> {
         use std::os::unix::fs::DirBuilderExt as _;
         let path = std::env::temp_dir().join(format!("wakeful-{}", fresh_id()));
         let made = fs::DirBuilder::new().mode(0o700).create(&path);
         made.map_err(|error| {
-            let attempt = format!("cannot make the folder {}", path.display());
+            let attempt = format!("cannot create the folder {}", path.display());
             Failure::io(
                 "workspace_unusable",
                 &attempt,
                 &error,
-                "set TMPDIR to a folder you may write to",
+                "set TMPDIR to a folder you can write to",
             )
         })?;
         let looked = Self::look(&path, home).inspect_err(|_| drop(fs::remove_dir(&path)));
@@ -58,13 +58,13 @@ impl WorkspacePath {
 impl Drop for WorkspacePath {
     fn drop(&mut self) {
         if self.passing {
-            // It is empty unless somebody else put something there, which is then not ours to remove.
+            // It is empty unless another process put something there, which must not be removed.
             let _ = fs::remove_dir(&self.text);
         }
     }
 }
 
-/// What is wrong with a workspace, in the words of this command line.
+/// Converts a workspace error into a failure of the command line.
 pub(crate) fn explain(error: &WorkspaceError) -> Failure {
     let hint = match error {
         WorkspaceError::Overlap { .. } => "run it in a project folder, or give --workspace DIR",
@@ -78,8 +78,8 @@ pub(crate) fn explain(error: &WorkspaceError) -> Failure {
     Failure::new(error.code(), with_causes(error), hint)
 }
 
-/// A home that is not there cannot contain the workspace, but the workspace may contain the place for it. Folders
-/// are compared as such and not by name.
+/// A home that does not exist cannot contain the workspace, but the workspace may contain its future path.
+/// Folders are compared by identity and not by name.
 fn beside_intended(path: &Path, home: &Path) -> Result<PathBuf, WorkspaceError> {
     let unusable = |source| WorkspaceError::Unusable {
         path: path.to_owned(),

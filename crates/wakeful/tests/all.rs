@@ -1,5 +1,4 @@
-//! The program as a person meets it: the real binary on a real home, judged by what it prints and what it
-//! left in the world.
+//! End-to-end tests: the real binary on a real home, checked by its output and its effects.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Reading an archive: first all of it, to see whether it is whole; then once more, to take out what is in it.
+//! Reads an archive twice: the first pass verifies all of it, the second extracts the files.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,25 +11,25 @@ use wakeful_core::key::Digest;
 use super::block::{BLOCK, Header};
 use super::{ABOUT, ABOUT_BYTES_MAX, ArchiveError, BackupManifest, FILES_MAX, FORMAT, SUMS, is_inside};
 
-/// How much is read at once.
+/// Size of the read buffer.
 const PIECE: usize = 1 << 16;
 
-/// What is in a backup that is whole.
+/// The contents of a verified backup.
 #[derive(Debug)]
 pub(crate) struct ArchiveContents {
     pub(crate) about: BackupManifest,
-    /// Every file with its size and checksum.
+    /// Size and checksum of each file.
     pub(crate) files: BTreeMap<String, (u64, Digest)>,
 }
 
 impl ArchiveContents {
-    /// How many bytes its files have.
+    /// Total size of the files.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.values().map(|(size, _)| size).sum()
     }
 }
 
-/// Reads all of a file and answers what is in it, or why it cannot be trusted.
+/// Reads and verifies the whole file.
 pub(crate) fn verify(path: &Path) -> Result<ArchiveContents, ArchiveError> {
     let mut from = BufReader::with_capacity(PIECE, File::open(path)?);
     let (digest, about) = read_about(&mut from)?;
@@ -44,13 +44,13 @@ pub(crate) fn verify(path: &Path) -> Result<ArchiveContents, ArchiveError> {
         }
         if !is_inside(&header.name) || seen.len() >= FILES_MAX {
             return Err(ArchiveError::Damaged(format!(
-                "{:?} is no file of a home",
+                "unexpected entry {:?}",
                 header.name
             )));
         }
         let digest = body(&mut from, &header, &mut io::sink())?;
         if seen.insert(header.name.clone(), digest).is_some() {
-            return Err(ArchiveError::Damaged(format!("{} is in it twice", header.name)));
+            return Err(ArchiveError::Damaged(format!("duplicate entry {}", header.name)));
         }
         files.insert(header.name, (header.size, digest));
     };
@@ -59,7 +59,8 @@ pub(crate) fn verify(path: &Path) -> Result<ArchiveContents, ArchiveError> {
     Ok(ArchiveContents { about, files })
 }
 
-/// The first entry. A file that begins otherwise is not ours; one of a newer format may go on in any way.
+/// Reads the manifest. A file without one is not a backup; a newer format may differ after the manifest, so
+/// nothing else is checked.
 fn read_about(from: &mut impl Read) -> Result<(Digest, BackupManifest), ArchiveError> {
     let header = match next(from) {
         Ok(Some(header)) if header.name == ABOUT && header.size <= ABOUT_BYTES_MAX => header,
@@ -92,18 +93,18 @@ fn read_about(from: &mut impl Read) -> Result<(Digest, BackupManifest), ArchiveE
     Ok((digest, about))
 }
 
-/// Every file has its checksum, and every checksum its file.
+/// Checks that every file has a checksum and every checksum a file.
 fn compare(seen: &BTreeMap<String, Digest>, sums: &[u8]) -> Result<(), ArchiveError> {
     let damaged = |what: String| ArchiveError::Damaged(what);
-    let text = std::str::from_utf8(sums).map_err(|_| damaged(format!("{SUMS} is no text")))?;
+    let text = std::str::from_utf8(sums).map_err(|_| damaged(format!("{SUMS} is not valid UTF-8")))?;
     let mut named = 0;
     for line in text.lines() {
         let (sum, name) = line
             .split_once("  ")
-            .ok_or_else(|| damaged(format!("{SUMS} has a line without a name")))?;
+            .ok_or_else(|| damaged(format!("{SUMS} has a line without a file name")))?;
         match seen.get(name) {
             Some(digest) if Digest::from_hex(sum) == Some(*digest) => named += 1,
-            Some(_) => return Err(damaged(format!("{name} was changed"))),
+            Some(_) => return Err(damaged(format!("checksum mismatch: {name}"))),
             None => return Err(damaged(format!("{name} is missing"))),
         }
     }
@@ -113,7 +114,8 @@ fn compare(seen: &BTreeMap<String, Digest>, sums: &[u8]) -> Result<(), ArchiveEr
     }
 }
 
-/// Reads an archive that was found whole and hands out its files. Each is compared once more with what was found.
+/// Extracts the files of a verified archive. Each file is compared again with the result of the first pass,
+/// because the archive may change between the passes.
 pub(crate) fn extract(
     path: &Path,
     contents: &ArchiveContents,
@@ -130,7 +132,7 @@ pub(crate) fn extract(
         let mut file = place(&header.name)?;
         if header.size != *size || body(&mut from, &header, &mut file)? != *digest {
             return Err(ArchiveError::Damaged(format!(
-                "{} changed while it was read",
+                "{} changed while it was being read",
                 header.name
             )));
         }
@@ -146,20 +148,24 @@ fn next(from: &mut impl Read) -> Result<Option<Header>, ArchiveError> {
     Header::decode(&block)
 }
 
-/// The archive ends with two blocks of zeros, and the file with it.
+/// Checks that two blocks of zeros end both the archive and the file.
 fn end(from: &mut impl Read) -> Result<(), ArchiveError> {
     for _ in 0..2 {
         if next(from)?.is_some() {
-            return Err(ArchiveError::Damaged("it goes on after its end".to_owned()));
+            return Err(ArchiveError::Damaged(
+                "unexpected data after the end of the archive".to_owned(),
+            ));
         }
     }
     match from.read(&mut [0])? {
         0 => Ok(()),
-        _ => Err(ArchiveError::Damaged("it goes on after its end".to_owned())),
+        _ => Err(ArchiveError::Damaged(
+            "unexpected data after the end of the archive".to_owned(),
+        )),
     }
 }
 
-/// Copies the body of an entry and says its checksum.
+/// Copies the body of an entry and returns its checksum.
 fn body(from: &mut impl Read, header: &Header, to: &mut dyn Write) -> Result<Digest, ArchiveError> {
     let mut hasher = Sha256::new();
     let (mut piece, mut left) = (vec![0; PIECE], header.size);
@@ -175,7 +181,7 @@ fn body(from: &mut impl Read, header: &Header, to: &mut dyn Write) -> Result<Dig
     whole(from, &mut padding)?;
     if padding.iter().any(|byte| *byte != 0) {
         return Err(ArchiveError::Damaged(format!(
-            "something stands behind {}",
+            "unexpected data in the padding after {}",
             header.name
         )));
     }

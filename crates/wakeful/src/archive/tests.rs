@@ -1,4 +1,4 @@
-//! Archives that were changed, cut or glued are never taken for whole.
+//! Changed, truncated and concatenated archives are rejected.
 
 use std::fs;
 use std::fs::File;
@@ -48,7 +48,7 @@ fn sample() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn what_is_written_is_read_back_and_by_others_as_well() {
+fn a_written_archive_is_read_back_by_us_and_by_tar() {
     let (folder, path) = sample();
     let contents = verify(&path).expect("whole");
     assert_eq!(contents.about, about());
@@ -74,7 +74,7 @@ fn what_is_written_is_read_back_and_by_others_as_well() {
     let mut taken = File::open(into.join("blobs_ab_abcd")).expect("there");
     taken.read_to_end(&mut text).expect("read");
     assert_eq!(text, b"a blob");
-    // No program of ours is needed to get at one's own data.
+    // Standard tar extracts the archive, so users can reach their data without this program.
     let there = folder.path().join("there");
     fs::create_dir(&there).expect("a folder");
     let shell = "tar -xf ../backup.tar && sha256sum --quiet -c SHA256SUMS";
@@ -93,7 +93,7 @@ fn a_cut_archive_is_truncated_wherever_it_is_cut() {
     for length in (0..whole.len()).step_by(256) {
         fs::write(&cut, &whole[..length]).expect("written");
         let found = verify(&cut).expect_err("not whole");
-        // Before its first entry is complete nobody can tell what it was to be.
+        // Until the first entry is complete, the file cannot be identified as a backup.
         let is_named = matches!(found, ArchiveError::Truncated)
             || (length < 1_024 && matches!(found, ArchiveError::Foreign));
         assert!(is_named, "{length}: {found:?}");
@@ -101,7 +101,7 @@ fn a_cut_archive_is_truncated_wherever_it_is_cut() {
 }
 
 #[test]
-fn other_files_and_newer_formats_are_told_apart() {
+fn foreign_files_and_newer_formats_are_distinguished() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("other");
     for bytes in [&b""[..], b"hello", &[0; 4_096], &[0x5a; 4_096]] {
@@ -129,7 +129,7 @@ fn other_files_and_newer_formats_are_told_apart() {
 }
 
 #[test]
-fn no_name_leads_out_of_the_home() {
+fn names_outside_the_home_are_refused() {
     for name in [
         "../evil",
         "/etc/passwd",
@@ -166,9 +166,8 @@ fn a_size_beyond_octal_digits_is_kept() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Any byte may be damaged in any way.
     #[test]
-    fn a_changed_byte_is_always_noticed(at in any::<prop::sample::Index>(), change in 1_u8..) {
+    fn a_changed_byte_is_always_detected(at in any::<prop::sample::Index>(), change in 1_u8..) {
         let (_folder, path) = sample();
         let mut bytes = fs::read(&path).expect("read");
         let at = at.index(bytes.len());

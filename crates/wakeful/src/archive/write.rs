@@ -1,4 +1,4 @@
-//! Writing an archive.
+//! Writes an archive.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write as _};
@@ -9,10 +9,10 @@ use wakeful_core::key::Digest;
 use super::block::{BLOCK, Header};
 use super::{FILES_MAX, SUMS};
 
-/// How much is copied at once.
+/// Size of the copy buffer.
 const PIECE: usize = 1 << 16;
 
-/// An archive that is being written.
+/// Writer of one archive.
 pub(crate) struct Writer {
     out: BufWriter<File>,
     modified_s: u64,
@@ -21,7 +21,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Into a file that is empty.
+    /// Starts an archive in an empty file.
     pub(crate) fn new(file: File, modified_s: u64) -> Self {
         Self {
             out: BufWriter::new(file),
@@ -58,7 +58,7 @@ impl Writer {
             let count = from.read(some)?;
             if count == 0 {
                 return Err(io::Error::other(format!(
-                    "{name} became shorter while it was copied"
+                    "{name} shrank while it was being copied"
                 )));
             }
             let some = some.get(..count).unwrap_or_default();
@@ -72,7 +72,7 @@ impl Writer {
         Ok(Digest::from_bytes(hasher.finalize().into()))
     }
 
-    /// Adds the checksums and the end, and syncs all of it.
+    /// Writes the checksums and the end blocks, and syncs the file.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         let sums = std::mem::take(&mut self.sums);
         self.put(SUMS, sums.len() as u64, &mut sums.as_bytes())?;

@@ -1,4 +1,4 @@
-//! Decisions that wait, and who may answer them.
+//! Pending decisions, and the channels that may answer them.
 
 use wakeful_api::{Brake, Channel, Decision, Hex, ListDecisions, RuntimeStatus};
 use wakeful_core::key::RunKey;
@@ -8,7 +8,7 @@ use wakeful_tools::process_ancestry;
 use super::Backend;
 use crate::failure::Failure;
 
-/// What a person has to know before anything else: what is held, and what waits for them.
+/// What needs the operator's attention first: active brakes and pending decisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AttentionSummary {
     pub(crate) brakes: Vec<Brake>,
@@ -27,14 +27,14 @@ impl From<&RuntimeStatus> for AttentionSummary {
 }
 
 impl Backend {
-    /// The questions of a run that wait for an answer.
+    /// The pending decisions of a run.
     pub(crate) async fn decisions_of(&self, run: RunKey) -> Result<Vec<Decision>, Failure> {
         let pending = self.call(ListDecisions { pending: true }).await?.decisions;
         let key = run.to_string();
         Ok(pending.into_iter().filter(|one| one.run_key == key).collect())
     }
 
-    /// By which way an answer comes that is given now.
+    /// The channel that an answer through this backend is recorded with.
     pub(crate) const fn channel(&self) -> Channel {
         if self.is_daemon() {
             Channel::Api
@@ -44,8 +44,8 @@ impl Backend {
     }
 }
 
-/// Refuses what only people do where an agent's tool started this process: before the home is looked at, which a tool may
-/// not reach anyway.
+/// Refuses operator-only commands in a process that an agent's tool started. The check comes before the
+/// home is opened, because a tool may not access the home.
 pub(crate) fn refuse_tool_process() -> Result<(), Failure> {
     if process_ancestry::is_own() {
         return Err(descends_from_tool().into());
@@ -53,11 +53,11 @@ pub(crate) fn refuse_tool_process() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The given id, if it can be the beginning of a decision id.
+/// Checks that the given text can be a prefix of a decision id.
 pub(crate) fn decision_id(given: &str) -> Result<Hex<1, 64>, Failure> {
     Hex::try_from(given.to_ascii_lowercase()).map_err(|_| {
-        let message = format!("{given:?} is no name of a decision");
-        let hint = "`wakeful decision list` shows them; the first digits are enough";
+        let message = format!("invalid decision id {given:?}");
+        let hint = "`wakeful decision list` shows the ids; a unique prefix is enough";
         Failure::usage("bad_decision_id", message, hint)
     })
 }

@@ -1,5 +1,5 @@
-//! The API without a daemon: the server's router on the databases of a home, in this process. The services that it calls
-//! are those of a daemon.
+//! The API without a daemon: the server's router runs in this process on the databases of the home and
+//! calls the same services as in a daemon.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,9 +30,9 @@ use crate::open_home::OpenHome;
 use crate::system::{RealClock, RealEntropy};
 
 impl Backend {
-    /// On the databases of a home that is open for writing.
+    /// Serves the API on a home that is open for writing.
     pub(crate) fn of_place(place: &OpenHome) -> Result<Self, Failure> {
-        // Sources alone are named after the device, and `source add` checks the key first.
+        // Only sources use the device name, and `source add` checks the key first.
         let device = device_of(&place.home).unwrap_or_default();
         let config = settings(place.home.root());
         let parts = Parts {
@@ -42,19 +42,20 @@ impl Backend {
         parts.serve(api(&place.store, &config), &config)
     }
 
-    /// The same with the API of a loop that runs in this process, and under its settings.
+    /// Serves the API of a loop that runs in this process, with that loop's settings.
     pub(crate) fn of_api(place: &OpenHome, api: RuntimeApi, config: &Settings) -> Result<Self, Failure> {
         Parts::of(place).serve(api, config)
     }
 
-    /// On databases that are open for reading. The home need not exist where the database is a server.
+    /// Serves the API on databases that are open for reading. If the database is a server, the home need
+    /// not exist.
     pub(crate) fn of_store(store: &Store, shared: &GlobalArgs) -> Result<Self, Failure> {
         let home = shared.home()?;
         let source = match shared.database() {
             Some(url) => JournalLocation::Server { url: url.to_owned() },
             None => JournalLocation::of(&Home::open(&home)?, None),
         };
-        // It closes when it is dropped: nothing is written to it.
+        // The journal is opened read-only, so dropping it is enough to close it.
         let journal = HomeJournal::new(store.clone(), source, Access::Read);
         let config = settings(&home);
         let parts = Parts {
@@ -66,13 +67,14 @@ impl Backend {
     }
 }
 
-/// The settings of a home. A file that cannot be read permits nothing, and stops no command that does without it.
+/// Loads the settings of a home. An unreadable file yields settings that permit nothing, so commands that
+/// do not need settings still work.
 fn settings(home: &Path) -> Settings {
     let loaded = config::load(home, &Overrides::default());
     loaded.map_or_else(|_| Settings::shut(), |loaded| loaded.config)
 }
 
-/// The API of a process that runs no loop.
+/// The API of a process that does not run the loop.
 fn api(store: &Store, config: &Settings) -> RuntimeApi {
     let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
     RuntimeApi::without_service(ApiContext {
@@ -81,7 +83,7 @@ fn api(store: &Store, config: &Settings) -> RuntimeApi {
     })
 }
 
-/// What the routes need beside the API of the runtime.
+/// What the routes need in addition to the runtime API.
 struct Parts<'a> {
     journal: &'a Arc<HomeJournal>,
     home: &'a Path,
@@ -97,7 +99,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// All routes.
+    /// Builds the backend with all routes.
     fn serve(self, api: RuntimeApi, config: &Settings) -> Result<Backend, Failure> {
         let Self {
             journal,
@@ -109,7 +111,7 @@ impl<'a> Parts<'a> {
             open: ServedHome {
                 stuck: StuckAgents::default(),
                 journal: Arc::new(runtime.journal(Arc::clone(journal) as _)),
-                // No other part of this process matches changes.
+                // This process has no other component that matches changes, so the index is not shared.
                 subscriptions: Arc::new(runtime.subscriptions(Arc::clone(journal) as _, Arc::default())),
                 runtime,
                 sources: Arc::new(source_api(home, journal, device, WatchMode::Off)),
@@ -150,13 +152,13 @@ fn facts(config: &Settings, home: &Path) -> Result<DaemonFacts, Failure> {
     })
 }
 
-/// The name of the device that a home is on, as others that share its database know it.
+/// The device name of a home, by which other users of a shared database identify it.
 pub(crate) fn device_of(home: &Home) -> Result<String, Failure> {
     let key = device::read_or_make(&home.device_key())?;
     Ok(key.public().fingerprint().to_string())
 }
 
-/// The watcher of folders and repositories of a home.
+/// Builds the API for the watched folders and repositories of a home.
 pub(crate) fn source_api(
     home: &Path,
     journal: &Arc<HomeJournal>,

@@ -1,4 +1,4 @@
-//! The journal.
+//! Journal records: lookup by id prefix, and the list of changes.
 
 use wakeful_api::{
     Hex, JournalChangeList, JournalRecord, Limit, ListChanges, ListRecords, ListTasks, RecordKind,
@@ -11,7 +11,7 @@ use super::Backend;
 use crate::failure::Failure;
 
 impl Backend {
-    /// The one task whose id begins like this.
+    /// Finds the one task whose id starts with the given prefix.
     pub(crate) async fn find_task(&self, given: &str) -> Result<Task, Failure> {
         let hex = digits(given, "task")?;
         let wanted = ListTasks {
@@ -26,13 +26,13 @@ impl Backend {
             (None, _) => Err(self.why_no_task(hex).await),
             (Some(_), Some(_)) => Err(Failure::usage(
                 "task_ambiguous",
-                format!("several tasks begin with {hex}"),
+                format!("several task ids start with {hex}"),
                 "give more digits",
             )),
         }
     }
 
-    /// A task that was deleted is not unknown, and can be brought back.
+    /// Explains a failed lookup: a deleted task is reported as deleted, because it can be restored.
     async fn why_no_task(&self, hex: &str) -> Failure {
         match self.journal_record(hex).await {
             Ok(record) if record.removed && record.kind == RecordKind::Task => {
@@ -45,7 +45,7 @@ impl Backend {
         }
     }
 
-    /// The one record of any kind whose id begins like this; a deleted one too.
+    /// Finds the one record of any kind, including deleted ones, whose id starts with the given prefix.
     pub(crate) async fn journal_record(&self, given: &str) -> Result<JournalRecord, Failure> {
         let hex = digits(given, "record")?;
         let wanted = ListRecords {
@@ -62,13 +62,13 @@ impl Backend {
             })),
             (Some(_), Some(_)) => Err(Failure::usage(
                 "record_ambiguous",
-                format!("several records begin with {hex}"),
+                format!("several record ids start with {hex}"),
                 "give more digits",
             )),
         }
     }
 
-    /// What was committed after a place, oldest first. Without a place, the newest of all.
+    /// Changes after a sequence number, oldest first; without one, the newest changes.
     pub(crate) async fn journal_changes(
         &self,
         after: Option<u64>,
@@ -86,11 +86,11 @@ impl Backend {
     }
 }
 
-/// The first digits of an id.
+/// Parses an id prefix.
 fn digits(given: &str, kind: &str) -> Result<Hex<1, 32>, Failure> {
     Hex::try_from(given.to_ascii_lowercase()).map_err(|_| {
-        let message = format!("{given:?} is no {kind} id");
-        let hint = "lists such as `wakeful journal task list` show the ids; the first digits are enough";
+        let message = format!("invalid {kind} id {given:?}");
+        let hint = "lists such as `wakeful journal task list` show the ids; a unique prefix is enough";
         Failure::usage("bad_record_id", message, hint)
     })
 }

@@ -1,5 +1,6 @@
-//! Stop requests from the command line: they are told to the daemon or the database, and kept in the home's slot where
-//! neither takes them in time. Every process that drives runs in the home looks at the slot.
+//! Stop requests from the command line. A request is sent to the daemon or the database; if neither accepts
+//! it in time, it is stored in the home's stop slot, which every process that drives runs in the home
+//! checks.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -24,10 +25,10 @@ use crate::open_home::OpenHome;
 use crate::show::Out;
 use crate::system::{RealClock, RealEntropy};
 
-/// How long the daemon or the database has to take a stop request.
+/// How long the daemon or the database has to accept a stop request.
 const STOP_REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Codes of failures that say nothing of the request itself.
+/// Error codes that are unrelated to the request itself, so the request may be stored in the slot instead.
 const IN_THE_WAY: [&str; 12] = [
     "daemon_unreachable",
     "daemon_protocol_error",
@@ -45,15 +46,15 @@ const IN_THE_WAY: [&str; 12] = [
 
 const DATABASE_SLOW: &str = "database_slow";
 
-/// What a request came to.
+/// How a stop request was delivered.
 pub(crate) enum StopDelivery<T> {
-    /// The daemon or the database has it.
+    /// The daemon or the database accepted it.
     Taken(T),
-    /// Only the slot has it.
+    /// Only the slot holds it.
     Kept(PendingStop),
 }
 
-/// A fresh request from this command line.
+/// Creates a stop request from this command line.
 pub(crate) fn request(target: StopTarget, reason: String) -> StopRequest {
     let bytes = RealEntropy.random_bytes();
     StopRequest {
@@ -65,7 +66,7 @@ pub(crate) fn request(target: StopTarget, reason: String) -> StopRequest {
     }
 }
 
-/// The answer to a cancellation that the database does not have yet.
+/// The response to a cancellation that is not yet in the database.
 pub(crate) fn pending_cancel(run: RunKey, pending: &PendingStop) -> PendingCancel {
     PendingCancel {
         run_key: run.to_string(),
@@ -73,7 +74,7 @@ pub(crate) fn pending_cancel(run: RunKey, pending: &PendingStop) -> PendingCance
     }
 }
 
-/// Sets a brake on one agent or on all.
+/// Sets a brake on one agent or on all agents.
 pub(crate) async fn brake(
     shared: &GlobalArgs,
     out: &Out,
@@ -93,7 +94,8 @@ pub(crate) async fn brake(
             told(&home, request, backend.call(set)).await?
         }
         None => {
-            // In force for whatever drives runs here, before the database is opened.
+            // The slot is written before the database is opened, so processes that drive runs here stop at
+            // once.
             let _ = keep_in_slot(&home.brake_slot(), &request);
             let beside = async {
                 let place = OpenHome::open_unlocked(shared).await?;
@@ -110,7 +112,7 @@ pub(crate) async fn brake(
     })
 }
 
-/// The brakes that the slot keeps, where the daemon or the database does not say which are on.
+/// Lists the brakes in the slot, for when neither the daemon nor the database is available.
 pub(crate) fn brakes_in_slot(shared: &GlobalArgs, failure: Failure) -> Result<BrakeList, Failure> {
     if !is_in_the_way(&failure) {
         return Err(failure);
@@ -125,7 +127,7 @@ pub(crate) fn brakes_in_slot(shared: &GlobalArgs, failure: Failure) -> Result<Br
     Ok(brakes)
 }
 
-/// Waits for a request to be taken, and keeps it in the home where something is in the way.
+/// Waits until a request is accepted, and stores it in the slot if an unrelated failure prevents that.
 pub(crate) async fn told<T>(
     home: &Home,
     request: StopRequest,
@@ -136,8 +138,8 @@ pub(crate) async fn told<T>(
         Ok(Err(failure)) => failure,
         Err(_) => Failure::new(
             DATABASE_SLOW,
-            format!("no answer within {} s", STOP_REQUEST_TIMEOUT.as_secs()),
-            "look with `wakeful daemon status`",
+            format!("no response within {} s", STOP_REQUEST_TIMEOUT.as_secs()),
+            "check `wakeful daemon status`",
         ),
     };
     let slot = home.brake_slot();
@@ -147,7 +149,7 @@ pub(crate) async fn told<T>(
     }
     match keep_in_slot(&slot, &request) {
         Ok(()) => Ok(StopDelivery::Kept(pending(request, failure.code()))),
-        // It is in force nowhere, so it failed.
+        // Neither the database nor the slot has the request, so the original failure is returned.
         Err(_) => Err(failure),
     }
 }
@@ -156,14 +158,15 @@ fn is_in_the_way(failure: &Failure) -> bool {
     IN_THE_WAY.contains(&failure.code())
 }
 
-/// The home that a request concerns. Where the database is elsewhere it is made, as by every verb that writes.
+/// The home that a request concerns. With an external database the home is created if necessary, as for
+/// every command that writes.
 pub(crate) fn home_of(shared: &GlobalArgs) -> Result<Home, Failure> {
     let path = shared.home()?;
     if shared.database().is_some() {
         return Home::open_or_create(&path);
     }
     let home = Home::open(&path)?;
-    // A home of an older program has no slot yet.
+    // Homes created by an older version have no slot.
     home.make_slot();
     Ok(home)
 }

@@ -1,4 +1,4 @@
-//! Subscriptions.
+//! Lists of subscriptions.
 
 use wakeful_api::{LIMIT_MAX, Limit, ListSubscriptions, Subscription, Text};
 use wakeful_core::id::{AgentId, RuleId};
@@ -7,7 +7,7 @@ use super::Backend;
 use crate::failure::Failure;
 
 impl Backend {
-    /// All of them by name, or all of one agent.
+    /// All subscriptions, or those of one agent, sorted by name.
     pub(crate) async fn subscriptions(&self, agent: Option<AgentId>) -> Result<Vec<Subscription>, Failure> {
         let (mut all, mut after) = (Vec::new(), None);
         loop {

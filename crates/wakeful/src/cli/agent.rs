@@ -1,4 +1,4 @@
-//! `wakeful agent`: makes and shows agents, pauses them and lets them go on, and looks after how they stand.
+//! `wakeful agent`: creates, shows, pauses and resumes agents, and changes their lifecycle and mode.
 
 use std::path::{Path, PathBuf};
 
@@ -29,138 +29,139 @@ use crate::workspace::WorkspacePath;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentVerb {
-    /// Make an agent that keeps its conversation from run to run
+    /// Create an agent that keeps its conversation from run to run
     Create {
-        /// Its name: a-z, 0-9, '-' and '_'
+        /// Agent name: a-z, 0-9, '-' and '_'
         id: String,
-        /// The folder in which its commands run and may write [default: the configured one, else the current folder]
+        /// Folder in which the agent's commands run and may write [default: the configured one, else the
+        /// current folder]
         #[arg(long, value_name = "DIR")]
         workspace: Option<PathBuf>,
-        /// Who may wake it
+        /// What may wake the agent
         #[arg(long, value_enum, default_value = "hybrid")]
         mode: ModeArg,
     },
     /// List agents
     List {
-        /// Temporary agents, too
+        /// Include temporary agents
         #[arg(long)]
         all: bool,
     },
-    /// Show one agent
+    /// Show an agent
     Show {
-        /// Its name
+        /// Agent name
         id: String,
     },
-    /// Choose the model of an agent's runs from now on
+    /// Set or clear the model of an agent's future runs
     Model {
-        /// Its name
+        /// Agent name
         id: String,
-        /// The model: `PROVIDER/MODEL`, `scripted:FILE`, or `demo`
+        /// Model: `PROVIDER/MODEL`, `scripted:FILE`, or `demo`
         #[arg(
             value_name = "REF",
             required_unless_present = "clear",
             conflicts_with = "clear"
         )]
         model: Option<String>,
-        /// Take the choice back: the default holds again
+        /// Use the default model again
         #[arg(long)]
         clear: bool,
     },
-    /// Let an agent keep what comes and begin nothing
+    /// Pause an agent: messages are queued and nothing starts
     Pause {
-        /// Its name
+        /// Agent name
         id: String,
     },
-    /// Let a paused or stopped agent go on
+    /// Resume a paused or stopped agent
     Resume {
-        /// Its name
+        /// Agent name
         id: String,
     },
-    /// Let an agent take nothing in until you let it go on
+    /// Stop an agent: messages are refused until it is resumed
     Stop {
-        /// Its name
+        /// Agent name
         id: String,
     },
-    /// Let an agent loose: whatever its mode allows may wake it
+    /// Activate an agent: everything that its mode allows may wake it
     Activate {
-        /// Its name
+        /// Agent name
         id: String,
     },
-    /// Put an agent to rest: only you wake it
+    /// Make an agent dormant: only you can wake it
     Dormant {
-        /// Its name
+        /// Agent name
         id: String,
     },
-    /// End an agent for good; what it did stays to be read
+    /// Destroy an agent permanently; its history stays readable
     Destroy {
-        /// Its name
+        /// Agent name
         id: String,
-        /// You mean it: there is no way back
+        /// Confirm; this cannot be undone
         #[arg(long)]
         yes: bool,
     },
-    /// Cancel every message that waits for an agent; its open run continues
+    /// Cancel all queued messages of an agent; its open run continues
     ClearQueue {
-        /// Its name
+        /// Agent name
         id: String,
     },
-    /// Settle who may wake an agent
+    /// Set what may wake an agent
     Mode {
-        /// Its name
+        /// Agent name
         id: String,
-        /// Who may
+        /// What may wake the agent
         #[arg(value_enum)]
         mode: ModeArg,
     },
-    /// Let an agent sleep: until then only you wake it, and the rest waits
+    /// Set a sleep barrier: until it ends only you wake the agent, and other messages wait
     #[command(group = clap::ArgGroup::new("moment").required(true))]
     Sleep {
-        /// Its name
+        /// Agent name
         id: String,
-        /// Until this moment, such as 2026-02-17T16:00:00Z
+        /// End of the sleep, such as 2026-02-17T16:00:00Z
         #[arg(long, value_name = "TIME", group = "moment")]
         until: Option<String>,
-        /// For this long, such as 30m, 2h or 7d
+        /// Duration of the sleep, such as 30m, 2h or 7d
         #[arg(long = "for", value_name = "DURATION", group = "moment")]
         span: Option<String>,
     },
-    /// Show the address by which systems outside wake an agent, give it another, or take it back
+    /// Manage the external trigger of an agent: a secret URL with which other systems wake it
     #[command(subcommand)]
     ExternalTrigger(TriggerVerb),
-    /// Take the sleep barrier of an agent away: what waits begins
+    /// Remove the sleep barrier of an agent; waiting messages start
     Wake {
-        /// Its name
+        /// Agent name
         id: String,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TriggerVerb {
-    /// Show the address; it is made when it is first asked for. It is a secret
+    /// Show the trigger URL, and create it on first use. The URL is a secret
     Show {
-        /// The agent's name
+        /// Agent name
         id: String,
     },
-    /// Give it another address; the one before is worth nothing from now on
+    /// Replace the trigger URL; the old one stops working immediately
     Rotate {
-        /// The agent's name
+        /// Agent name
         id: String,
     },
-    /// Take it back: nothing comes by it until it gets another address
+    /// Revoke the trigger URL; calls are refused until a new one is created with `rotate`
     Revoke {
-        /// The agent's name
+        /// Agent name
         id: String,
     },
 }
 
-/// Who may wake an agent.
+/// What may wake an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeArg {
-    /// Changes, moments and calls from outside; you may, too, and that is recorded
+    /// Changes, schedules and external triggers; messages from you work too and are recorded
     Autonomous,
-    /// Only people
+    /// Only messages from people
     Interactive,
-    /// Both
+    /// People, changes, schedules and external triggers
     Hybrid,
 }
 
@@ -174,7 +175,6 @@ impl From<ModeArg> for InteractionMode {
     }
 }
 
-/// Runs the verb.
 pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         AgentVerb::Create { id, workspace, mode } => {
@@ -206,7 +206,7 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
             let home = shared.home()?;
             let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
             let guidance = files.read(&id, status.workspace.as_ref());
-            // An agent can be looked at also when the settings cannot be read.
+            // Unreadable settings must not prevent showing an agent.
             let settings = config::load(&shared.home()?, &Overrides::default());
             let registry = settings.map(|settings| ModelRegistry::new(&settings.config)).ok();
             let status = registry.map_or_else(
@@ -248,17 +248,17 @@ fn confirm_destroy(id: &str, is_confirmed: bool) -> Result<(), Failure> {
     if is_confirmed {
         return Ok(());
     }
-    let message = format!("agent {id} would be gone for good");
+    let message = format!("agent {id} would be destroyed permanently");
     Err(Failure::usage(
         "confirmation_missing",
         message,
-        "say --yes if you mean it",
+        "use --yes to confirm",
     ))
 }
 
 async fn choose(id: &str, model: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let id = AgentId::parse(id)?;
-    // Looked at here, because a relative path means something only in this folder.
+    // The path is resolved here, because a relative path depends on the current folder.
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let registry = ModelRegistry::new(&settings.config);
     let model = model.map(|model| registry.named(model)).transpose()?;
@@ -272,7 +272,8 @@ async fn choose(id: &str, model: Option<&str>, shared: &GlobalArgs, out: &Out) -
     Ok(())
 }
 
-/// The status with the models of the agent's next run. A daemon has said it already, by the settings it was started with.
+/// Adds the models of the agent's next run to the status. A daemon has already added them from the settings
+/// that it was started with.
 fn modelled(agent: &AgentId, status: AgentStatus, registry: &ModelRegistry) -> AgentStatus {
     let chosen = status.model.as_deref();
     let model_state = match &status.model_state {
@@ -293,10 +294,10 @@ async fn trigger(verb: &TriggerVerb, shared: &GlobalArgs, out: &Out) -> Result<(
     });
     let found = tell.await?;
     let address = match &found.trigger_path {
-        None => "none: it is revoked".to_owned(),
+        None => "none (revoked)".to_owned(),
         Some(path) => match base_url(shared)? {
             Some(base) => format!("{base}{path}"),
-            None => format!("{path} at the daemon's address; none runs here now"),
+            None => format!("{path} at the daemon's address; no daemon is running here"),
         },
     };
     let last = found.last_triggered_at.as_deref().unwrap_or("never");
@@ -306,12 +307,12 @@ async fn trigger(verb: &TriggerVerb, shared: &GlobalArgs, out: &Out) -> Result<(
     );
     out.answer(&found, &words);
     if found.trigger_path.is_some() {
-        out.note("this address is a secret: whoever knows it can wake the agent, so give it only to the system that is to");
+        out.note("this URL is a secret: anyone who has it can wake the agent; give it only to the system that calls it");
     }
     Ok(())
 }
 
-/// Where systems outside reach the daemon that works on this database; none where none does.
+/// The address at which external systems reach the daemon of this database; `None` if no daemon runs.
 fn base_url(shared: &GlobalArgs) -> Result<Option<String>, Failure> {
     let home = shared.home()?;
     let DaemonPresence::Alive(record) = RunDir::of(&home).found() else {
@@ -331,7 +332,7 @@ fn base_url(shared: &GlobalArgs) -> Result<Option<String>, Failure> {
     Ok(Some(base))
 }
 
-/// A moment to come.
+/// Parses a time in the future.
 fn moment(text: &str) -> Result<Millis, Failure> {
     shifted(text, RealClock::new().now(), i64::saturating_add)
 }
@@ -340,7 +341,7 @@ fn name(id: &str) -> Result<Text<AgentId>, Failure> {
     Ok(Text(AgentId::parse(id)?))
 }
 
-/// Carries out a verb that answers with the agent as it then is.
+/// Calls an endpoint that returns the updated agent.
 async fn change(
     asked: impl Endpoint<Output = AgentStatus>,
     shared: &GlobalArgs,
@@ -351,7 +352,7 @@ async fn change(
     Ok(())
 }
 
-/// What `agent create` was given.
+/// Arguments of `agent create`.
 struct NewAgent<'a> {
     id: &'a str,
     workspace: Option<&'a Path>,
@@ -365,7 +366,7 @@ async fn create(new: NewAgent<'_>, shared: &GlobalArgs, out: &Out) -> Result<(),
         .workspace
         .or(settings.config.agent.workspace.as_ref().map(Path::new))
         .unwrap_or(Path::new("."));
-    // Looked at before a home is made, and again when there is one.
+    // The workspace is checked before the home is created, and again when it exists.
     let look = |home: &Path| WorkspacePath::look(given, home).map_err(Failure::into_usage);
     let home = shared.home()?;
     look(&home)?;

@@ -1,4 +1,4 @@
-//! `wakeful backup`: one file with everything that a home is, made beside whoever works in it.
+//! `wakeful backup`: writes everything in a home to one file, while other processes may work in the home.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -25,25 +25,24 @@ use crate::home::Home;
 use crate::show::Out;
 use crate::system::{RealClock, fresh_id};
 
-/// Names of blobs that are read at once.
+/// Number of blob names read at once.
 const PAGE: u32 = 1_000;
 
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
-    /// The file to make; one that is there is never overwritten
+    /// File to create; an existing file is never overwritten
     file: PathBuf,
-    /// Put the token of the API and the private key of this device in as well
+    /// Include the API token and the private key of this device
     #[arg(long)]
     with_secrets: bool,
 }
 
-/// Runs the verb.
 pub(crate) fn backup(args: &BackupArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     if shared.database().is_some() {
         return Err(Failure::usage(
             "backup_postgres",
-            "a PostgreSQL database is not copied by Wakeful",
-            "use `pg_dump --schema=wakeful`; without --database the home itself is copied",
+            "`wakeful backup` does not copy PostgreSQL databases",
+            "use `pg_dump --schema=wakeful`, or omit --database to back up the home itself",
         ));
     }
     let home = Home::open(&shared.home()?)?;
@@ -58,12 +57,11 @@ pub(crate) fn backup(args: &BackupArgs, shared: &GlobalArgs, out: &Out) -> Resul
         "incarnation": about.incarnation, "with_secrets": about.with_secrets,
     });
     let secrets = match about.with_secrets {
-        true => "tokens and keys are in it: keep it as safe as they are",
-        false => "tokens and keys are not in it",
+        true => "tokens and keys are included, so keep the file as safe as they are",
+        false => "tokens and keys are not included",
     };
     let words = format!(
-        "{} holds {files} files in {bytes} bytes, each with its checksum; {secrets}\n\
-         `wakeful restore {}` brings them back into an empty home",
+        "{} contains {files} files ({bytes} bytes), each with a checksum; {secrets}\n`wakeful restore {}` restores it into an empty home",
         target.display(),
         target.display(),
     );
@@ -71,7 +69,7 @@ pub(crate) fn backup(args: &BackupArgs, shared: &GlobalArgs, out: &Out) -> Resul
     Ok(0)
 }
 
-/// Makes the file under another name, reads it back, and gives it its name last.
+/// Writes the archive under a temporary name, verifies it, and renames it last.
 fn make(
     home: &Home,
     target: &Path,
@@ -81,7 +79,8 @@ fn make(
     let parent = target.parent().unwrap_or(target);
     let rooms = StagingDir::make(parent).map_err(|error| unwritable(parent, &error))?;
     let draft = rooms.folder.join("backup.tar");
-    // Until the last blob is copied, nobody sweeps one away. Where nobody can write, nobody sweeps.
+    // Blob garbage collection is blocked until the last blob is copied. If the lock file cannot be written,
+    // no other process can collect blobs either.
     let _kept = keep_files(&home.blobs()).ok();
     let databases = copy_databases(home, &rooms.folder).map_err(elsewhere)?;
     let (_, agents_copy) = databases.first().ok_or(StoreError::Absent)?;
@@ -96,15 +95,16 @@ fn make(
     };
     let written = write(home, &draft, &about, &databases).map_err(|error| told(target, &error))?;
     let found = archive::verify(&draft).map_err(|bad| {
-        let message = format!(
-            "{} was written, and reads back otherwise: {bad}",
-            target.display()
-        );
-        Failure::new("backup_damaged", message, "look after that disk; try another one")
+        let message = format!("{} was written, but verification failed: {bad}", target.display());
+        Failure::new(
+            "backup_damaged",
+            message,
+            "check the disk, or write the backup to another one",
+        )
     })?;
     if found.files.len() != written {
         let message = format!(
-            "{} has {} files of {written}",
+            "{} contains {} files; {written} were written",
             target.display(),
             found.files.len()
         );
@@ -114,7 +114,7 @@ fn make(
     Ok((about, written))
 }
 
-/// Copies of all databases there are, of one moment.
+/// Copies all existing databases as of one point in time.
 fn copy_databases(home: &Home, into: &Path) -> Result<Vec<(&'static str, PathBuf)>, Failure> {
     if !home.database().exists() {
         return Err(StoreError::Absent.into());
@@ -122,7 +122,7 @@ fn copy_databases(home: &Home, into: &Path) -> Result<Vec<(&'static str, PathBuf
     let mut copies = Vec::new();
     for (name, kind) in Home::DATABASES.into_iter().zip(DatabaseKind::ALL) {
         match (kind, identify_sqlite(&home.root().join(name), kind, BUSY_MS)) {
-            // One that nobody has written to yet holds nothing to copy.
+            // A journal that was never written to does not exist, so there is nothing to copy.
             (DatabaseKind::Journal, Err(StoreError::Absent)) => {}
             (DatabaseKind::Journal, Err(error)) => return Err(JournalError::Store(error).into()),
             (DatabaseKind::Agents, Err(error)) => return Err(error.into()),
@@ -137,7 +137,7 @@ fn copy_databases(home: &Home, into: &Path) -> Result<Vec<(&'static str, PathBuf
     Ok(copies)
 }
 
-/// Writes the archive; says how many files are in it.
+/// Writes the archive and returns the number of files in it.
 fn write(
     home: &Home,
     draft: &Path,
@@ -186,14 +186,13 @@ fn write(
     Ok(count)
 }
 
-/// Why a file could not be put together.
 #[derive(Debug, thiserror::Error)]
 enum BackupError {
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A row names a blob whose file is gone.
+    /// A row references a blob whose file is missing.
     #[error("{0} is missing")]
     Missing(PathBuf),
 }
@@ -210,7 +209,7 @@ fn add(writer: &mut Writer, name: &str, path: &Path) -> Result<(), BackupError> 
     Ok(writer.add(name, size, file)?)
 }
 
-/// What people wrote down for agents. Links are not followed: they may lead anywhere.
+/// Guidance files for agents. Symbolic links are not followed, because they may point outside the home.
 fn guidance(home: &Home) -> io::Result<Vec<(String, PathBuf)>> {
     let entries = match fs::read_dir(home.agents()) {
         Ok(entries) => entries,
@@ -237,7 +236,7 @@ fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
-/// A private folder beside the target, removed with all that is left in it.
+/// A private temporary folder next to the target, removed with its contents on drop.
 struct StagingDir {
     folder: PathBuf,
 }
@@ -252,16 +251,16 @@ impl StagingDir {
 
 impl Drop for StagingDir {
     fn drop(&mut self) {
-        // What stays behind is only litter, and its name says whose.
+        // Leftover files are harmless, and the name of the folder identifies their origin.
         let _left = remove_tree::remove(&self.folder, RemovalLimits::PATIENT);
     }
 }
 
-/// Gives the file its name, unless somebody has taken it meanwhile.
+/// Renames the file to its target, unless the target exists by now.
 fn publish(draft: &Path, target: &Path) -> Result<(), Failure> {
     let moved = renameat_with(CWD, draft, CWD, target, RenameFlags::NOREPLACE);
     let moved = match moved {
-        // Not every file system can do that in one step.
+        // Not every file system supports an atomic rename without replacement.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
             refuse_existing(target)?;
             fs::rename(draft, target)
@@ -283,8 +282,12 @@ fn refuse_existing(target: &Path) -> Result<(), Failure> {
 }
 
 fn existing(target: &Path) -> Failure {
-    let message = format!("{} is there already", target.display());
-    Failure::usage("backup_exists", message, "give another name, or move it away")
+    let message = format!("{} already exists", target.display());
+    Failure::usage(
+        "backup_exists",
+        message,
+        "choose another name, or move the existing file",
+    )
 }
 
 fn told(target: &Path, broken: &BackupError) -> Failure {
@@ -293,13 +296,12 @@ fn told(target: &Path, broken: &BackupError) -> Failure {
         BackupError::Store(error) => Failure::from(wakeful_core::problem::Problem::from(error)),
         BackupError::Missing(path) => Failure::new(
             "blob_missing",
-            format!("the database names {}, which is gone", path.display()),
-            "put the file back from an older backup; `wakeful doctor` counts what is missing",
+            format!("the database references {}, which is missing", path.display()),
+            "restore the file from an older backup; `wakeful doctor` counts missing files",
         ),
     }
 }
 
-/// Why a file cannot be written.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     let attempt = format!("cannot write {}", path.display());
     elsewhere(Failure::io(
@@ -310,7 +312,7 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     ))
 }
 
-/// The same failure; for a copy another disk is a way out as well.
+/// Adds the hint that another disk can hold the copy.
 fn elsewhere(failure: Failure) -> Failure {
     match failure.code() {
         DISK_FULL => failure.with_hint("free some space, or choose another disk"),
@@ -318,19 +320,19 @@ fn elsewhere(failure: Failure) -> Failure {
     }
 }
 
-/// Why a file cannot be used as a backup.
 pub(crate) fn unusable(path: &Path, bad: &ArchiveError) -> Failure {
     let (code, hint) = match bad {
-        ArchiveError::Foreign => ("not_a_backup", "give a file that `wakeful backup` made"),
+        ArchiveError::Foreign => ("not_a_backup", "use a file made by `wakeful backup`"),
         ArchiveError::Development => (
             "development_home",
             "restore it with the build that made it, or use another backup",
         ),
-        ArchiveError::Newer { .. } => ("backup_newer", "use the newer wakeful that made it"),
-        ArchiveError::Truncated | ArchiveError::Damaged(_) => {
-            ("backup_damaged", "use another copy of it, or another backup")
-        }
-        ArchiveError::Io(_) => ("backup_unreadable", "give a file that you may read"),
+        ArchiveError::Newer { .. } => ("backup_newer", "use the newer version of wakeful that made it"),
+        ArchiveError::Truncated | ArchiveError::Damaged(_) => (
+            "backup_damaged",
+            "use another copy of the file, or another backup",
+        ),
+        ArchiveError::Io(_) => ("backup_unreadable", "check the path and its permissions"),
     };
     Failure::new(code, format!("{}: {bad}", path.display()), hint)
 }

@@ -1,4 +1,4 @@
-//! `wakeful brake`: stops everything or one agent, and lets it go on.
+//! `wakeful brake`: stops everything or one agent, and releases it again.
 
 use clap::Subcommand;
 use wakeful_api::{Brake, BrakeList, ListBrakes, ReleaseBrake, Text};
@@ -12,26 +12,26 @@ use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BrakeVerb {
-    /// Stop: what comes is kept, nothing begins, what runs is stopped; it holds over restarts
+    /// Stop all agents or one: running work stops, messages are queued, and nothing starts. A brake
+    /// persists across restarts
     On {
-        /// Only this agent
+        /// Brake only this agent
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
-        /// Why, for whoever finds it on
+        /// Reason, shown wherever the brake is shown
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// Release the brake: what it held goes on where it stood
+    /// Release a brake; held work continues where it stopped
     Off {
-        /// The brake of this agent; without it, that of all
+        /// Release the brake of this agent [default: the brake on everything]
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
     },
-    /// Show which brakes are on
+    /// Show active brakes
     Status,
 }
 
-/// Runs the verb.
 pub(crate) async fn brake(verb: &BrakeVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let brakes = match verb {
         BrakeVerb::On { agent, reason } => {
@@ -40,12 +40,8 @@ pub(crate) async fn brake(verb: &BrakeVerb, shared: &GlobalArgs, out: &Out) -> R
                 .as_ref()
                 .is_some_and(|reason| reason.chars().count() > REASON_CHARS_MAX)
             {
-                let message = format!("--reason: it has more than {REASON_CHARS_MAX} characters");
-                return Err(Failure::usage(
-                    "reason_too_long",
-                    message,
-                    "say it in fewer words",
-                ));
+                let message = format!("--reason: more than {REASON_CHARS_MAX} characters");
+                return Err(Failure::usage("reason_too_long", message, "use a shorter reason"));
             }
             stop::brake(shared, out, agent, reason.clone()).await?
         }
@@ -67,13 +63,13 @@ pub(crate) async fn brake(verb: &BrakeVerb, shared: &GlobalArgs, out: &Out) -> R
 fn tell(list: &BrakeList, out: &Out) {
     let lines: Vec<String> = list.brakes.iter().map(line).collect();
     let words = match lines.is_empty() {
-        true => "no brake is on".to_owned(),
+        true => "no brake is set".to_owned(),
         false => lines.join("\n"),
     };
     out.answer(list, &words);
 }
 
-/// A brake in one line, with the way to release it.
+/// Formats a brake as one line that includes the command to release it.
 pub(super) fn line(brake: &Brake) -> String {
     let (who, way) = match &brake.agent_id {
         None => ("everything".to_owned(), "wakeful brake off".to_owned()),
@@ -91,7 +87,7 @@ pub(super) fn line(brake: &Brake) -> String {
         Some(why) => format!("\n         not yet durable: {}", why.message),
     };
     format!(
-        "braked   {who} since {}{reason} — `{way}` releases it{pending}",
+        "braked   {who} since {}{reason} — release with `{way}`{pending}",
         brake.at
     )
 }

@@ -1,4 +1,4 @@
-//! `wakeful budget`: what models cost, and what they may.
+//! `wakeful budget`: shows what models cost, and sets daily caps.
 
 use std::sync::Arc;
 
@@ -20,52 +20,53 @@ use crate::open_home::{OpenHome, governance};
 use crate::show::Out;
 use crate::system::{RealClock, RealEntropy};
 
-/// Days that are shown to a person: a week. Programs get the month.
+/// Days shown to people: one week. JSON output contains a month.
 const DAYS_SHOWN: usize = 7;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BudgetVerb {
-    /// Show what was spent today, what may be, and what the last days cost
+    /// Show today's spending, the caps, and the cost of the last days
     Show {
-        /// Only this agent, day by day
+        /// Show only this agent, day by day
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
     },
-    /// Count for today again after the clock was set ahead by mistake; what was spent since then counts for today
+    /// Reset the budget day to today after the clock was wrongly set ahead; spending since then counts
+    /// toward today
     ResetDay,
-    /// Set what a day may cost; a run that needs more waits
+    /// Set a daily cap; a run that needs more waits
     Set {
-        /// US dollars a day, such as 2.50
+        /// US dollars per day, such as 2.50
         #[arg(
             required_unless_present = "unset",
             conflicts_with = "unset",
             allow_negative_numbers = true
         )]
         usd: Option<String>,
-        /// The cap of one agent, beside that of all together
+        /// Set the cap of this agent, in addition to the cap on all agents
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
-        /// Take the cap away: the configured one holds again, or 5 dollars
+        /// Remove the cap; the configured cap applies again, or 5 dollars
         #[arg(long)]
         unset: bool,
     },
 }
 
-/// Says that the day of the budget is ahead of the clock; none where it is not. Both are days as text, which sort as days.
+/// Returns a note if the budget day is ahead of the clock. Both days are ISO dates, so they compare as
+/// text.
 fn ahead(day: &str) -> Option<String> {
     let clock = RealClock::new().now().rfc3339();
     let today = clock.split_once('T').map_or(clock.as_str(), |(today, _)| today);
     (day > today).then(|| {
         format!(
-            "note       the budget counts for {day}, which is ahead of the clock ({today}): the clock was once set ahead; \
-             money comes back after {day}, or with `wakeful budget reset-day` once the clock is right"
+            "note       the budget counts for {day}, which is ahead of the clock ({today}): the clock was once set ahead. The \
+                budget renews after {day}, or run `wakeful budget reset-day` once the clock is correct"
         )
     })
 }
 
-/// Runs the verb.
 pub(crate) async fn budget(verb: &BudgetVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
-    // Settings that cannot be read would be shown as a cap that does not hold.
+    // With unreadable settings, the output would show a cap that is not in force.
     config::load(&shared.home()?, &Overrides::default())?;
     match verb {
         BudgetVerb::Show { agent: None } => {
@@ -104,13 +105,14 @@ pub(crate) async fn budget(verb: &BudgetVerb, shared: &GlobalArgs, out: &Out) ->
     Ok(0)
 }
 
-/// Makes the clock's day the day of the budget. Only where no daemon runs: it would go by the clock that it knows.
+/// Sets the budget day to the clock's day. This is refused while a daemon runs, because the daemon would
+/// continue with its own day.
 async fn reset_day(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     if daemon(shared).await?.is_some() {
         return Err(Failure::usage(
             "daemon_running",
-            "the day of the budget cannot be reset while a daemon runs".to_owned(),
-            "stop it with `wakeful daemon stop`, set the clock right, and try again",
+            "the budget day cannot be reset while a daemon is running".to_owned(),
+            "stop it with `wakeful daemon stop`, correct the clock, and try again",
         ));
     }
     let place = OpenHome::open_for_writing(shared).await?;
@@ -126,15 +128,15 @@ async fn reset_day(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An amount that somebody typed.
+/// Parses an amount in US dollars.
 pub(crate) fn amount(typed: &str) -> Result<MicroUsd, Failure> {
     let amount = parse_cap(typed.trim());
     amount.ok_or_else(|| {
-        let message = format!("{typed:?} is no amount of dollars from 0 to {DAILY_CAP_MAX}");
+        let message = format!("invalid amount {typed:?}; expected US dollars from 0 to {DAILY_CAP_MAX}");
         Failure::usage(
             "bad_amount",
             message,
-            "give a number such as 2.50, with at most six decimals",
+            "use a number such as 2.50, with at most six decimals",
         )
     })
 }
@@ -142,12 +144,15 @@ pub(crate) fn amount(typed: &str) -> Result<MicroUsd, Failure> {
 fn tell(budget: &Budget, out: &Out) {
     let origin = match budget.cap_origin {
         CapOrigin::Set => "set by you",
-        CapOrigin::Default => "the settings' or the default; `wakeful budget set USD` sets one",
+        CapOrigin::Default => "from config.toml or the default; `wakeful budget set USD` changes it",
     };
     let mut lines = vec![
-        format!("cap        {} USD a day in all ({origin})", budget.daily_cap_usd),
         format!(
-            "today      {} USD spent, {} USD put aside ({}, UTC)",
+            "cap        {} USD per day for all agents ({origin})",
+            budget.daily_cap_usd
+        ),
+        format!(
+            "today      {} USD spent, {} USD reserved ({}, UTC)",
             budget.spent_usd, budget.reserved_usd, budget.day
         ),
     ];

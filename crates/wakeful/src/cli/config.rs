@@ -1,4 +1,4 @@
-//! `wakeful config`: looking at settings, changing one, and finding what is wrong with them.
+//! `wakeful config`: shows, changes and checks settings.
 
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -12,33 +12,32 @@ use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigVerb {
-    /// Show one setting, or all of them with where each came from
+    /// Show one setting, or all settings with their origin
     Get {
-        /// Its name, such as `server.port`
+        /// Setting name, such as `server.port`
         key: Option<String>,
     },
-    /// Change a setting in config.toml; comments and order stay
+    /// Change a setting in config.toml; comments and order are preserved
     Set {
-        /// Its name, such as `server.port`
+        /// Setting name, such as `server.port`
         key: String,
-        /// What it is to be
+        /// New value
         #[arg(
             required_unless_present = "unset",
             conflicts_with = "unset",
             allow_negative_numbers = true
         )]
         value: Option<String>,
-        /// Remove it from the file, so that what is built in holds again
+        /// Remove the setting from the file, so that the default applies again
         #[arg(long)]
         unset: bool,
     },
     /// Print the JSON Schema of config.toml
     Schema,
-    /// Explain everything that is wrong with the file and the environment
+    /// Check config.toml and the environment, and explain every problem
     Doctor,
 }
 
-/// Runs the verb.
 pub(crate) fn config(verb: &ConfigVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         ConfigVerb::Get { key: Some(name) } => get(name, shared, out)?,
@@ -58,7 +57,7 @@ fn get(name: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let loaded = config::load(&shared.home()?, &Overrides::default())?;
     let value = loaded.value(&name);
     if value.is_none() {
-        out.note(&format!("{name} has no value"));
+        out.note(&format!("{name} is not set"));
     }
     let object = json!({"key": name, "value": value, "origin": loaded.origin(&name)});
     out.answer(&object, &value_text(value));
@@ -84,7 +83,7 @@ fn get_all(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A value for people: text without quotes, so that a script can use it as it is; a list as it is typed.
+/// Formats a value for people and scripts: text without quotes, a list as it is typed.
 fn value_text(value: Option<&Value>) -> String {
     match value {
         None => String::new(),
@@ -100,7 +99,7 @@ fn set(name: &str, value: Option<&str>, shared: &GlobalArgs, out: &Out) -> Resul
     let home = shared.home()?;
     let changed = match value {
         Some(value) => {
-            // Everything that can be wrong with the call is found before a home is created.
+            // All argument errors are reported before a home is created.
             Setting::known(name)?.typed(value)?;
             let edit = ConfigEdit::Set {
                 key: name.to_owned(),
@@ -113,14 +112,15 @@ fn set(name: &str, value: Option<&str>, shared: &GlobalArgs, out: &Out) -> Resul
         }
         None => false,
     };
-    // An unknown name can be removed from the file; if it was not there, it is a typing error.
+    // Unknown names can be removed from the file. If the name is not in the file either, it is a typing
+    // error.
     if !changed && value.is_none() {
         Setting::known(name)?;
     }
     print_result(name, changed, shared, out)
 }
 
-/// Prints the value of the setting now, which need not be the one in the file.
+/// Prints the effective value of the setting, which may differ from the one in the file.
 fn print_result(name: &str, changed: bool, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let home = shared.home()?;
     let lasting = config::load_lasting(&home, &Overrides::default())?;
@@ -128,18 +128,20 @@ fn print_result(name: &str, changed: bool, shared: &GlobalArgs, out: &Out) -> Re
     let value = lasting.value(name);
     let line = match value {
         Some(value) => format!("{name} = {}", value_text(Some(value))),
-        None => format!("{name} has no value"),
+        None => format!("{name} is not set"),
     };
     if !changed {
-        out.note(&format!("{path} is as it was"));
+        out.note(&format!("{path} is unchanged"));
     }
     if changed && matches!(RunDir::of(&home).found(), DaemonPresence::Alive(_)) {
-        out.note("the daemon keeps the settings it was started with; `wakeful daemon restart` applies these");
+        out.note(
+            "the running daemon still uses its old settings; `wakeful daemon restart` applies the new ones",
+        );
     }
     if let Ok(loaded) = config::load(&home, &Overrides::default())
         && let SettingOrigin::Environment { name: variable } = loaded.origin(name)
     {
-        out.note(&format!("the environment variable {variable} wins over the file"));
+        out.note(&format!("the environment variable {variable} overrides the file"));
     }
     out.answer(
         &json!({"key": name, "value": value, "changed": changed, "file": path}),
@@ -157,7 +159,7 @@ fn doctor(shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
         .filter_map(|problem| problem.json().get("error").cloned())
         .collect();
     let words = if problems.is_empty() {
-        format!("nothing is wrong with {path} and the environment")
+        format!("no problems found in {path} and the environment")
     } else {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         lines.join("\n")

@@ -1,4 +1,4 @@
-//! `wakeful daemon`: the same `wakeful serve`, in the background.
+//! `wakeful daemon`: runs `wakeful serve` in the background.
 
 mod start;
 mod stop;
@@ -16,25 +16,25 @@ use crate::discover::client_of;
 use crate::failure::Failure;
 use crate::show::Out;
 
-/// Lines of the log that are shown unless asked otherwise.
+/// Log lines shown by default.
 const LINES_DEFAULT: usize = 50;
 
-/// Most lines of the log that are shown.
+/// Maximum number of log lines shown.
 const LINES_MAX: u64 = 1_000;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DaemonVerb {
-    /// Start the daemon, unless it runs already with the same settings
+    /// Start the daemon, unless it already runs with the same settings
     Start(ServeArgs),
-    /// End the daemon; what is under way comes to a safe point first
+    /// Stop the daemon after current work has reached a safe point
     Stop,
-    /// Tell how the daemon stands
+    /// Show the status of the daemon
     Status,
-    /// End the daemon, if it runs, and start it with these options
+    /// Stop the daemon if it runs, and start it with these options
     Restart(ServeArgs),
-    /// Show the end of the daemon's log, and what failed last
+    /// Show the end of the daemon's log and the last failure
     Logs {
-        /// Show at most this many lines
+        /// Maximum number of lines to show
         #[arg(long, value_name = "N", default_value_t = LINES_DEFAULT, value_parser = lines)]
         lines: usize,
     },
@@ -43,18 +43,17 @@ pub(crate) enum DaemonVerb {
 fn lines(text: &str) -> Result<usize, String> {
     match text.parse::<u64>() {
         Ok(count @ 1..=LINES_MAX) => usize::try_from(count).map_err(|error| error.to_string()),
-        Ok(_) | Err(_) => Err(format!("give a number from 1 to {LINES_MAX}")),
+        Ok(_) | Err(_) => Err(format!("expected a number from 1 to {LINES_MAX}")),
     }
 }
 
-/// Runs the verb.
 pub(crate) async fn daemon(verb: &DaemonVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let folder = RunDir::of(&shared.home()?);
     match verb {
         DaemonVerb::Start(args) => start::start(args, shared, &folder, out).await?,
         DaemonVerb::Stop => stop::stop(&folder, out).await?,
         DaemonVerb::Restart(args) => {
-            // Whatever is wrong with the new options is found while the old daemon still serves.
+            // Errors in the new options are reported while the old daemon still serves.
             args.settings(shared)?;
             stop::end(&folder, out).await?;
             start::start(args, shared, &folder, out).await?;
@@ -65,7 +64,7 @@ pub(crate) async fn daemon(verb: &DaemonVerb, shared: &GlobalArgs, out: &Out) ->
     Ok(0)
 }
 
-/// How the daemon stands, as far as this process can tell.
+/// Reports the status of the daemon as far as this process can determine it.
 async fn status(shared: &GlobalArgs, folder: &RunDir, out: &Out) -> Result<(), Failure> {
     let record = match folder.found() {
         DaemonPresence::Alive(record) => record,
@@ -102,7 +101,8 @@ async fn status(shared: &GlobalArgs, folder: &RunDir, out: &Out) -> Result<(), F
     Ok(())
 }
 
-/// Asks the daemon itself, whatever its database. One that hangs is found out by the question it has no work with.
+/// Queries the daemon itself, regardless of its database. The readiness request comes first: it needs no
+/// work, so it detects a daemon that hangs.
 async fn ask(record: &DaemonRecord) -> Result<RuntimeStatus, Failure> {
     let client = client_of(record)?;
     client.readiness().await?;
@@ -112,10 +112,10 @@ async fn ask(record: &DaemonRecord) -> Result<RuntimeStatus, Failure> {
 fn not_running(stale: bool, failure: Option<&LastFailure>) -> String {
     let mut lines = vec!["no daemon runs in this home".to_owned()];
     if stale {
-        lines.push("one has died without a word; the next start cleans up after it".to_owned());
+        lines.push("the last daemon ended unexpectedly; the next start cleans up after it".to_owned());
     }
     lines.extend(failure.map(failed));
-    lines.push("`wakeful daemon start` starts one".to_owned());
+    lines.push("start one with `wakeful daemon start`".to_owned());
     lines.join("\n")
 }
 
@@ -130,7 +130,7 @@ fn running(record: &DaemonRecord, status: Option<&RuntimeStatus>, matches: bool,
     }
     if let Some(status) = status {
         lines.push(format!(
-            "doing     {} agents at work, {} waiting, {} listening",
+            "activity  {} agents running, {} waiting, {} stream clients",
             status.processing_agent_count, status.waiting_agent_count, status.stream_count
         ));
         lines.extend(needs(&AttentionSummary::from(status)));
@@ -138,7 +138,7 @@ fn running(record: &DaemonRecord, status: Option<&RuntimeStatus>, matches: bool,
     }
     if !matches {
         lines.push(
-            "settings  have changed since it started: `wakeful daemon restart` takes them up".to_owned(),
+            "settings  changed since the daemon started; `wakeful daemon restart` applies them".to_owned(),
         );
     }
     lines.join("\n")

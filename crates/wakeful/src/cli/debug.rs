@@ -1,4 +1,4 @@
-//! `wakeful debug`: a look inside, for whoever wants to know why.
+//! `wakeful debug`: shows internals, for diagnosis.
 
 mod kernel;
 mod prompt;
@@ -11,22 +11,21 @@ use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DebugVerb {
-    /// Show what an agent's next model request begins with: every block, where it is from, and what it weighs
+    /// Show the fixed part of an agent's next model request: each block with its source and size
     Prompt(prompt::PromptArgs),
-    /// Answer questions about keys, matching, convergence and schedules: a line of JSON in, a line of JSON out
+    /// Evaluate keys, matching, convergence and schedules: one JSON object per line in, one per line out
     #[command(long_about = KERNEL_ABOUT)]
     Kernel,
 }
 
 const KERNEL_ABOUT: &str = "\
-Answer questions about keys, matching, convergence and schedules: a line of JSON in, a line of JSON out.
+Evaluate keys, matching, convergence and schedules: one JSON object per line in, one per line out.
 
-It reads standard input until it ends and touches no file, no clock and no network, so that every answer can be \
-compared with that of another program. docs/kernel-protocol.md has all operations; one of them is
+The command reads standard input until it ends and uses no files, no clock and no network, so results can be compared \
+with those of another implementation. docs/kernel-protocol.md documents all operations. For example:
 
   {\"id\": 1, \"op\": \"token_key\", \"class\": \"semanticKey\", \"value\": \"TASK\"}";
 
-/// Runs the verb.
 pub(crate) async fn debug(verb: &DebugVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         DebugVerb::Prompt(args) => prompt::prompt(args, shared, out).await,

@@ -1,4 +1,4 @@
-//! `wakeful decision`: what people are asked, and their answers.
+//! `wakeful decision`: lists, shows and answers decisions.
 
 use clap::Subcommand;
 use wakeful_api::{
@@ -15,44 +15,43 @@ use crate::failure::{FAILED, Failure, UNDECIDED};
 use crate::notify::{DesktopSession, NotificationPayload, notify_targets};
 use crate::show::Out;
 
-/// Digits of a name in lists and in commands to copy: enough to tell thousands apart.
+/// Digits of an id in lists and suggested commands; enough to distinguish thousands of decisions.
 const SHORT: usize = 12;
 
-/// Longest question in a list.
+/// Maximum length of a question in a list.
 const LINE_CHARS_MAX: usize = 100;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DecisionVerb {
-    /// List what waits for an answer, most urgent first
+    /// List pending decisions, most urgent first
     List {
-        /// Those that are closed, too, newest first
+        /// Include closed decisions, newest first
         #[arg(long)]
         all: bool,
     },
-    /// Show one decision: what is asked, what may be answered, who was told of it
+    /// Show a decision: the question, its options, and the notifications sent for it
     Show {
-        /// Its name, or the first digits of it
+        /// Decision id or a unique prefix of it
         id: String,
     },
     /// Send a test notification to every configured target
     TestNotifications,
-    /// Answer one decision; the run that waits for it goes on
+    /// Answer a decision; the waiting run continues
     #[command(disable_version_flag = true)]
     Answer {
-        /// Its name, or the first digits of it
+        /// Decision id or a unique prefix of it
         id: String,
-        /// The id of one of its options, such as `approve` or `deny`
+        /// Id of one of the options, such as `approve` or `deny`
         option: String,
-        /// What you say beside it; the model reads it where the answer is no
+        /// Note to store with the answer; if the answer denies the action, the model reads it
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
-        /// Only if it still has this version: the one you read
+        /// Answer only if the decision still has this version
         #[arg(long, value_name = "N")]
         version: Option<u32>,
     },
 }
 
-/// Runs the verb.
 pub(crate) async fn decision(verb: &DecisionVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         DecisionVerb::List { all } => {
@@ -94,7 +93,7 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &GlobalArgs, out: &Out
             out.answer(&answered, &in_full(&answered, by));
             if by == Channel::Cli {
                 out.note(
-                    "no daemon runs here: `wakeful run --resume` goes on with the run, and so does a daemon",
+                    "no daemon is running here; continue the run with `wakeful run --resume` or `wakeful daemon start`",
                 );
             }
         }
@@ -102,13 +101,14 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &GlobalArgs, out: &Out
     Ok(0)
 }
 
-/// Sends a test to every target. A daemon lives in another session than this call, so for the desktop it may differ.
+/// Sends a test to every target. A daemon runs in another session than this command, so the result may
+/// differ for desktop notifications.
 async fn test_notifications(shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let targets = notify_targets(&settings.config, &DesktopSession::found())?;
     if targets.is_empty() {
-        let message = "no target is configured, and there is no desktop here";
-        let hint = "`wakeful config set notify.webhook URL`, or see docs/decisions-and-brake.md";
+        let message = "no notification target is configured, and no desktop session was found";
+        let hint = "run `wakeful config set notify.webhook URL`, or see docs/decisions-and-brake.md";
         return Err(Failure::new("notify_not_configured", message, hint));
     }
     let (mut lines, mut sent, mut failed) = (Vec::new(), Vec::new(), 0_u32);
@@ -131,8 +131,8 @@ async fn test_notifications(shared: &GlobalArgs, out: &Out) -> Result<u8, Failur
 fn table(list: &DecisionList, all: bool) -> String {
     if list.decisions.is_empty() {
         return match all {
-            true => "nobody was asked anything yet".to_owned(),
-            false => "nothing waits for an answer".to_owned(),
+            true => "there are no decisions".to_owned(),
+            false => "no decisions are pending".to_owned(),
         };
     }
     let header = format!(
@@ -144,7 +144,7 @@ fn table(list: &DecisionList, all: bool) -> String {
         let question = format!("{} {}", one.title, one.input);
         let question = match one.is_input_cut || question.chars().count() > LINE_CHARS_MAX {
             true => format!(
-                "{} (cut; `decision show` has all of it)",
+                "{} (truncated; see `decision show`)",
                 truncate_chars(&question, LINE_CHARS_MAX)
             ),
             false => question,
@@ -158,14 +158,14 @@ fn table(list: &DecisionList, all: bool) -> String {
     [header].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-/// What a rule means, in parentheses; nothing where its name says it.
+/// The meaning of a rule in parentheses; empty if the name is self-explanatory.
 fn meaning(rule: &str) -> String {
     rule_words(rule).map_or_else(String::new, |words| format!(" ({words})"))
 }
 
 fn in_full(one: &Decision, by: Channel) -> String {
     let late = match one.badges.contains(&Badge::TimedOut) {
-        true => ", its deadline has passed once",
+        true => ", deadline passed once",
         false => "",
     };
     let mut lines = vec![
@@ -187,13 +187,13 @@ fn in_full(one: &Decision, by: Channel) -> String {
             one.rule,
             meaning(&one.rule)
         ),
-        format!("takes     answers by {}", channels(one)),
+        format!("channels  {}", channels(one)),
     ];
     if let (Some(deadline), DecisionStatus::Pending) = (&one.deadline_at, one.status) {
         let then = match one.severity {
-            Severity::Critical => "then it is called off",
+            Severity::Critical => "then it is cancelled",
             Severity::Warning | Severity::Low | Severity::Medium | Severity::High => {
-                "then it grows more severe"
+                "then its severity increases"
             }
         };
         lines.push(format!("deadline  {deadline} ({then})"));
@@ -223,17 +223,15 @@ fn in_full(one: &Decision, by: Channel) -> String {
     lines.join("\n")
 }
 
-/// Why there is no more of the arguments, where there is not.
+/// Why the arguments are incomplete; empty if they are complete.
 const fn rest(one: &Decision) -> &'static str {
     match (one.input_gone, one.is_input_cut) {
-        (Some(InputGone::Erased), _) => "\n          (they were erased)",
-        (Some(InputGone::Pruned), _) => {
-            "\n          (only how they begin; the rest was taken away by the rules of retention)"
-        }
+        (Some(InputGone::Erased), _) => "\n          (arguments were erased)",
+        (Some(InputGone::Pruned), _) => "\n          (truncated; the rest was deleted by retention)",
         (Some(InputGone::Unreadable), _) => {
-            "\n          (only how they begin; the reply that has the rest cannot be read)"
+            "\n          (truncated; the model reply with the rest cannot be read)"
         }
-        (None, true) => "\n          (only how they begin; `wakeful decision show` has all of them)",
+        (None, true) => "\n          (truncated; `wakeful decision show` shows all of it)",
         (None, false) => "",
     }
 }
@@ -246,17 +244,18 @@ fn channels(one: &Decision) -> String {
 fn told(one: &DecisionNotification) -> String {
     let (way, severity) = (&one.target, severity(one.severity));
     match (&one.error, one.is_delivered) {
-        (_, true) => format!("told      by {way} at {} (as {severity})", one.at),
+        (_, true) => format!("notified  by {way} at {} (as {severity})", one.at),
         (error, false) => format!(
-            "not told  by {way} after {} tries (as {severity}): {}",
+            "not sent  by {way} after {} attempts (as {severity}): {}",
             one.attempts,
-            error.as_deref().unwrap_or("it is under way")
+            error.as_deref().unwrap_or("in progress")
         ),
     }
 }
 
-/// How a question is answered by whoever comes by this way now: with commands to be copied where they are taken, and else by
-/// what has to be done first. The same command is a program at a daemon, and the command line where there is none.
+/// Describes how the decision can be answered through the current channel: with commands to copy if the
+/// channel is accepted, otherwise with the step that makes one available. The same command uses the API
+/// channel with a daemon and the CLI channel without one.
 fn how_to_answer(one: &Decision, by: Channel) -> String {
     let name = short(&one.decision_id);
     let commands = one
@@ -274,24 +273,26 @@ fn how_to_answer(one: &Decision, by: Channel) -> String {
             format!("after `wakeful daemon start`, on the page or with {commands}")
         }
         Channel::Cli if takes(Channel::Api) => format!("after `wakeful daemon start`, with {commands}"),
-        Channel::Cli => "on the page, after `wakeful daemon start`; it takes no other answer".to_owned(),
+        Channel::Cli => {
+            "on the page, after `wakeful daemon start`; other channels are not accepted".to_owned()
+        }
         Channel::Api | Channel::Page if takes(Channel::Cli) && on_page => {
             format!("on the page, or after `wakeful daemon stop` with {commands}")
         }
         Channel::Api | Channel::Page if takes(Channel::Cli) => {
             format!("after `wakeful daemon stop`, with {commands}")
         }
-        Channel::Api | Channel::Page => "on the page; it takes no other answer".to_owned(),
+        Channel::Api | Channel::Page => "on the page; other channels are not accepted".to_owned(),
     }
 }
 
-/// A run that waits for a person: what is asked is told, with how it is answered by whoever comes by this way. `run` names
-/// it and its agent.
+/// The failure of a run that waits for decisions. It lists each question with how to answer it through the
+/// current channel; `run` names the run and its agent.
 pub(super) fn undecided(run: &str, pending: &[Decision], by: Channel, out: &Out) -> Failure {
     for one in pending {
         let cut = match one.is_input_cut {
             true => format!(
-                " (cut; `wakeful decision show {}` shows all of it)",
+                " (truncated; see `wakeful decision show {}`)",
                 short(&one.decision_id)
             ),
             false => String::new(),
@@ -308,18 +309,18 @@ pub(super) fn undecided(run: &str, pending: &[Decision], by: Channel, out: &Out)
         many => format!("{run} waits for {many} decisions"),
     };
     let hint = match pending {
-        [] => "`wakeful decision list` shows what is asked".to_owned(),
+        [] => "`wakeful decision list` shows the questions".to_owned(),
         [one] => format!("answer it {}", how_to_answer(one, by)),
         [_, ..] if pending.iter().all(|one| one.may_answer.contains(&by)) => {
             "answer each with `wakeful decision answer ID OPTION`".to_owned()
         }
-        [_, ..] => "`wakeful decision show ID` says how each is answered".to_owned(),
+        [_, ..] => "`wakeful decision show ID` shows how to answer each".to_owned(),
     };
     let failure = Failure::new(PENDING, message, hint).with_exit(UNDECIDED);
     failure.with_field("decisions", serde_json::json!(pending))
 }
 
-/// The code of a run that waits for a person.
+/// Error code of a run that waits for a decision.
 const PENDING: &str = "decision_pending";
 
 fn short(name: &str) -> &str {

@@ -1,5 +1,5 @@
-//! `wakeful doctor`: looks at everything that can be out of order, explains it, and mends what can be mended
-//! without losing anything. Without `--fix` it changes nothing.
+//! `wakeful doctor`: checks the installation, explains problems, and repairs what can be repaired without
+//! losing data. Without `--fix` it changes nothing.
 
 mod database;
 mod files;
@@ -19,35 +19,35 @@ use crate::show::Out;
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Mend what can be mended: permissions, and what dead processes left
+    /// Repair what can be repaired: permissions, and files left by dead processes
     #[arg(long)]
     fix: bool,
-    /// Read databases whole, however large, and compare their indexes, contents and rows with tables and logs
+    /// Read all databases completely, regardless of size, and compare indexes, contents and rows with
+    /// tables and logs
     #[arg(long)]
     deep: bool,
 }
 
-/// Whether anything may be changed.
+/// Whether changes are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DoctorMode {
     Look,
     Fix,
 }
 
-/// How a check came out.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum CheckStatus {
     Ok,
-    /// Works, but a person should know.
+    /// Works, but needs attention.
     Warning,
     /// Does not work, or is not safe.
     Problem,
-    /// Was a problem, and is none any more.
+    /// Was a problem, and is repaired.
     Fixed,
 }
 
-/// One thing that was looked at.
 #[derive(Debug, Serialize)]
 struct Check {
     name: &'static str,
@@ -83,7 +83,7 @@ impl Check {
         }
     }
 
-    /// A failure that a verb would have met.
+    /// A failure that a command would report.
     fn failure(name: &'static str, failure: &Failure) -> Self {
         let failure = failure.json();
         let member = |path: &str| {
@@ -93,7 +93,7 @@ impl Check {
         Self::problem(name, member("/error/message"), member("/error/hint"))
     }
 
-    /// A problem that can be mended: it is, or what would be done is told.
+    /// A repairable problem: repairs it with `--fix`, otherwise describes the repair.
     fn mendable(name: &'static str, message: &str, mode: DoctorMode, mend: &Repair<'_>) -> Self {
         match mode {
             DoctorMode::Look => Self::problem(
@@ -108,22 +108,20 @@ impl Check {
                 },
                 Err(error) => Self::problem(
                     name,
-                    format!("{message}, and that cannot be mended: {error}"),
-                    "mend it by hand",
+                    format!("{message}, and the repair failed: {error}"),
+                    "repair it manually",
                 ),
             },
         }
     }
 }
 
-/// How something is mended.
 struct Repair<'a> {
-    /// In words that follow "would".
+    /// The repair, phrased to follow "would".
     deed: &'a str,
     act: &'a dyn Fn() -> std::io::Result<()>,
 }
 
-/// Runs the verb.
 pub(crate) async fn doctor(args: &DoctorArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let mode = if args.fix {
         DoctorMode::Fix
@@ -170,7 +168,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &GlobalArgs, out: &Out) ->
             checks.push(storage::deep(shared).await);
         }
     }
-    // With a server of its own the files of a home are not what is worked with.
+    // With a database server, the database files of the home are not used.
     if let (Some(home), None) = (&home, shared.database()) {
         checks.extend(storage::pages(home, args.deep));
     }
@@ -192,7 +190,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &GlobalArgs, out: &Out) ->
 fn missing(failure: &Failure) -> Check {
     let check = Check::failure("home", failure);
     if failure.code() == "home_missing" {
-        let hint = "`wakeful init` makes one, or give another with --home".to_owned();
+        let hint = "create one with `wakeful init`, or choose another with --home".to_owned();
         return Check { hint, ..check };
     }
     check
@@ -202,14 +200,14 @@ fn settings(home: &std::path::Path) -> Check {
     let problems = config::problems(home);
     match problems.as_slice() {
         [] if config::path(home).exists() => {
-            Check::ok("config", format!("{} is sound", config::path(home).display()))
+            Check::ok("config", format!("{} is valid", config::path(home).display()))
         }
-        [] => Check::ok("config", "there is no config.toml; what is built in holds"),
+        [] => Check::ok("config", "config.toml does not exist; the defaults apply"),
         [only] => Check::failure("config", only),
         [first, rest @ ..] => {
             let first = Check::failure("config", first);
             let message = format!("{} (and {} more)", first.message, rest.len());
-            Check::problem("config", message, "`wakeful config doctor` explains each")
+            Check::problem("config", message, "`wakeful config doctor` explains each problem")
         }
     }
 }

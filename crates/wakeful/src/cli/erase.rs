@@ -1,4 +1,4 @@
-//! `wakeful erase`: contents go for good, and the log tells that they went.
+//! `wakeful erase`: deletes contents permanently and records the erasure in the log.
 
 use std::path::{Path, PathBuf};
 
@@ -16,27 +16,31 @@ use crate::show::Out;
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("what").required(true)))]
 pub(crate) struct EraseArgs {
-    /// Whose contents
+    /// Agent name
     #[arg(long, value_name = "ID")]
     agent: String,
-    /// A run that has ended, by its key or the first digits of it: what was said in it, what it was told, what its events say
+    /// Key of a finished run, or a unique prefix of it: erases its conversation, its inputs and the
+    /// contents of its events
     #[arg(long, value_name = "RUN", group = "what")]
     run: Option<String>,
-    /// An event by its number, or several as FIRST..LAST: what they say
+    /// Sequence number of an event, or a range FIRST..LAST: erases the contents of these events
     #[arg(long, value_name = "N[..M]", group = "what")]
     seq: Option<String>,
-    /// Why; it stays in the log
+    /// Reason, which is stored in the log
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
 
-/// Runs the verb.
 pub(crate) async fn erase(args: &EraseArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
     let reason = reason(&args.reason).ok_or_else(|| {
         let message =
             format!("--reason must have 1 to {REASON_CHARS_MAX} characters without control characters");
-        Failure::usage("bad_reason", message, "say in a sentence why it has to go")
+        Failure::usage(
+            "bad_reason",
+            message,
+            "state in one sentence why the content must be erased",
+        )
     })?;
     let events = args.seq.as_deref().map(span).transpose()?;
     let erased = write_existing(shared, out, async |backend| {
@@ -63,9 +67,9 @@ pub(crate) async fn erase(args: &EraseArgs, shared: &GlobalArgs, out: &Out) -> R
     });
     let erased = erased.await?;
     let words = match erased.seq {
-        None => "nothing was left to erase".to_owned(),
+        None => "nothing left to erase".to_owned(),
         Some(seq) => format!(
-            "erased: what {} events say, {} transitions and {} contents; event {seq} tells of it",
+            "erased the contents of {} events, {} transitions and {} blobs; recorded as event {seq}",
             erased.events, erased.transitions, erased.blobs
         ),
     };
@@ -78,15 +82,14 @@ pub(crate) async fn erase(args: &EraseArgs, shared: &GlobalArgs, out: &Out) -> R
     if !copies.is_empty() {
         let names: Vec<String> = copies.iter().map(|copy| copy.display().to_string()).collect();
         out.note(&format!(
-            "copies of the database from before a migration may still hold it; remove them when you no longer need \
-             them: rm {}",
+            "database copies from before a migration may still contain the data; remove them when you no longer need them: rm {}",
             names.join(" ")
         ));
     }
     Ok(0)
 }
 
-/// Copies of the databases of a home from before a migration.
+/// Copies of a home's databases from before a migration.
 fn copies(home: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(home).into_iter().flatten();
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -112,16 +115,16 @@ fn span(text: &str) -> Result<(u64, u64), Failure> {
 
 fn no_event(agent: &AgentId, first: u64, newest: u64) -> Failure {
     let message = format!("agent {agent} has no event {first}; its newest is {newest}");
-    let hint = format!("`wakeful events {agent}` shows them with their numbers");
+    let hint = format!("`wakeful events {agent}` shows the events with their numbers");
     Failure::new("event_unknown", message, hint)
 }
 
 fn no_span(text: &str) -> Failure {
-    let message = format!("--seq: {text:?} names no events");
+    let message = format!("--seq: invalid event number or range {text:?}");
     Failure::usage(
         "bad_seq",
         message,
-        "give a number such as 12, or two such as 12..19",
+        "use a number such as 12, or a range such as 12..19",
     )
 }
 
@@ -130,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_named_by_a_number_or_by_two_in_order() {
+    fn events_are_selected_by_number_or_by_ascending_range() {
         assert_eq!(span("12").expect("one"), (12, 12));
         assert_eq!(span("12..19").expect("two"), (12, 19));
         for bad in ["", "0", "19..12", "1..", "..2", "a", "1..2..3", "-1"] {

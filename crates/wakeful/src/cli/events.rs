@@ -1,4 +1,4 @@
-//! `wakeful events` and `wakeful tail`: what happened, from the log, and as it happens.
+//! `wakeful events` and `wakeful tail`: show past events from the log, and follow new ones.
 
 use clap::Args;
 use wakeful_api::client::{Client, Stream};
@@ -16,58 +16,59 @@ use crate::failure::Failure;
 use crate::show::Out;
 use crate::signals::Signals;
 
-/// Events shown unless asked otherwise.
+/// Events shown by default.
 const EVENTS_DEFAULT: u32 = 100;
 
-/// Newest events that `tail` begins with.
+/// Newest events that `tail` starts with by default.
 const TAIL_DEFAULT: u32 = 20;
 
-/// Most events that are asked for at once.
+/// Maximum number of events per request.
 const PAGE_MAX: i64 = 500;
 
 #[derive(Debug, Args)]
 pub(crate) struct EventsArgs {
-    /// Whose events
+    /// Agent name
     agent: String,
-    /// Only those after this number
+    /// Show only events after this sequence number
     #[arg(long, value_name = "SEQ", default_value_t = 0)]
     after_seq: u64,
-    /// Show at most this many
+    /// Maximum number of events to show
     #[arg(long, value_name = "N", default_value_t = EVENTS_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=PAGE_MAX))]
     limit: u32,
-    /// How much to show: info, verbose or debug
+    /// Level of detail: info, verbose or debug
     #[arg(long, value_name = "MODE", default_value = "debug")]
     display: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct TailArgs {
-    /// Whose events; everybody's when left out
+    /// Agent name [default: all agents]
     agent: Option<String>,
-    /// Begin with the newest so many
+    /// Number of past events to start with
     #[arg(short = 'n', long, value_name = "N", default_value_t = TAIL_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=PAGE_MAX))]
     limit: u32,
-    /// Show what is there and end
+    /// Show past events and exit
     #[arg(long)]
     no_follow: bool,
-    /// How much to show: info, verbose or debug
+    /// Level of detail: info, verbose or debug
     #[arg(long, value_name = "MODE", default_value = "verbose")]
     display: String,
 }
 
-/// Runs `wakeful events`.
 pub(crate) async fn events(args: &EventsArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let (agent, display) = (AgentId::parse(&args.agent)?, mode(&args.display)?);
     let asked = events_after(agent, Some(args.after_seq), args.limit);
     let page = read(shared, async |backend| backend.call(asked).await).await?;
     page.events.iter().for_each(|event| show(event, display, out));
     if page.has_more {
-        out.note(&format!("there is more: --after-seq {}", page.next_after_seq));
+        out.note(&format!(
+            "more events are available: --after-seq {}",
+            page.next_after_seq
+        ));
     }
     Ok(0)
 }
 
-/// Runs `wakeful tail`.
 pub(crate) async fn tail(args: &TailArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = args.agent.as_deref().map(AgentId::parse).transpose()?;
     let display = mode(&args.display)?;
@@ -82,7 +83,7 @@ pub(crate) async fn tail(args: &TailArgs, shared: &GlobalArgs, out: &Out) -> Res
     }
     let who = home_holder(shared).await?;
     if let Some(absence) = who.absence_message() {
-        out.note(&format!("{absence}, so there is nobody to follow"));
+        out.note(&format!("{absence}, so there are no new events to follow"));
     }
     match who {
         HomeHolder::Daemon(client) => {
@@ -93,9 +94,9 @@ pub(crate) async fn tail(args: &TailArgs, shared: &GlobalArgs, out: &Out) -> Res
     }
 }
 
-/// Where a stream is, and where it goes on.
+/// The position of a stream, from which it can be resumed.
 struct StreamPosition {
-    /// All agents where it is none.
+    /// `None` means all agents.
     agent: Option<AgentId>,
     after: String,
 }
@@ -110,7 +111,7 @@ pub(super) fn events_after(agent: AgentId, after_seq: Option<u64>, limit: u32) -
     }
 }
 
-/// The newest events, and where to go on after them.
+/// Reads the newest events and the position after them.
 async fn newest(
     backend: &Backend,
     agent: Option<&AgentId>,
@@ -169,7 +170,7 @@ struct Tail<'a> {
 }
 
 impl Tail<'_> {
-    /// Shows what happens until a person has seen enough.
+    /// Shows events until the user interrupts.
     async fn follow(&self, client: Client, place: StreamPosition) -> Result<u8, Failure> {
         let mut signals = Signals::listen()?;
         let halt = signals.halt();
@@ -186,16 +187,16 @@ impl Tail<'_> {
         done.await
     }
 
-    /// Follows without end. A stream that breaks is taken up again where it stood, from another daemon if the first one
-    /// is restarted meanwhile.
+    /// Follows events without end. A broken stream is resumed at its position, from the new daemon if the
+    /// first one was restarted.
     async fn through_restarts(&self, client: Client, place: StreamPosition) -> Result<u8, Failure> {
         let (mut client, mut place) = (client, place);
         let mut patience = ReconnectTimer::new(self.shared, self.out);
         loop {
             let listened = self.listen(&client, &mut place, &mut patience).await;
             let Some(back) = patience.wait(listened.err()).await? else {
-                let hint = "`wakeful daemon start` starts it, `wakeful tail` then goes on".to_owned();
-                return Err(daemon_gone("nothing more will come", hint));
+                let hint = "run `wakeful daemon start`, then `wakeful tail` again".to_owned();
+                return Err(daemon_gone("no further events will arrive", hint));
             };
             client = back;
         }
@@ -227,7 +228,8 @@ impl Tail<'_> {
     }
 }
 
-/// Shows the next frame; the place after it, if it names one, and none at the end of the stream.
+/// Shows the next frame. Returns the position after it, if the frame has one; `None` at the end of the
+/// stream.
 async fn next(
     stream: &mut Stream,
     display: DisplayMode,
@@ -262,7 +264,7 @@ fn show(event: &Event, display: DisplayMode, out: &Out) {
     )) {
         return;
     }
-    // The time of day: the date is in the JSON, and a line has little room.
+    // Only the time of day is shown, to keep the line short; the JSON output has the date.
     let time = event.at.get(11..19).unwrap_or(&event.at);
     let words = format!(
         "{time}  {:<16}  #{:<6} {}",
@@ -273,7 +275,7 @@ fn show(event: &Event, display: DisplayMode, out: &Out) {
 
 fn mode(text: &str) -> Result<DisplayMode, Failure> {
     DisplayMode::parse(text).ok_or_else(|| {
-        let message = format!("--display: {text:?} is no display mode");
-        Failure::usage("bad_display", message, "give info, verbose or debug (or 3, 4, 5)")
+        let message = format!("--display: invalid level of detail {text:?}");
+        Failure::usage("bad_display", message, "use info, verbose or debug (or 3, 4, 5)")
     })
 }

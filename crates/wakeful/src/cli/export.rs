@@ -1,4 +1,4 @@
-//! `wakeful export`: one run in one file, with all that proves it and without its secrets.
+//! `wakeful export`: writes one run to one file, with everything needed to verify it and without secrets.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write as _};
@@ -25,14 +25,14 @@ use crate::system::RealClock;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// The run's key, or the first digits of it
+    /// Run key or a unique prefix of it
     run: String,
-    /// Write it to this file, which must not exist yet, instead of standard output
+    /// Write to this file instead of standard output; the file must not exist
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
-/// Where the lines go: checked like any bundle from elsewhere before they are written.
+/// Destination of the lines. Each line is verified like a foreign bundle before it is written.
 struct Sink<'a> {
     check: BundleChecker,
     flaw: Option<BundleError>,
@@ -62,7 +62,6 @@ impl Sink<'_> {
         }
     }
 
-    /// Writes all lines of a run.
     async fn write(
         mut self,
         args: &ExportArgs,
@@ -102,7 +101,7 @@ impl Sink<'_> {
     }
 }
 
-/// Runs the verb. The database is read as it is, also beside a daemon.
+/// Reads the database without a lock, so it works while a daemon runs.
 pub(crate) async fn export(args: &ExportArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let to = match &args.out {
         Some(path) => ExportTarget::File(BufWriter::new(create(path)?)),
@@ -117,7 +116,7 @@ pub(crate) async fn export(args: &ExportArgs, shared: &GlobalArgs, out: &Out) ->
     let (exported, proven) = match done {
         Ok(done) => done,
         Err(failure) => {
-            // Half a bundle is none, and the name stays free for the next call.
+            // A partial bundle is useless, and removing it frees the name for the next attempt.
             let _ = args.out.as_ref().map(std::fs::remove_file);
             return Err(failure);
         }
@@ -130,10 +129,10 @@ fn tell(args: &ExportArgs, exported: &ExportSummary, proven: &VerifiedBundle, ou
     let keys: Vec<String> = proven.fingerprints().iter().map(ToString::to_string).collect();
     let withheld = match exported.withheld {
         0 => String::new(),
-        count => format!("; {count} contents stayed behind because a secret is in them"),
+        count => format!("; {count} blobs were left out because they contain secrets"),
     };
     let words = format!(
-        "{} events, {} transitions and {} contents, signed by {}{withheld}",
+        "{} events, {} transitions and {} blobs, signed by {}{withheld}",
         proven.lines.events,
         proven.lines.journal,
         proven.lines.blobs,
@@ -147,13 +146,13 @@ fn tell(args: &ExportArgs, exported: &ExportSummary, proven: &VerifiedBundle, ou
         "blobs": proven.lines.blobs, "withheld": exported.withheld, "replayed": proven.replayed, "keys": keys,
     });
     let words = format!(
-        "{words}\n`wakeful verify --bundle {}` checks it anywhere",
+        "{words}\nverify it on any machine with `wakeful verify --bundle {}`",
         path.display()
     );
     out.answer(&object, &words);
 }
 
-/// Nobody else may read it: it holds all that was said.
+/// The file is readable only by its owner, because it contains the conversation.
 fn create(path: &Path) -> Result<File, Failure> {
     let mut new = OpenOptions::new();
     let file = new.write(true).create_new(true).mode(0o600).open(path);
@@ -162,7 +161,7 @@ fn create(path: &Path) -> Result<File, Failure> {
 
 fn unwritable(what: &str, error: &std::io::Error) -> Failure {
     let attempt = format!("cannot write {what}");
-    let hint = "give a new file in a folder you may write to";
+    let hint = "use a new file in a writable folder";
     Failure::io("output_unwritable", &attempt, error, hint)
 }
 
@@ -173,11 +172,13 @@ fn failed(error: ExportError) -> Failure {
         ExportError::Unsigned => Failure::new(
             "log_unsigned",
             message,
-            "any verb that writes signs the log at its end; `wakeful status` shows the key",
+            "every command that writes signs the log when it ends; `wakeful status` shows the key",
         ),
-        ExportError::TooLong => Failure::new("bundle_too_long", message, "export a run with less around it"),
-        ExportError::Refused(_) => {
-            Failure::new("output_unwritable", message, "make room, or give another file")
-        }
+        ExportError::TooLong => Failure::new("bundle_too_long", message, "export a smaller run"),
+        ExportError::Refused(_) => Failure::new(
+            "output_unwritable",
+            message,
+            "free some space, or choose another file",
+        ),
     }
 }

@@ -1,4 +1,4 @@
-//! `wakeful init`: a home, its settings and a first agent, in one minute. Run again, it changes nothing.
+//! `wakeful init`: creates a home, its settings and a first agent. Running it again changes nothing.
 
 mod ask;
 
@@ -19,10 +19,10 @@ use crate::home::Home;
 use crate::show::Out;
 use crate::workspace::WorkspacePath;
 
-/// The cap that a new home gets unless somebody says otherwise: enough for a day of trying, and no bad surprise.
+/// The default cap of a new home: enough for a day of trials, and low enough to avoid a surprising bill.
 const DAILY_USD: &str = "5";
 
-/// Codes of failures that only say that there is no such agent yet.
+/// Error codes that mean only that the agent does not exist yet.
 const ABSENT: [&str; 4] = ["agent_unknown", "home_missing", "database_empty", "schema_older"];
 
 const NEXT: [&str; 3] = [
@@ -33,35 +33,34 @@ const NEXT: [&str; 3] = [
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// Who provides models: its usual model answers where none is named
+    /// Model provider; its default model is used unless --model is given
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
-    /// The model of runs that name none: `PROVIDER/MODEL`, `scripted:FILE`, or `demo`
+    /// Default model of runs: `PROVIDER/MODEL`, `scripted:FILE`, or `demo`
     #[arg(long, value_name = "REF")]
     model: Option<String>,
-    /// The folder in which commands of new agents run and may write [default: the current folder, or where that cannot be
-    /// one, the folder wakeful-workspace beside the home]
+    /// Folder in which commands of new agents run and may write [default: the current folder, or the folder
+    /// wakeful-workspace next to the home if the current folder is not suitable]
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
-    /// The name of the first agent [default: main]
+    /// Name of the first agent [default: main]
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// US dollars that all agents together may spend in a day [default: 5]
+    /// Daily spending cap for all agents together, in US dollars [default: 5]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     daily_usd: Option<String>,
-    /// Ask nothing: what no flag says is as it was, or as it is by default
+    /// Do not prompt; keep existing values and use defaults for the rest
     #[arg(long)]
     yes: bool,
 }
 
-/// What was settled.
+/// The collected answers.
 struct Answers {
     edits: Vec<ConfigEdit>,
     agent: AgentId,
     workspace: PathBuf,
 }
 
-/// Runs the verb.
 pub(crate) async fn init(args: &InitArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let path = shared.home()?;
     let lasting = config::load_lasting(&path, &flags(args))?;
@@ -84,7 +83,8 @@ pub(crate) async fn init(args: &InitArgs, shared: &GlobalArgs, out: &Out) -> Res
     };
     let mut answers = Answers::new(settled)?;
     answers.edits.extend(beginnings(&lasting, time));
-    // Looked at before a home is made: a folder that cannot be a workspace leaves nothing behind.
+    // The workspace is checked before the home is created, so that an unsuitable folder leaves nothing
+    // behind.
     make_default(&answers.workspace, &path)?;
     let workspace = WorkspacePath::look(&answers.workspace, &path).map_err(Failure::into_usage)?;
     let home = Home::open_or_create(&path)?;
@@ -110,7 +110,7 @@ fn flags(args: &InitArgs) -> Overrides {
         .flag("budget.daily_usd", "--daily-usd", args.daily_usd.as_ref())
 }
 
-/// What is asked, in this order.
+/// The questions, in the order in which they are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Question {
     Provider,
@@ -129,7 +129,7 @@ impl Question {
         Self::Cap,
     ];
 
-    /// The setting that the answer becomes.
+    /// The setting that stores the answer.
     const fn key(self) -> &'static str {
         match self {
             Self::Provider => "provider.name",
@@ -141,7 +141,7 @@ impl Question {
     }
 }
 
-/// A question, what is proposed as its answer, and whether a flag has answered it.
+/// A question with its default answer, and whether a flag already answers it.
 struct InitPrompt {
     question: Question,
     proposed: Option<String>,
@@ -154,7 +154,7 @@ enum AnswerSource {
     Open,
 }
 
-/// Whether the home gets its first settings.
+/// Whether this is the first `init` of the home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InitRun {
     First,
@@ -174,7 +174,7 @@ impl InitPrompt {
             (_, Some(settled), _) => Some(settled),
             (Question::Workspace, None, _) => Some(default_workspace(home)?),
             (Question::Cap, None, InitRun::First) => Some(DAILY_USD.to_owned()),
-            // Whoever took the cap away is not given it back.
+            // A cap that the user removed is not restored.
             (Question::Cap, None, InitRun::Later) => None,
             (Question::Provider | Question::Model | Question::Agent, None, _) => None,
         };
@@ -187,7 +187,7 @@ impl InitPrompt {
 }
 
 impl Answers {
-    /// The answers as changes of the file, and those that are needed at once.
+    /// Converts the answers to edits of the settings file, and keeps those that are needed immediately.
     fn new(settled: Vec<(Question, Option<String>)>) -> Result<Self, Failure> {
         let mut edits = Vec::new();
         let (mut agent, mut workspace) = (String::new(), PathBuf::new());
@@ -212,7 +212,8 @@ impl Answers {
     }
 }
 
-/// What a new home begins with that nobody is asked for: its schedules make up for what they miss while the machine is off.
+/// A setting of new homes that is not asked for: schedules catch up on firings missed while the machine was
+/// off.
 fn beginnings(lasting: &LoadedConfig, time: InitRun) -> Option<ConfigEdit> {
     let is_open = matches!(lasting.origin("schedule.catch_up"), SettingOrigin::Default);
     (time == InitRun::First && is_open).then(|| ConfigEdit::Set {
@@ -225,8 +226,8 @@ fn words(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The current folder; but that is most often the one with the home in it, which no command may reach, and then a
-/// folder beside the home.
+/// The default workspace: the current folder. That is usually the parent of the home, which commands may
+/// not access; in that case, a folder next to the home.
 fn default_workspace(home: &Path) -> Result<String, Failure> {
     let here = std::env::current_dir().ok();
     if let Some(here) = here.filter(|here| WorkspacePath::look(here, home).is_ok()) {
@@ -235,8 +236,8 @@ fn default_workspace(home: &Path) -> Result<String, Failure> {
     let beside = beside(home).ok_or_else(|| {
         Failure::usage(
             "workspace_unusable",
-            "there is no folder to propose as a workspace",
-            "give one with --workspace DIR",
+            "cannot determine a default workspace",
+            "use --workspace DIR",
         )
     })?;
     Ok(beside.display().to_string())
@@ -247,23 +248,24 @@ fn beside(home: &Path) -> Option<PathBuf> {
     Some(home.parent()?.join("wakeful-workspace"))
 }
 
-/// Makes the folder that we proposed ourselves, and no other.
+/// Creates the folder only if it is the default that this program proposed.
 fn make_default(workspace: &Path, home: &Path) -> Result<(), Failure> {
     if workspace.exists() || beside(home).as_deref() != Some(workspace) {
         return Ok(());
     }
     std::fs::create_dir_all(workspace).map_err(|error| {
-        let attempt = format!("cannot make the folder {}", workspace.display());
+        let attempt = format!("cannot create the folder {}", workspace.display());
         Failure::io(
             "workspace_unusable",
             &attempt,
             &error,
-            "give another with --workspace DIR",
+            "choose another with --workspace DIR",
         )
     })
 }
 
-/// The first agent, and whether it is new. One that is there already is not touched.
+/// Creates the first agent if it does not exist, and returns whether it is new. An existing agent is not
+/// changed.
 async fn first_agent(
     agent: &AgentId,
     workspace: &str,
@@ -281,7 +283,8 @@ async fn first_agent(
     };
     match known().await {
         Ok(known) => return Ok((known, false)),
-        // There is no such agent, or no database, or an older one; making the agent mends each of them.
+        // The agent or the database does not exist, or the schema is older; creating the agent resolves
+        // each case.
         Err(failure) if ABSENT.contains(&failure.code()) => {}
         Err(failure) => return Err(failure),
     }
@@ -296,7 +299,7 @@ async fn first_agent(
     });
     match made.await {
         Ok(made) => Ok((made, true)),
-        // Somebody else was faster.
+        // Another process created the agent first.
         Err(failure) if failure.code() == "agent_exists" => Ok((known().await?, false)),
         Err(failure) => Err(failure),
     }
@@ -316,7 +319,7 @@ fn tell(home: &Home, agent: &AgentStatus, [changed, made]: [bool; 2], out: &Out)
         "agent_created": made,
         "next": NEXT,
     });
-    let did = |done: bool, word: &'static str| if done { word } else { "was there already" };
+    let did = |done: bool, word: &'static str| if done { word } else { "already existed" };
     let text = [
         format!(
             "settings   {path} ({})",
@@ -327,7 +330,7 @@ fn tell(home: &Home, agent: &AgentStatus, [changed, made]: [bool; 2], out: &Out)
         format!("next       {}", NEXT.join("\n           ")),
     ];
     if !changed && !made {
-        out.note("everything was set up before; nothing was changed");
+        out.note("already set up; nothing was changed");
     }
     out.answer(&object, &text.join("\n"));
 }

@@ -1,4 +1,4 @@
-//! `wakeful login`: the browsers that are logged in.
+//! `wakeful login`: manages browser logins.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -11,23 +11,22 @@ use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LoginVerb {
-    /// List the browsers that are logged in, newest first
+    /// List logged-in browsers, newest first
     List,
-    /// End a login: its requests are refused at once, also after a restart
+    /// Revoke a login; its requests are refused immediately, and after restarts
     Revoke(RevokeArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RevokeArgs {
-    /// The id of the login, from `wakeful login list`
+    /// Login id, from `wakeful login list`
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     id: Option<String>,
-    /// End all logins
+    /// Revoke all logins
     #[arg(long)]
     all: bool,
 }
 
-/// Runs the verb.
 pub(crate) async fn login(verb: &LoginVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         LoginVerb::List => {
@@ -37,20 +36,20 @@ pub(crate) async fn login(verb: &LoginVerb, shared: &GlobalArgs, out: &Out) -> R
         LoginVerb::Revoke(RevokeArgs { id: Some(id), .. }) => {
             let login_id = checked(id)?;
             client_of_home(shared)?.call(&RevokeLogin { login_id }).await?;
-            out.answer(&json!({"revoked": id}), &format!("login {id} is revoked"));
+            out.answer(&json!({"revoked": id}), &format!("revoked login {id}"));
         }
         LoginVerb::Revoke(RevokeArgs { id: None, .. }) => {
             client_of_home(shared)?.call(&RevokeAllLogins {}).await?;
-            out.answer(&json!({"revoked": "all"}), "all logins are revoked");
+            out.answer(&json!({"revoked": "all"}), "revoked all logins");
         }
     }
     Ok(0)
 }
 
-/// An id that can stand in a path.
+/// Checks the id before it becomes part of a request path.
 fn checked(id: &str) -> Result<Hex<8, 8>, Failure> {
     Hex::try_from(id.to_ascii_lowercase()).map_err(|why| {
-        let message = format!("{id:?} is not the id of a login: it {why}");
+        let message = format!("{id:?} is not a login id: it {why}");
         Failure::usage("bad_login_id", message, "`wakeful login list` shows the ids")
     })
 }

@@ -1,4 +1,4 @@
-//! `wakeful message`: puts a message into an agent's queue and does not wait for the answer.
+//! `wakeful message`: puts a message into an agent's queue without waiting for the answer.
 
 use clap::{Args, ValueEnum};
 use wakeful_api::{Admission, Priority, SendMessage, Text};
@@ -13,19 +13,19 @@ use crate::show::Out;
 
 #[derive(Debug, Args)]
 pub(crate) struct MessageArgs {
-    /// To whom
+    /// Agent name
     agent: String,
-    /// What the agent is to do; `-` reads it from standard input
+    /// Prompt; `-` reads it from standard input
     text: String,
-    /// Names this message: the same key again is the same message
+    /// Idempotency key: repeating the command with the same key adds no second message
     #[arg(long, value_name = "K")]
     idempotency_key: Option<String>,
-    /// How soon it wants its turn; `interject` joins a run that is under way
+    /// Priority in the queue; `interject` joins a run in progress
     #[arg(long, value_enum, default_value_t = PriorityArg::Normal)]
     priority: PriorityArg,
 }
 
-/// How soon a message wants its turn. What each means is told with the wire type.
+/// Priority in the queue; the wire type documents each value.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum PriorityArg {
     Interject,
@@ -45,7 +45,6 @@ impl From<PriorityArg> for Priority {
     }
 }
 
-/// Runs the verb.
 pub(crate) async fn message(args: &MessageArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
     let key = args.idempotency_key.as_deref().map(TurnId::parse).transpose()?;
@@ -54,22 +53,22 @@ pub(crate) async fn message(args: &MessageArgs, shared: &GlobalArgs, out: &Out) 
         priority: Some(args.priority.into()),
         ..SendMessage::new(agent, read_prompt(&args.text)?)
     };
-    // Looked at before it is sent: a message that was accepted is not to fail afterwards.
+    // Checked before the message is sent, because an accepted message must not be reported as a failure.
     let who = home_holder(shared).await?;
     let accepted = write_existing(shared, out, async |backend| backend.call(message).await).await?;
     if let Some(absence) = who.absence_message() {
         out.note(&format!(
-            "{absence}: the message waits for one on this database, see `wakeful daemon start`"
+            "{absence}: the message is queued until one runs on this database; start it with `wakeful daemon start`"
         ));
     }
     let how = match accepted.admission {
         Admission::New => "queued",
-        Admission::Duplicate => "known already",
+        Admission::Duplicate => "already known",
     };
     let key = &accepted.run_key;
     let words = match args.priority {
         PriorityArg::Interject => {
-            format!("{how}: `wakeful why {key}` says which run took it up, or that it became one")
+            format!("{how}: `wakeful why {key}` shows the run that handles it")
         }
         PriorityArg::Next | PriorityArg::Normal | PriorityArg::Background => {
             format!("{how}: `wakeful runs show {key}` shows the answer")

@@ -1,4 +1,4 @@
-//! The command line. Each verb has its own file; here is only the tree and what all verbs share.
+//! The command line: the command tree and the code that all commands share. Each command has its own file.
 
 mod agent;
 mod backup;
@@ -44,7 +44,7 @@ use crate::failure::{FAILED, Failure, USAGE};
 use crate::global_args::{GlobalArgs, text_variable, variable};
 use crate::show::Out;
 
-/// Gives AI agents a durable home on your own machine.
+/// Durable AI agents on your own machine.
 #[derive(Debug, Parser)]
 #[command(name = "wakeful", version, about, long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 #[command(disable_help_subcommand = true, propagate_version = true)]
@@ -56,133 +56,132 @@ pub(crate) struct Cli {
 }
 
 const LONG_ABOUT: &str = "\
-Gives AI agents a durable home on your own machine.
+Durable AI agents on your own machine.
 
-Every message becomes one run, and every step of a run is written down before it is taken. Kill the program \
-at any moment: `wakeful run --resume` goes on where it stood, repeats nothing that may have happened, and says so.";
+Every message starts one run, and every step of a run is recorded before it is performed. You can kill the program at \
+any time: `wakeful run --resume` continues where the run stopped. An action that may already have been performed is \
+not repeated but reported.";
 
 const AFTER_HELP: &str = "\
-Try it, without any key:
-  wakeful run \"Show me what you can do\"        the built-in demo script answers
-  wakeful daemon start && wakeful open         agents that stay, and the page that shows them
-  wakeful message main \"…\"                    something to do, without waiting for it
-  wakeful run --resume                         finishes what a crash cut off, without a daemon
+Get started, without an API key:
+  wakeful run \"Show me what you can do\"        run the built-in demo script
+  wakeful daemon start && wakeful open         start the daemon and open its page
+  wakeful message main \"…\"         queue a message without waiting
+  wakeful run --resume                         finish interrupted runs without a daemon
 
-When something is wrong, look in this order: `wakeful run --json`, `wakeful daemon status`, `wakeful daemon logs`, \
+To diagnose a problem, use in this order: `wakeful run --json`, `wakeful daemon status`, `wakeful daemon logs`, \
 `wakeful status`, `wakeful tail`, `wakeful transcript`, and `wakeful serve` in the foreground.
 
-Exit status: 0 ok, 1 failed or an outcome is unknown, 2 wrong usage, 3 the run waits for a decision, \
-4 something was denied by policy or held by a brake, 5 the day's money is spent and the run waits, \
-6 verification failed, \
-130 or 143 stopped by Ctrl-C or SIGTERM (`wakeful serve` ends with 0 when it has stopped in good order).";
+Exit status: 0 success, 1 failure or unknown outcome, 2 usage error, 3 the run waits for a decision, 4 denied by \
+policy or held by a brake, 5 the run waits because the daily budget is spent, 6 verification failed, 130 or 143 \
+interrupted by Ctrl-C or SIGTERM (`wakeful serve` exits with 0 after a clean shutdown).";
 
-const SERVE_AFTER_HELP: &str = "\
-Ctrl-C and SIGTERM let what is under way come to a safe point and end the daemon with exit status 0; a second one \
-ends it at once, with 130 or 143.";
+const SERVE_AFTER_HELP: &str = "Ctrl-C and SIGTERM bring current work to a safe point and end the daemon with exit status 0; a \
+    second signal ends it immediately with 130 or 143.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Set up a home: settings and a first agent, in one minute
+    /// Set up a home: settings and a first agent
     Init(init::InitArgs),
-    /// Give an agent something to do and wait for the answer
+    /// Send a prompt to an agent and wait for the answer
     Run(run::RunArgs),
-    /// Put a message into an agent's queue and do not wait
+    /// Queue a message for an agent without waiting
     Message(message::MessageArgs),
-    /// Tell how everything stands
+    /// Show the status of daemon, agents and runs
     Status(status::StatusArgs),
-    /// Watch what happens
+    /// Follow events as they happen
     Tail(events::TailArgs),
-    /// Show what happened, from an agent's log
+    /// Show past events from an agent's log
     Events(events::EventsArgs),
-    /// Look at runs, end one, or let one go on that stands aside
+    /// List, show, resume, abandon or cancel runs
     #[command(subcommand)]
     Runs(runs::RunsVerb),
-    /// Make and look at agents
+    /// Create and manage agents
     #[command(subcommand)]
     Agent(agent::AgentVerb),
-    /// See what waits for your answer, and answer it
+    /// List and answer pending decisions
     #[command(subcommand)]
     Decision(decision::DecisionVerb),
-    /// Stop everything or one agent at once, and let it go on
+    /// Stop all agents or one immediately, and release them
     #[command(subcommand)]
     Brake(brake::BrakeVerb),
-    /// Look at what models cost, and set what they may
+    /// Show spending and set daily caps
     #[command(subcommand)]
     Budget(budget::BudgetVerb),
-    /// Show what was said between you, an agent and its tools
+    /// Show the conversation between you, an agent and its tools
     Transcript(transcript::TranscriptArgs),
-    /// Turn a run into a script that gives the same answers again, without its secrets
+    /// Record a run as a script that gives the same answers again, without secrets
     Record(record::RecordArgs),
-    /// Check that the log is what was written, all of it
+    /// Verify that the log is complete and unchanged
     Verify(verify::VerifyArgs),
-    /// Run a recorded run again from its journal, without network or tools, and compare
+    /// Replay a run from its run log, without network or tools, and compare
     Replay(replay::ReplayArgs),
     /// Write a run to one file that another machine can verify
     Export(export::ExportArgs),
-    /// Erase the contents of a run or of events for good; the log stays whole
+    /// Erase the contents of a run or of events permanently; the log stays verifiable
     Erase(erase::EraseArgs),
-    /// Run the daemon in the foreground: the API, the page, and everything that waits
+    /// Run the daemon in the foreground: API, page, schedules and queued work
     #[command(after_help = SERVE_AFTER_HELP)]
     Serve(serve::ServeArgs),
-    /// Run the daemon in the background
+    /// Manage the daemon in the background
     #[command(subcommand)]
     Daemon(daemon::DaemonVerb),
-    /// Open the page in a browser that is logged in
+    /// Open the page in a logged-in browser
     Open(open::OpenArgs),
-    /// See which browsers are logged in, and end logins
+    /// List and revoke browser logins
     #[command(subcommand)]
     Login(login::LoginVerb),
-    /// Look at models and providers, and find out what they can do
+    /// List, test and confirm models and providers
     #[command(subcommand)]
     Models(models::ModelsVerb),
-    /// Look at settings, change one, and find what is wrong with them
+    /// Show, change and check settings
     #[command(subcommand)]
     Config(config::ConfigVerb),
-    /// Look whether everything is in order, and mend what can be mended
+    /// Check the installation and repair problems
     Doctor(doctor::DoctorArgs),
-    /// Look inside: what a model is sent, and why
+    /// Show internals, such as the prompt that a model receives
     #[command(subcommand)]
     Debug(debug::DebugVerb),
-    /// Let systemd keep the daemon running for you
+    /// Run the daemon as a systemd user service
     #[command(subcommand)]
     Service(service::ServiceVerb),
-    /// Make one file of everything in a home, beside whoever works in it
+    /// Back up a home to one file, even while it is in use
     Backup(backup::BackupArgs),
-    /// Make a home out of a backup
+    /// Restore a home from a backup
     Restore(restore::RestoreArgs),
-    /// Look how long data is kept, and take away what is old
+    /// Show how long data is kept, and delete old data
     #[command(subcommand)]
     Retention(retention::RetentionVerb),
-    /// Look at what was written down and is to be done, and add to it
+    /// Show and edit the journal: tasks, notes, plans
     #[command(subcommand)]
     Journal(journal::JournalVerb),
-    /// Let changes wake an agent
+    /// Wake an agent when something changes
     Subscribe(subscribe::SubscribeArgs),
-    /// Take a subscription away
+    /// Remove a subscription
     Unsubscribe(subscribe::UnsubscribeArgs),
-    /// List what agents are woken by, put one aside, or take it up again
+    /// List, pause or resume subscriptions
     Subscriptions(subscribe::SubscriptionsArgs),
     /// Watch folders and Git repositories for changes
     #[command(subcommand)]
     Source(source::SourceVerb),
-    /// Wake agents by the clock, and see what became of it
+    /// Wake agents on a schedule, and show its history
     #[command(subcommand)]
     Schedule(schedule::ScheduleVerb),
-    /// Tell what led to a run, and every gate on the way
+    /// Explain what started a run, gate by gate
     Why(why::WhyArgs),
-    /// Tell what kept an agent from being woken, and what would have to change
+    /// Explain why an agent was not woken, and what to change
     WhyNot(why::WhyNotArgs),
-    /// Look at writes of agents to the journal that are not over
+    /// Show agents' incomplete writes to the journal
     #[command(subcommand)]
     Saga(saga::SagaVerb),
     /// Print a completion script for your shell
     Completion {
-        /// Which shell
+        /// Shell
         shell: clap_complete::Shell,
     },
 }
 
-/// Parses the command line, does the work, and turns the result into an exit status.
+/// Parses the command line, runs the command, and converts the result to an exit status.
 pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -196,12 +195,13 @@ pub(crate) fn main() -> ExitCode {
     ExitCode::from(if out.was_lost() { FAILED } else { code })
 }
 
-/// Tells what is wrong with the call, or the help that was asked for.
+/// Prints a usage error, or the requested help.
 fn unparsed(error: &clap::Error) -> u8 {
-    // Nothing is left to tell if even the terminal is gone.
+    // A write error on the terminal cannot be reported.
     let _ = error.print();
     let code = u8::try_from(error.exit_code()).unwrap_or(USAGE);
-    // The line could not be parsed, so the flag is looked for by its name. After `--` it would be a prompt.
+    // The arguments could not be parsed, so `--json` is searched by name. After `--` it would be part of a
+    // prompt.
     let mut words = std::env::args_os().skip(1).take_while(|word| word != "--");
     if error.use_stderr() && words.any(|word| word == "--json") {
         let text = error.render().to_string();
@@ -212,7 +212,7 @@ fn unparsed(error: &clap::Error) -> u8 {
     code
 }
 
-/// How long threads that still wait for a disk are waited for at the end.
+/// How long to wait at exit for threads that are blocked on a disk.
 const LEFTOVER_WAIT: Duration = Duration::from_secs(1);
 
 fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
@@ -269,7 +269,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             }
         }
     });
-    // A thread that waits for a disk that hangs must not keep the process.
+    // A thread that is blocked on a hanging disk must not keep the process alive.
     runtime.shutdown_timeout(LEFTOVER_WAIT);
     ended
 }
@@ -283,7 +283,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// One line for each verb: its words, then its flags.
+    /// Lists each command with its flags, one per line.
     fn walk(command: &clap::Command, path: &str, lines: &mut Vec<String>) {
         let names = command
             .get_arguments()
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_tree_is_as_reviewed() {
+    fn the_command_tree_matches_the_reviewed_list() {
         let mut lines = Vec::new();
         walk(&Cli::command(), "wakeful", &mut lines);
         insta::assert_snapshot!(lines.join("\n"));

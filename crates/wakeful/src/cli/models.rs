@@ -1,4 +1,5 @@
-//! `wakeful models`: who can be asked, what they can do, and whether they can be reached.
+//! `wakeful models`: lists models and providers, tests their features, and checks whether they can be
+//! reached.
 
 mod confirm;
 mod doctor;
@@ -15,29 +16,28 @@ use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsVerb {
-    /// Show providers, where their keys come from, routes and prices; nothing is sent
+    /// List providers, the sources of their keys, routes and prices, without sending anything
     List,
-    /// Ask a model a few small questions and tell what it can do; this costs a little
+    /// Test a model with a few small requests and show its features; this costs a little
     Probe(ProbeArgs),
-    /// Look whether providers can be reached and take their keys, without spending
+    /// Check whether providers can be reached and accept their keys, without cost
     Doctor,
-    /// Agree that a provider may be shown your agents' work, under the rules that hold now
+    /// Confirm that a provider may receive your agents' work under the current rules
     Confirm {
-        /// Its name, such as `anthropic`; without one, what was agreed to is shown
+        /// Provider name, such as `anthropic`; if omitted, existing confirmations are shown
         provider: Option<String>,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// Which model: `PROVIDER/MODEL`, `scripted:FILE` or `demo`
+    /// Model: `PROVIDER/MODEL`, `scripted:FILE` or `demo`
     model: String,
-    /// Show it a small picture as well
+    /// Also test image input
     #[arg(long)]
     vision: bool,
 }
 
-/// Runs the verb.
 pub(crate) async fn models(verb: &ModelsVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let registry = ModelRegistry::new(&settings.config);

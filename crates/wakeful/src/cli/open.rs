@@ -1,7 +1,7 @@
-//! `wakeful open`: the page in a browser that is logged in.
+//! `wakeful open`: opens the page in a logged-in browser.
 //!
-//! The arguments of a process can be read by every user of the machine, so the browser is started with the path of a
-//! private file, and the file leads it to the login link.
+//! All users of the machine can read the arguments of a process. Therefore the browser is started with the
+//! path of a private file that redirects to the login link.
 
 use std::process::{Command, Stdio};
 
@@ -17,40 +17,40 @@ use crate::show::Out;
 
 #[derive(Debug, Args)]
 pub(crate) struct OpenArgs {
-    /// Print the link and start no browser: for a browser that may not read the home, or on another machine
+    /// Print the link instead of starting a browser; for a browser that cannot read the home, or on another
+    /// machine
     #[arg(long)]
     print: bool,
 }
 
-/// Runs the verb.
 pub(crate) async fn open(args: &OpenArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let client = client_of_home(shared)?;
     if args.print {
         let link = client.call(&CreateLoginLink {}).await?;
         out.answer(&link, &link.url);
-        out.note("the link works once, within a minute");
+        out.note("the link works once, within one minute");
         return Ok(0);
     }
     let page = client.call(&CreateLoginPage {}).await?;
     if !browse(&page.path) {
-        // The daemon deletes it after a minute otherwise.
+        // Otherwise the daemon deletes the file after a minute.
         let _ = std::fs::remove_file(&page.path);
-        let hint = "`wakeful open --print` prints a link; open it within a minute";
+        let hint = "`wakeful open --print` prints a link; open it within one minute";
         return Err(Failure::new(
             "browser_start_failed",
-            "no browser could be started",
+            "could not start a browser",
             hint,
         ));
     }
     out.answer(&page, &format!("opened {}", page.path));
-    out.note("if the browser may not read this file, `wakeful open --print` prints a link instead");
+    out.note("if the browser cannot read this file, use `wakeful open --print` to get a link");
     Ok(0)
 }
 
-/// A client of the daemon that runs in this home, whatever its database: a home has one page.
+/// A client of the daemon in this home, regardless of its database, because a home has one page.
 pub(super) fn client_of_home(shared: &GlobalArgs) -> Result<Client, Failure> {
     let DaemonPresence::Alive(record) = RunDir::of(&shared.home()?).found() else {
-        let hint = "`wakeful daemon start` starts one, `wakeful serve` does so in the foreground";
+        let hint = "start it with `wakeful daemon start`, or with `wakeful serve` in the foreground";
         return Err(Failure::new(
             "daemon_not_running",
             "no daemon runs in this home",
@@ -60,7 +60,7 @@ pub(super) fn client_of_home(shared: &GlobalArgs) -> Result<Client, Failure> {
     client_of(&record)
 }
 
-/// Asks the desktop to show a file. Whether a browser reads it cannot be known.
+/// Asks the desktop to open a file. Whether a browser can read it cannot be determined.
 fn browse(path: &str) -> bool {
     let opener = if cfg!(target_os = "macos") {
         "open"
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_with_odd_letters_is_a_url() {
+    fn a_path_with_special_characters_becomes_a_url() {
         assert_eq!(
             file_url("/home/a b/é#?.html"),
             "file:///home/a%20b/%C3%A9%23%3F.html"

@@ -1,4 +1,4 @@
-//! `wakeful record`: the conversation of a run as a script, without its secrets.
+//! `wakeful record`: writes the conversation of a run as a script, without secrets.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -22,19 +22,19 @@ use crate::redact::Redactor;
 use crate::secret::SecretHandle;
 use crate::show::Out;
 
-/// Journal rows read at once.
+/// Run log rows read at once.
 const JOURNAL_PAGE: u32 = 200;
 
 #[derive(Debug, Args)]
 pub(crate) struct RecordArgs {
-    /// The run's key, or the first digits of it
+    /// Run key or a unique prefix of it
     run: String,
-    /// Write it to this file, which must not exist yet, instead of standard output
+    /// Write to this file instead of standard output; the file must not exist
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
-/// Runs the verb. The database is read as it is, also beside a daemon.
+/// Reads the database without a lock, so it works while a daemon runs.
 pub(crate) async fn record(args: &RecordArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let mut redactor = redactor(shared, out)?;
     let (run, rounds) = with_read_only(shared, async |store| {
@@ -52,14 +52,17 @@ pub(crate) async fn record(args: &RecordArgs, shared: &GlobalArgs, out: &Out) ->
     let script = write_script(&clean).map_err(|error| unwritable(&error))?;
     let script = format!("# Recorded from run {run}.\n{script}");
     let (count, redacted) = (clean.len(), redactor.count());
-    let told = format!("{count} rounds were recorded, and {redacted} secrets in them replaced");
+    let told = format!("recorded {count} rounds and replaced {redacted} secrets");
     match &args.out {
         Some(path) => {
             save(path, &script)?;
             let object = json!({"run_key": run, "out": path, "rounds": count, "redacted": redacted});
             out.answer(
                 &object,
-                &format!("{told}: `wakeful run --model scripted:{}`", path.display()),
+                &format!(
+                    "{told}; run it with `wakeful run --model scripted:{}`",
+                    path.display()
+                ),
             );
         }
         None => {
@@ -71,19 +74,19 @@ pub(crate) async fn record(args: &RecordArgs, shared: &GlobalArgs, out: &Out) ->
     Ok(0)
 }
 
-/// Knows every secret that is known here.
+/// Builds a redactor for all secrets that this process can find.
 pub(super) fn redactor(shared: &GlobalArgs, out: &Out) -> Result<Redactor, Failure> {
     let mut redactor = Redactor::of_environment();
     know_keys(&mut redactor, shared, out)?;
-    // Whoever has the daemon's token may send messages.
+    // The daemon's token permits sending messages, so it is a secret too.
     if let Ok(token) = std::fs::read_to_string(shared.home()?.join("token")) {
         redactor.know(&token);
     }
     Ok(redactor)
 }
 
-/// Knows the keys of configured providers, which may be of any shape and anywhere. Those of the others are in the
-/// environment under names that say what they are.
+/// Adds the keys of configured providers, which may have any format and location. Keys of other providers
+/// are in environment variables whose names identify them.
 fn know_keys(redactor: &mut Redactor, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     for (name, provider) in &settings.config.providers {
@@ -93,7 +96,7 @@ fn know_keys(redactor: &mut Redactor, shared: &GlobalArgs, out: &Out) -> Result<
         match handle.text() {
             Ok(key) => redactor.know(&key.unwrap_or_default()),
             Err(failure) => out.note(&format!(
-                "the key of {name} cannot be had, so it is not looked for: {}",
+                "cannot read the key of {name}, so it is not redacted: {}",
                 failure.message()
             )),
         }
@@ -101,7 +104,7 @@ fn know_keys(redactor: &mut Redactor, shared: &GlobalArgs, out: &Out) -> Result<
     Ok(())
 }
 
-/// What became of every request of a run, oldest first. None when there is no such run.
+/// The result of every model request of a run, oldest first; `None` if the run does not exist.
 fn rounds(
     view: &mut View<'_>,
     run: &RunKey,
@@ -117,13 +120,13 @@ fn rounds(
         };
         after = last.ordinal;
         for row in &page {
-            let malformed = |_| StoreError::Malformed("a journal row cannot be read");
+            let malformed = |_| StoreError::Malformed("a run log row cannot be read");
             let (input, _): (RunInput, InputReads) = serde_json::from_slice(&row.body).map_err(malformed)?;
             let round = match input {
                 RunInput::Replied(reply) => {
                     let body = view.blob(&reply.content)?.unwrap_or_default();
                     bytes = bytes.saturating_add(body.len());
-                    // What was erased said nothing that could be said again.
+                    // Erased content has no blocks to record.
                     let blocks: Vec<Block> = serde_json::from_slice(&body).unwrap_or_default();
                     RecordedRound::Answer {
                         blocks,
@@ -162,7 +165,7 @@ fn without_secrets(round: RecordedRound, redactor: &mut Redactor) -> RecordedRou
     }
 }
 
-/// Nobody else may read it: not every secret looks like one.
+/// The file is readable only by its owner, because not every secret can be recognized.
 fn save(path: &Path, script: &str) -> Result<(), Failure> {
     let mut new = OpenOptions::new();
     let saved = new
@@ -177,29 +180,25 @@ fn save(path: &Path, script: &str) -> Result<(), Failure> {
             "output_unwritable",
             &attempt,
             &error,
-            "give a new file in a folder you may write to",
+            "use a new file in a writable folder",
         )
     })
 }
 
 fn unknown(run: RunKey) -> Failure {
-    let message = format!("run {run} has not begun");
-    Failure::new(
-        "run_unknown",
-        message,
-        "`wakeful runs list` shows the runs there are",
-    )
+    let message = format!("run {run} has not started");
+    Failure::new("run_unknown", message, "`wakeful runs list` lists all runs")
 }
 
 fn unwritable(error: &ScriptWriteError) -> Failure {
     let hint = match error {
-        ScriptWriteError::Empty => "record it when the model has been asked",
+        ScriptWriteError::Empty => "record it after its first model request",
         ScriptWriteError::TooLong => "record a shorter run",
-        ScriptWriteError::Refused(_) => "`wakeful transcript` shows it as it is",
+        ScriptWriteError::Refused(_) => "use `wakeful transcript` to show it",
     };
     Failure::new(
         "run_not_recordable",
-        format!("the run cannot be recorded: {error}"),
+        format!("cannot record the run: {error}"),
         hint,
     )
 }

@@ -1,4 +1,4 @@
-//! `wakeful replay`: a run, run again from its journal.
+//! `wakeful replay`: runs a stored run again from its run log.
 
 use clap::Args;
 use serde_json::json;
@@ -12,11 +12,11 @@ use crate::show::Out;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// The run's key, or the first digits of it
+    /// Run key or a unique prefix of it
     run: String,
 }
 
-/// Runs the verb. The database is read as it is, also beside a daemon.
+/// Reads the database without a lock, so it works while a daemon runs.
 pub(crate) async fn replay(args: &ReplayArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let replayed = with_read_only(shared, async |store| {
         let run = Backend::of_store(store, shared)?.find_run(&args.run).await?;
@@ -32,13 +32,13 @@ pub(crate) async fn replay(args: &ReplayArgs, shared: &GlobalArgs, out: &Out) ->
     } = replayed.await?;
     let run = row.run_key;
     if let Some(difference) = difference {
-        let message = format!("run {run} is not what was recorded: {difference}");
+        let message = format!("run {run} differs from its record: {difference}");
         let hint =
-            "the journal, the state or the log was changed after it was written: compare with a backup";
+            "the run log, the state or the event log was changed after it was written; compare with a backup";
         return Err(Failure::new("replay_differs", message, hint).with_exit(UNVERIFIED));
     }
     if let Some(altered) = alterations.first() {
-        let message = format!("run {run} is not what was recorded: {altered}");
+        let message = format!("run {run} differs from its record: {altered}");
         return Err(Failure::new("replay_differs", message, altered.hint()).with_exit(UNVERIFIED));
     }
     let object = json!({
@@ -49,12 +49,11 @@ pub(crate) async fn replay(args: &ReplayArgs, shared: &GlobalArgs, out: &Out) ->
     let held = match ties.erased {
         0 => String::new(),
         erased => format!(
-            "\nwhat {erased} of its events said was erased: nothing holds that part of the journal to the log"
+            "\nthe contents of {erased} of its events were erased, so that part of the run log could not be checked against the event log"
         ),
     };
     let words = format!(
-        "run {run} happened again as it was recorded: {transitions} transitions, every state and effect the same, \
-         {events} events{held}"
+        "run {run} replayed identically: {transitions} transitions with the same states and effects, {events} events{held}"
     );
     out.answer(&object, &words);
     Ok(0)

@@ -1,5 +1,5 @@
-//! `wakeful restore`: a home out of a backup. All of it is looked at before anything is made, and the home appears in
-//! its place in one step.
+//! `wakeful restore`: creates a home from a backup. The whole backup is verified before anything is
+//! created, and the home is moved into place in one step.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -32,33 +32,32 @@ use crate::system::{RealClock, RealEntropy, fresh_id};
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
-    /// A file that `wakeful backup` made
+    /// Backup file made by `wakeful backup`
     file: PathBuf,
-    /// Put it in the place of a home that is not empty; what was there is kept aside
+    /// Replace a home that is not empty; the old home is kept under another name
     #[arg(long)]
     replace: bool,
 }
 
-/// What became of it.
+/// The result of a restore.
 struct RestoreReport {
     incarnation: Incarnation,
     agents: usize,
     open_runs: usize,
 }
 
-/// Runs the verb.
 pub(crate) async fn restore(args: &RestoreArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     if shared.database().is_some() {
         return Err(Failure::usage(
             "restore_postgres",
-            "a PostgreSQL database is not restored by Wakeful",
-            "use `pg_restore` or `psql`; without --database the home itself is restored",
+            "`wakeful restore` does not restore PostgreSQL databases",
+            "use `pg_restore` or `psql`, or omit --database to restore the home itself",
         ));
     }
     let contents = look(&args.file)?;
     let home = std::path::absolute(shared.home()?).map_err(|error| unwritable(&args.file, &error))?;
     let home = home.canonicalize().unwrap_or(home);
-    // Held until the new home is in its place, so that nobody begins to work in the old one.
+    // The lock is held until the new home is in place, so that no process starts working in the old one.
     let lock = may_replace(&home, args.replace)?;
     let staged = StagedHome::beside(&home)?;
     let restored = fill(&staged, &args.file, &contents).await?;
@@ -72,19 +71,19 @@ pub(crate) async fn restore(args: &RestoreArgs, shared: &GlobalArgs, out: &Out) 
     Ok(0)
 }
 
-/// The whole file is read and understood before anything is made.
+/// Verifies the whole file before anything is created.
 fn look(file: &Path) -> Result<ArchiveContents, Failure> {
     let contents = archive::verify(file).map_err(|bad| unusable(file, &bad))?;
     let schema = contents.about.schema;
     if schema > SCHEMA {
         let message = format!(
-            "{}: its database has schema {schema}, this program knows up to {SCHEMA}",
+            "{}: its database has schema {schema}; this program supports up to {SCHEMA}",
             file.display()
         );
         return Err(Failure::new(
             "backup_newer",
             message,
-            "use the newer wakeful that made it",
+            "use the newer version of wakeful that made it",
         ));
     }
     if !contents.files.contains_key(Home::DATABASES[0]) {
@@ -94,7 +93,7 @@ fn look(file: &Path) -> Result<ArchiveContents, Failure> {
     Ok(contents)
 }
 
-/// Whether a home may be made here. The lock of the one that is there, where it may be replaced.
+/// Checks that a home may be created here. Returns the lock of an existing home that is to be replaced.
 fn may_replace(home: &Path, replace: bool) -> Result<Option<HomeLock>, Failure> {
     let is_empty = match fs::read_dir(home) {
         Ok(mut entries) => entries.next().is_none(),
@@ -106,22 +105,22 @@ fn may_replace(home: &Path, replace: bool) -> Result<Option<HomeLock>, Failure> 
         (false, false) => Err(Failure::usage(
             "home_not_empty",
             format!("{} is not empty", home.display()),
-            "give an empty home with --home, or --replace to keep what is there aside",
+            "choose an empty home with --home, or use --replace to keep the old home under another name",
         )),
         (false, true) => {
-            // A folder that is not ours is not moved.
+            // Only a Wakeful home is moved, never another folder.
             let home = Home::open(home)?;
             match home.try_lock()? {
                 Ok(lock) => Ok(Some(lock)),
                 Err(pid) => Err(home
                     .busy(&pid)
-                    .with_hint("end it first, for example with `wakeful daemon stop`")),
+                    .with_hint("stop it first, for example with `wakeful daemon stop`")),
             }
         }
     }
 }
 
-/// A home that is being made beside its place, removed unless it moves in.
+/// A home under construction next to its target, removed on drop unless it was moved into place.
 struct StagedHome {
     folder: PathBuf,
 }
@@ -139,12 +138,12 @@ impl StagedHome {
 
 impl Drop for StagedHome {
     fn drop(&mut self) {
-        // After it moved in there is nothing left to remove.
+        // After the move there is nothing left to remove.
         let _left = remove_tree::remove(&self.folder, RemovalLimits::PATIENT);
     }
 }
 
-/// Takes everything out, looks at it, and begins a new life in it.
+/// Extracts all files, verifies them, and starts a new incarnation.
 async fn fill(
     staged: &StagedHome,
     file: &Path,
@@ -190,7 +189,8 @@ async fn fill(
         RealClock::new().now(),
         RealEntropy.random_bytes(),
     );
-    // All of a home has one life: whoever hears of a write must be able to tell it from one of the old home.
+    // All databases of a home share one incarnation, so that other devices can distinguish its writes from
+    // those of the old home.
     for name in Home::DATABASES.into_iter().skip(1).filter(is_there) {
         reborn_sqlite(&home.root().join(name), number).map_err(damaged)?;
     }
@@ -205,14 +205,18 @@ async fn fill(
     restored
 }
 
-/// Why a database out of a backup is not taken.
+/// Why a database in a backup is rejected.
 fn not_ours(file: &Path, name: &str, error: StoreError) -> Failure {
     if let StoreError::NewerSchema { found, known } = error {
         let message = format!(
-            "{}: {name} has schema {found}, this program knows up to {known}",
+            "{}: {name} has schema {found}; this program supports up to {known}",
             file.display()
         );
-        return Failure::new("backup_newer", message, "use the newer wakeful that made it");
+        return Failure::new(
+            "backup_newer",
+            message,
+            "use the newer version of wakeful that made it",
+        );
     }
     if matches!(error, StoreError::DevelopmentHome) {
         let problem = Failure::from(error);
@@ -220,8 +224,8 @@ fn not_ours(file: &Path, name: &str, error: StoreError) -> Failure {
         return Failure::new("development_home", message, "use another backup");
     }
     if matches!(error, StoreError::Foreign) {
-        let message = format!("{}: {name} is no such database of Wakeful", file.display());
-        return Failure::new("not_a_backup", message, "give a file that `wakeful backup` made");
+        let message = format!("{}: {name} is not the expected Wakeful database", file.display());
+        return Failure::new("not_a_backup", message, "use a file made by `wakeful backup`");
     }
     damaged(file, error)
 }
@@ -232,7 +236,7 @@ fn damaged(file: &Path, error: StoreError) -> Failure {
     Failure::new("backup_damaged", message, "use another backup")
 }
 
-/// A new life, said in the log of every agent.
+/// Starts a new incarnation and records it in the log of every agent.
 async fn begin_life(store: &Store, number: i64, made_at: &str) -> Result<RestoreReport, Failure> {
     let now = RealClock::new().now();
     let heads = store.read(|view| view.heads()).await?;
@@ -266,7 +270,7 @@ async fn begin_life(store: &Store, number: i64, made_at: &str) -> Result<Restore
     })
 }
 
-/// The life that a restored home begins.
+/// The incarnation of a restored home.
 struct NewLife<'a> {
     incarnation: Incarnation,
     backup_made_at: &'a str,
@@ -291,10 +295,11 @@ impl NewLife<'_> {
     }
 }
 
-/// Bits of chance in the number of a life: two homes out of one backup must never share one.
+/// Random bits in an incarnation number, because two homes restored from one backup must never share a
+/// number.
 const CHANCE_BITS: u32 = 20;
 
-/// The number of the next life: the time and some chance, and in any case more than the last one.
+/// The next incarnation number: time and random bits, and always greater than the previous number.
 fn life_number(before: &str, now: Millis, chance: [u8; 32]) -> i64 {
     let last = before
         .rsplit_once('.')
@@ -305,7 +310,7 @@ fn life_number(before: &str, now: Millis, chance: [u8; 32]) -> i64 {
     fresh.max(last.unwrap_or(0).saturating_add(1))
 }
 
-/// Everything is on the disk before the home gets its place.
+/// Syncs every file before the home is moved into place.
 fn sync_tree(root: &Path) -> io::Result<()> {
     let mut waiting = vec![root.to_owned()];
     while let Some(folder) = waiting.pop() {
@@ -321,7 +326,7 @@ fn sync_tree(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts the new home in its place; says where the old one went.
+/// Moves the new home into place, and returns where the old one was moved.
 fn move_in(staged: &StagedHome, home: &Path, is_replaced: bool) -> Result<Option<PathBuf>, Failure> {
     let parent = home.parent().unwrap_or(home);
     let moved = match is_replaced {
@@ -334,7 +339,7 @@ fn move_in(staged: &StagedHome, home: &Path, is_replaced: bool) -> Result<Option
     Ok(moved)
 }
 
-/// In one step where the file system can, so that there is a home at every moment.
+/// Exchanges the homes atomically if the file system supports it, so that a home exists at every moment.
 fn exchange(staged: &Path, home: &Path, aside: &Path) -> io::Result<PathBuf> {
     match renameat_with(CWD, staged, CWD, home, RenameFlags::EXCHANGE) {
         Ok(()) => fs::rename(staged, aside)?,
@@ -355,7 +360,7 @@ fn aside_of(home: &Path) -> PathBuf {
 }
 
 impl RestoreReport {
-    /// Says what the home is now.
+    /// Prints the result.
     fn tell(&self, contents: &ArchiveContents, home: &Path, aside: Option<&Path>, out: &Out) {
         let about = &contents.about;
         let object = json!({
@@ -364,27 +369,27 @@ impl RestoreReport {
             "files": contents.files.len(), "bytes": contents.bytes(), "with_secrets": about.with_secrets,
         });
         let mut lines = vec![format!(
-            "{} is what it was at {}: agents {}, open runs {}",
+            "{} was restored to its state of {}: agents {}, open runs {}",
             home.display(),
             about.made_at,
             self.agents,
             self.open_runs
         )];
         if let Some(aside) = aside {
-            lines.push(format!("what was there before is kept at {}", aside.display()));
+            lines.push(format!("the previous home is kept at {}", aside.display()));
         }
         if self.open_runs > 0 {
             lines.push(
-                "open runs go on from where they stood then, and do again what they did since: look at `wakeful runs list \
-             --open`, and end what shall not go on with `wakeful runs cancel RUN`, before a daemon starts"
+                "open runs continue from their state in the backup and repeat what they did since then: check `wakeful runs list \
+                    --open`, and cancel unwanted ones with `wakeful runs cancel RUN` before you start a daemon"
                     .to_owned(),
             );
         }
         if !about.with_secrets {
-            lines.push("tokens and keys were not in it: the daemon makes new ones".to_owned());
+            lines.push("tokens and keys were not included: the daemon creates new ones".to_owned());
         }
         lines.push(
-            "`wakeful doctor` looks whether all is in order, `wakeful daemon start` goes on".to_owned(),
+            "check the home with `wakeful doctor`, then start it with `wakeful daemon start`".to_owned(),
         );
         out.answer(&object, &lines.join("\n"));
     }
@@ -395,7 +400,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_life_has_a_number_that_no_other_has_and_that_is_higher() {
+    fn an_incarnation_number_is_unique_and_increasing() {
         let now = Millis(1_763_208_000_000);
         let here = life_number("host.1", now, [1; 32]);
         let there = life_number("host.1", now, [2; 32]);

@@ -1,5 +1,5 @@
-//! `wakeful retention`: how much data there is, what has grown too old or too much, and taking it away now. A daemon
-//! does it by itself; this works beside it.
+//! `wakeful retention`: shows how much data exists and what exceeds its limits, and deletes it now. A
+//! daemon does this by itself; the command also works while one runs.
 
 use std::sync::Arc;
 
@@ -25,17 +25,17 @@ use crate::system::{RealClock, RealEntropy};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RetentionVerb {
-    /// Show how much there is, how long it is kept, and what has to go
+    /// Show the amount of data, the limits, and what is due for deletion
     Show,
-    /// Take away now what has grown too old or too much, and sweep what nobody names
+    /// Delete data over its limits now, and collect unreferenced blobs
     Run {
-        /// Say what would go, and change nothing
+        /// Show what would be deleted, without changing anything
         #[arg(long)]
         dry_run: bool,
     },
 }
 
-/// Nobody listens on a command line.
+/// An observer that ignores events, because the command line has no event stream.
 struct NoObserver;
 
 impl Observer for NoObserver {
@@ -44,7 +44,6 @@ impl Observer for NoObserver {
     fn on_spend_settled(&self) {}
 }
 
-/// Runs the verb.
 pub(crate) async fn retention(verb: &RetentionVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let rule = config::load(&shared.home()?, &Overrides::default())?
         .config
@@ -97,7 +96,7 @@ fn show(rule: &Retention, standing: &[ClassUsage], care: &RetentionStateRow, out
     let mut lines: Vec<String> = standing.iter().map(|one| line(one, rule.of(one.class))).collect();
     lines.push(match &last {
         Some(at) => format!("last       {at}"),
-        None => "last       never yet; a daemon does it once a day".to_owned(),
+        None => "last       never; a daemon does it once a day".to_owned(),
     });
     out.answer(&json!({"classes": classes, "last_at": last}), &lines.join("\n"));
 }
@@ -108,9 +107,9 @@ fn line(one: &ClassUsage, bounds: RetentionLimit) -> String {
         number => format!("{number} {unit}"),
     };
     let due = match (one.due.rows, one.is_more) {
-        (0, _) => "nothing has to go".to_owned(),
-        (_, false) => format!("{} have to go", amount(one.due)),
-        (_, true) => format!("{} have to go, and more", amount(one.due)),
+        (0, _) => "nothing is due".to_owned(),
+        (_, false) => format!("{} are due for deletion", amount(one.due)),
+        (_, true) => format!("{} or more are due for deletion", amount(one.due)),
     };
     format!(
         "{:<10} {} of {} for {}: {due}",

@@ -1,4 +1,4 @@
-//! `wakeful run`: one message, one run, one answer.
+//! `wakeful run`: sends one message, drives its run and prints the answer.
 
 mod attach;
 mod cap;
@@ -34,54 +34,55 @@ use crate::show::Out;
 use crate::system::fresh_id;
 use crate::workspace::WorkspacePath;
 
-/// Hex digits in the name of a temporary agent that is derived from a key: enough that no two keys ever meet.
+/// Hex digits in the name of a temporary agent that is derived from an idempotency key; enough to exclude
+/// collisions.
 const TEMPORARY_DIGITS: usize = 32;
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// What the agent is to do; `-` reads it from standard input
+    /// Prompt; `-` reads it from standard input
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     prompt: Option<String>,
-    /// Who answers: `PROVIDER/MODEL`, `scripted:FILE`, or `demo` for the built-in script [env: WAKEFUL_MODEL]
+    /// Model: `PROVIDER/MODEL`, `scripted:FILE`, or `demo` for the built-in script [env: WAKEFUL_MODEL]
     #[arg(long, value_name = "REF", conflicts_with = "resume")]
     model: Option<String>,
-    /// An agent that remembers; without one, a temporary agent is made for this run alone
+    /// Agent that keeps its conversation; without one, a temporary agent is created for this run
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// Make the agent if there is none of that name
+    /// Create the agent if it does not exist
     #[arg(long, requires = "agent", conflicts_with = "resume")]
     create_agent: bool,
-    /// Most model rounds before the run is ended [default: 50]
+    /// Maximum number of model rounds [default: 50]
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(ROUNDS_MAX)))]
     max_rounds: Option<u32>,
-    /// The folder in which commands run and may write [default: the agent's, else the current folder]
+    /// Folder in which commands run and may write [default: the agent's, else the current folder]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     workspace: Option<PathBuf>,
-    /// A picture (PNG, JPEG, GIF, WebP), a PDF or a text file that the model is shown with the prompt; may be repeated
+    /// Attach an image (PNG, JPEG, GIF, WebP), a PDF or a text file to the prompt; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     attach: Vec<PathBuf>,
     /// Tools that this run may not use
     #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "resume")]
     deny_tools: Vec<String>,
-    /// Tools that this run may use only after a person said so
+    /// Tools that need your approval in this run
     #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "resume")]
     ask_tools: Vec<String>,
-    /// Names this message: the same key again is the same message and starts no second run
+    /// Idempotency key: repeating the command with the same key starts no second run
     #[arg(long, value_name = "K", conflicts_with = "resume")]
     idempotency_key: Option<String>,
-    /// Finish the runs that were cut off, and begin those that a brake kept, instead of starting one
+    /// Finish interrupted runs and start those that a brake held, instead of starting a new one
     #[arg(long)]
     resume: bool,
-    /// Run commands even where this kernel cannot confine them
+    /// Run commands even if this kernel cannot sandbox them
     #[arg(long)]
     allow_unsandboxed: bool,
 }
 
 impl RunArgs {
-    /// What is in force for this call. A run that is resumed has its settings already.
+    /// The settings of this call. A resumed run keeps the settings that it started with.
     fn settings(&self, shared: &GlobalArgs) -> Result<LoadedConfig, Failure> {
-        // Looked at here, because a relative path means something only in this folder.
+        // The path is resolved here, because a relative path depends on the current folder.
         let model = self.model.as_deref().map(canonical).transpose()?;
         let flags = Overrides::default().flag("model.default", "--model", model).flag(
             "agent.max_rounds",
@@ -100,7 +101,6 @@ impl RunArgs {
     }
 }
 
-/// Runs the verb.
 pub(crate) async fn run(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     if args.resume {
         resume::resume(args, shared, out).await
@@ -109,7 +109,7 @@ pub(crate) async fn run(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Resul
     }
 }
 
-/// Of all verbs this one can make the agent that is missing.
+/// Only this command can create a missing agent, so the hint mentions the flag.
 fn offer_to_create(failure: Failure) -> Failure {
     if failure.code() != "agent_unknown" {
         return failure;
@@ -119,7 +119,7 @@ fn offer_to_create(failure: Failure) -> Failure {
 }
 
 async fn start(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
-    // Everything that can be wrong with the call is found before the home is touched.
+    // All argument errors are reported before the home is accessed.
     let settings = args.settings(shared)?;
     let call = CheckedCall::parse(args)?;
     let request = RunRequest {
@@ -133,7 +133,7 @@ async fn start(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Fai
     }
 }
 
-/// A call with the options and the settings it was made with.
+/// A call with its options and settings.
 #[derive(Clone, Copy)]
 struct RunRequest<'a> {
     call: &'a CheckedCall,
@@ -141,11 +141,11 @@ struct RunRequest<'a> {
     settings: &'a LoadedConfig,
 }
 
-/// A call that was found to be right, as far as one can tell without looking at the home.
+/// A call whose arguments were validated without accessing the home.
 struct CheckedCall {
-    /// The agent that was named.
+    /// The agent given with `--agent`.
     named: Option<AgentId>,
-    /// Whose run it will be.
+    /// The agent that the run belongs to.
     agent: AgentId,
     turn: TurnId,
     prompt: String,
@@ -182,13 +182,13 @@ impl CheckedCall {
         })
     }
 
-    /// Whether the agent may be there already, with a model that a person chose for it: then nobody can tell who is
-    /// asked before it was read.
+    /// Whether the agent may already exist with a model chosen for it; then the model is unknown until the
+    /// agent is read.
     fn may_be_known(&self, shared: &GlobalArgs, home: &Path) -> bool {
         self.named.is_some() && (shared.database().is_some() || Home::is_there(home))
     }
 
-    /// Who answers, as far as the agent is known.
+    /// The models of the run, as far as the agent is known.
     fn models(
         &self,
         registry: &ModelRegistry,
@@ -201,8 +201,8 @@ impl CheckedCall {
         Ok((chain, models))
     }
 
-    /// Looks at the workspace before a home or a database is made. With an agent that is known already the
-    /// workspace may be its own, and then there is nothing left to make.
+    /// Checks the workspace before a home or a database is created. For an existing agent this is
+    /// unnecessary: the workspace may be the agent's own, and nothing has to be created.
     async fn look_ahead(&self, args: &RunArgs, shared: &GlobalArgs, home: &Path) -> Result<(), Failure> {
         let known = match &self.named {
             Some(_) if Home::is_there(home) && args.workspace.is_none() => return Ok(()),
@@ -212,8 +212,8 @@ impl CheckedCall {
         workspace(args.workspace.as_deref(), known.as_ref(), home).map(drop)
     }
 
-    /// The agent to create with the message if there is none. A temporary one needs no name, and a named one is created only
-    /// on request: a typing error must not create an agent.
+    /// The agent to create with the message. A temporary agent needs no name; a named one is created only
+    /// on request, because a typing error must not create an agent.
     fn new_agent(&self, args: &RunArgs, workspace: &WorkspacePath) -> Option<NewAgent> {
         let visibility = match (&self.named, args.create_agent) {
             (None, _) => Visibility::Private,
@@ -229,8 +229,8 @@ impl CheckedCall {
     }
 }
 
-/// The agent, if there is a database and it knows one. Whatever stands in the way of knowing will be met again,
-/// and told, when the database is opened for work.
+/// The agent, if a database exists and contains it. Errors are ignored here, because opening the database
+/// for writing reports them again.
 async fn known(shared: &GlobalArgs, agent: AgentId) -> Option<Agent> {
     let found = with_read_only(shared, async |store| {
         Ok(store.read(move |view| view.agent(&agent)).await?)
@@ -238,7 +238,7 @@ async fn known(shared: &GlobalArgs, agent: AgentId) -> Option<Agent> {
     found.await.unwrap_or_default()
 }
 
-/// The workspace as given, else the agent's, else the current folder; never one that overlaps the home.
+/// The given workspace, else the agent's, else the current folder; never one that overlaps the home.
 fn workspace(given: Option<&Path>, agent: Option<&Agent>, home: &Path) -> Result<WorkspacePath, Failure> {
     let path = match (given, agent) {
         (Some(given), _) => given,
@@ -248,8 +248,8 @@ fn workspace(given: Option<&Path>, agent: Option<&Agent>, home: &Path) -> Result
     WorkspacePath::look(path, home).map_err(Failure::into_usage)
 }
 
-/// A temporary agent lives for one run and is not listed. With a key it is the key's: the same key is the same
-/// agent, and so the same run. Without one its name is one that nobody has.
+/// A temporary agent exists for one run and is not listed. Its name is derived from the idempotency key, so
+/// that the same key gives the same run; without a key it is unique.
 fn temporary_agent(key: Option<&str>) -> Result<AgentId, Failure> {
     let name = match key {
         Some(key) => {

@@ -1,4 +1,4 @@
-//! `wakeful runs`: what ran, how it ended, and ending one.
+//! `wakeful runs`: lists, shows, resumes, abandons and cancels runs.
 
 mod abandon;
 mod cancel;
@@ -12,60 +12,59 @@ use crate::backend::{Backend, read, write_existing};
 use crate::failure::Failure;
 use crate::show::{Out, QueuedView};
 
-/// Runs shown unless asked otherwise.
+/// Runs shown by default.
 const LIST_DEFAULT: u32 = 20;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsVerb {
     /// List runs, newest first
     List {
-        /// Only this agent's runs
+        /// Show only runs of this agent
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
-        /// Only runs that have not ended; the same as `--state open`
+        /// Show only runs that have not ended; same as `--state open`
         #[arg(long, conflicts_with = "state")]
         open: bool,
-        /// Only runs that stand like this
+        /// Show only runs in this state
         #[arg(long, value_name = "STATE", value_enum, default_value_t = RunStateArg::Any)]
         state: RunStateArg,
-        /// Show at most this many
+        /// Maximum number of runs to show
         #[arg(long, value_name = "N", default_value_t = LIST_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
     },
-    /// Show a run with every step
+    /// Show a run with all its steps
     Show {
-        /// The run's key, or the first digits of it
+        /// Run key or a unique prefix of it
         run: String,
     },
-    /// Let a run that stands aside go on where it stood
+    /// Resume a quarantined run
     Resume {
-        /// The run's key, or the first digits of it
+        /// Run key or a unique prefix of it
         run: String,
     },
-    /// Give up a run that stands aside; what it finished stays, what it was writing to the journal is taken back
+    /// Abandon a quarantined run; completed actions remain, and unfinished writes to the journal are undone
     Abandon {
-        /// The run's key, or the first digits of it
+        /// Run key or a unique prefix of it
         run: String,
     },
-    /// End a run: what is under way is stopped, nothing else begins
+    /// Cancel a run; current work is stopped, and nothing else starts
     Cancel {
-        /// The run's key, or the first digits of it
+        /// Run key or a unique prefix of it
         run: String,
     },
 }
 
-/// How runs stand.
+/// Filter by the state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunStateArg {
-    /// All of them
+    /// All runs
     Any,
-    /// Those that have not ended
+    /// Runs that have not ended
     Open,
-    /// Those that cannot go on until you say so
+    /// Runs that wait until you resume or abandon them
     Quarantined,
 }
 
-/// Runs the verb.
 pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         RunsVerb::List {
@@ -111,7 +110,7 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Res
             show(&run, out);
             if alone {
                 out.note(
-                    "no daemon runs here: `wakeful run --resume` goes on with the run, and so does a daemon",
+                    "no daemon is running here; continue the run with `wakeful run --resume` or `wakeful daemon start`",
                 );
             }
         }
@@ -121,7 +120,7 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Res
     Ok(0)
 }
 
-/// What has not begun: message by message of one agent, and of all agents only how many.
+/// Queued messages: listed for one agent, only counted for all agents.
 async fn waits(backend: &Backend, agent: Option<AgentId>) -> Result<QueuedView, Failure> {
     let Some(agent) = agent else {
         let list = backend
@@ -142,11 +141,11 @@ async fn waits(backend: &Backend, agent: Option<AgentId>) -> Result<QueuedView, 
     Ok(QueuedView::Queue(agent, state.queue))
 }
 
-/// Shows a run with every step. One whose state cannot be read is shown as far as its rows go.
+/// Shows a run with all its steps. If its state cannot be read, only its rows are shown.
 fn show(run: &Run, out: &Out) {
     if let Some(code) = &run.unreadable {
         out.note(&format!(
-            "only the rows of this run can be shown: its state cannot be read ({code})"
+            "the state of this run cannot be read ({code}), so only its rows are shown"
         ));
     }
     out.run_in_full(run);

@@ -1,4 +1,4 @@
-//! `wakeful saga`: writes of agents to the journal that are not over.
+//! `wakeful saga`: shows agents' incomplete writes to the journal.
 
 use clap::Subcommand;
 use serde_json::json;
@@ -12,16 +12,15 @@ use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SagaVerb {
-    /// List what is neither finished nor taken back, oldest first
+    /// List writes that are neither completed nor undone, oldest first
     List,
-    /// Say that the journal is right as it is, although a stuck one could not be taken back
+    /// Keep the journal as it is after a stuck write that could not be undone
     Resolve {
-        /// The operation, whole
+        /// Operation id (all 64 digits)
         operation: String,
     },
 }
 
-/// Runs the verb.
 pub(crate) async fn saga(verb: &SagaVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let list = match verb {
         SagaVerb::List => read(shared, async |backend| backend.call(ListSagas {}).await).await?,
@@ -31,7 +30,7 @@ pub(crate) async fn saga(verb: &SagaVerb, shared: &GlobalArgs, out: &Out) -> Res
                 .map(Text)
                 .ok_or_else(|| {
                     let message =
-                        format!("{operation:?} is no operation id, which has 64 lower-case hex digits");
+                        format!("invalid operation id {operation:?}; expected 64 lower-case hex digits");
                     Failure::new("bad_id", message, "`wakeful saga list` shows the ids")
                 })?;
             let resolve = ResolveSaga { operation_id };
@@ -41,7 +40,7 @@ pub(crate) async fn saga(verb: &SagaVerb, shared: &GlobalArgs, out: &Out) -> Res
     let sagas = list.sagas;
     let lines: Vec<String> = sagas.iter().map(line).collect();
     let text = match lines.is_empty() {
-        true => "every write to the journal is finished or taken back".to_owned(),
+        true => "every write to the journal is completed or undone".to_owned(),
         false => lines.join("\n"),
     };
     out.answer(&json!({"sagas": sagas}), &text);

@@ -1,4 +1,4 @@
-//! `wakeful schedule`: wakes agents by the clock, and when something happens.
+//! `wakeful schedule`: manages schedules, which wake agents at certain times or on events.
 
 mod show;
 
@@ -18,165 +18,165 @@ use crate::failure::Failure;
 use crate::show::Out;
 use crate::system::fresh_id;
 
-/// Where systems link the zone that holds for all.
+/// The link to the system's time zone.
 const LOCALTIME: &str = "/etc/localtime";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScheduleVerb {
-    /// Wake an agent again and again, or once
+    /// Add a schedule that wakes an agent repeatedly or once
     Add(AddScheduleArgs),
-    /// List schedules, and when they fire next
+    /// List schedules with their next firing
     List {
-        /// Only those of this agent
+        /// Show only schedules of this agent
         agent: Option<String>,
     },
-    /// Change what a schedule says, or when it fires
+    /// Change the message, the times or the options of a schedule
     Edit(EditScheduleArgs),
-    /// Let a schedule rest
+    /// Pause a schedule
     Pause {
-        /// Its name
+        /// Schedule id
         id: String,
     },
-    /// Let a schedule go on with what is to come
+    /// Resume a schedule; missed firings are not delivered
     Resume {
-        /// Its name
+        /// Schedule id
         id: String,
     },
-    /// End a schedule for good; its history stays
+    /// Disable a schedule permanently; its history remains
     Disable {
-        /// Its name
+        /// Schedule id
         id: String,
     },
-    /// Let a schedule fire now, also when nothing changed
+    /// Fire a schedule now, even if nothing changed
     TriggerNow {
-        /// Its name
+        /// Schedule id
         id: String,
     },
-    /// Say that something happened: every active schedule that waits for it fires
+    /// Deliver an event; every active schedule that waits for it fires
     RaiseEvent {
-        /// What happened, such as backup.done
+        /// Event name, such as backup.done
         name: String,
-        /// Names this delivery: the same key again fires nothing twice [default: one is made up]
+        /// Idempotency key of the delivery: the same key fires nothing twice [default: generated]
         #[arg(long, value_name = "KEY")]
         key: Option<String>,
     },
-    /// Show what became of a schedule's firings, newest first
+    /// Show the firings of a schedule and their results, newest first
     History {
-        /// Its name
+        /// Schedule id
         id: String,
-        /// Most records
+        /// Maximum number of firings to show
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
     },
 }
 
-/// When it fires: exactly one of the three.
+/// When the schedule fires: exactly one of the three forms.
 #[derive(Debug, Args)]
 pub(crate) struct WhenArgs {
-    /// A pattern of five fields: minute, hour, day, month, weekday
+    /// Cron pattern with five fields: minute, hour, day, month, weekday
     #[arg(long, value_name = "PATTERN", conflicts_with_all = ["every", "at"])]
     cron: Option<String>,
-    /// The zone whose clocks the pattern means [default: this system's]
+    /// Time zone of the pattern [default: the system's time zone]
     #[arg(long, value_name = "AREA/CITY", requires = "cron")]
     zone: Option<String>,
-    /// An interval, such as 90s, 15m, 2h or 1d
+    /// Interval, such as 90s, 15m, 2h or 1d
     #[arg(long, value_name = "INTERVAL", conflicts_with = "at")]
     every: Option<String>,
-    /// A moment at which it fires [default: now]
+    /// Reference time of the interval [default: now]
     #[arg(long, value_name = "TIME", requires = "every")]
     anchor: Option<String>,
-    /// One moment, such as 2026-03-01T07:00:00+01:00
+    /// One point in time, such as 2026-03-01T07:00:00+01:00
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AddScheduleArgs {
-    /// Whom to wake
+    /// Agent to wake
     agent: String,
     #[command(flatten)]
     when: WhenArgs,
-    /// What the agent is told
+    /// Message for the agent
     #[arg(long, alias = "say", value_name = "TEXT")]
     message: String,
-    /// What you call it
+    /// Label, for display
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
-    /// Wake the agent also when nothing changed
+    /// Wake the agent even if nothing changed
     #[arg(long)]
     always: bool,
-    /// Whether to make up for the newest firing that was missed [default: as the home settles it]
+    /// Deliver the newest missed firing later [default: from the settings of the home]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     catch_up: Option<bool>,
-    /// How old a missed firing may be and still be made up for
+    /// Maximum age of a missed firing that is still delivered
     #[arg(long, value_name = "INTERVAL")]
     catch_up_window: Option<String>,
-    /// How many missed firings run at once
+    /// Maximum number of missed firings that are delivered at once
     #[arg(long, value_name = "N")]
     catch_up_runs: Option<u64>,
-    /// What must hold for a firing to wake the agent, in JSON; otherwise it is skipped
+    /// Condition for a firing to wake the agent, as JSON; otherwise the firing is skipped
     #[arg(long, value_name = "PREDICATE")]
     guard: Option<String>,
-    /// Fire also when this event comes, such as backup.done
+    /// Also fire on this event, such as backup.done
     #[arg(long, value_name = "NAME")]
     event: Option<String>,
-    /// What becomes of a firing while the one before it is under way
+    /// What happens to a firing while the previous one is still running
     #[arg(long, value_name = "POLICY", default_value = "forbid")]
     concurrency: ConcurrencyArg,
-    /// Be over after the first firing
+    /// Complete the schedule after its first firing
     #[arg(long)]
     once: bool,
-    /// Begin at rest
+    /// Create the schedule paused
     #[arg(long)]
     paused: bool,
-    /// Its name [default: one is made up]
+    /// Schedule id [default: generated]
     #[arg(long, value_name = "NAME")]
     id: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EditScheduleArgs {
-    /// Its name
+    /// Schedule id
     id: String,
     #[command(flatten)]
     when: WhenArgs,
-    /// What the agent is told
+    /// New message for the agent
     #[arg(long, alias = "say", value_name = "TEXT")]
     message: Option<String>,
-    /// What you call it
+    /// New label
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
-    /// Whether to wake the agent also when nothing changed
+    /// Whether to wake the agent even if nothing changed
     #[arg(long, value_name = "BOOL")]
     always: Option<bool>,
-    /// Whether to make up for firings that were missed
+    /// Whether to deliver missed firings later
     #[arg(long, value_name = "BOOL")]
     catch_up: Option<bool>,
-    /// What becomes of a firing while the one before it is under way
+    /// What happens to a firing while the previous one is still running
     #[arg(long, value_name = "POLICY")]
     concurrency: Option<ConcurrencyArg>,
-    /// What must hold for a firing to wake the agent, in JSON; otherwise it is skipped
+    /// New condition for a firing to wake the agent, as JSON; otherwise the firing is skipped
     #[arg(long, value_name = "PREDICATE", conflicts_with = "no_guard")]
     guard: Option<String>,
-    /// Let nothing have to hold any more
+    /// Remove the condition
     #[arg(long)]
     no_guard: bool,
-    /// Fire also when this event comes, such as backup.done
+    /// Also fire on this event, such as backup.done
     #[arg(long, value_name = "NAME", conflicts_with = "no_event")]
     event: Option<String>,
-    /// Wait for no event any more
+    /// Do not fire on an event any more
     #[arg(long)]
     no_event: bool,
 }
 
-/// What becomes of a firing while the one before it is under way.
+/// What happens to a firing while the previous one is still running.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum ConcurrencyArg {
-    /// It waits its turn
+    /// The firing is queued
     Allow,
-    /// It is skipped
+    /// The firing is skipped
     Forbid,
-    /// It takes the other's place
+    /// The firing replaces the previous one
     Replace,
 }
 
@@ -190,7 +190,6 @@ impl From<ConcurrencyArg> for Concurrency {
     }
 }
 
-/// Runs the verb.
 pub(crate) async fn schedule(verb: &ScheduleVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         ScheduleVerb::Add(args) => add(args, shared, out).await?,
@@ -303,14 +302,14 @@ async fn add(args: &AddScheduleArgs, shared: &GlobalArgs, out: &Out) -> Result<(
     Ok(())
 }
 
-/// Who says how to make up for what was missed wants it made up for.
+/// Catch-up options imply that catch-up is wanted.
 fn catch_up(args: &AddScheduleArgs) -> Result<Option<bool>, Failure> {
     let says_how = args.catch_up_window.is_some() || args.catch_up_runs.is_some();
     match args.catch_up {
         Some(false) if says_how => Err(Failure::usage(
             "usage",
-            "--catch-up-window and --catch-up-runs say how to make up for what --catch-up=false leaves",
-            "leave the one or the others out",
+            "--catch-up-window and --catch-up-runs cannot be used with --catch-up=false",
+            "omit --catch-up=false or the other options",
         )),
         None if says_how => Ok(Some(true)),
         said => Ok(said),
@@ -338,7 +337,7 @@ fn name(id: &str) -> Result<Text<RuleId>, Failure> {
     Ok(Text(RuleId::parse(id)?))
 }
 
-/// Carries out a verb that answers with the schedule as it then is.
+/// Calls an endpoint that returns the updated schedule.
 async fn change(
     asked: impl Endpoint<Output = Schedule>,
     shared: &GlobalArgs,
@@ -352,17 +351,17 @@ async fn change(
 
 fn note_alone(alone: bool, out: &Out) {
     if alone {
-        out.note("no daemon runs here, and only a daemon watches the clock: `wakeful daemon start`");
+        out.note("no daemon is running here, and only a daemon fires schedules; start it with `wakeful daemon start`");
     }
 }
 
 fn no_pattern() -> Failure {
-    let message = "nothing says when it fires";
-    let hint = "give --cron PATTERN, --every INTERVAL or --at TIME";
+    let message = "no time is given for the schedule";
+    let hint = "use --cron PATTERN, --every INTERVAL or --at TIME";
     Failure::usage("bad_schedule", message, hint)
 }
 
-/// When it fires, if the call says so.
+/// The schedule pattern, if the arguments contain one.
 fn pattern(when: &WhenArgs) -> Result<Option<SchedulePattern>, Failure> {
     if when.cron.is_none() && when.every.is_none() && when.at.is_none() {
         return Ok(None);
@@ -385,16 +384,16 @@ fn pattern(when: &WhenArgs) -> Result<Option<SchedulePattern>, Failure> {
     }))
 }
 
-/// A guard as it was typed. What it means is looked at where schedules are made.
+/// Parses a guard as JSON. The service that creates schedules validates its meaning.
 fn guard(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|error| {
-        let message = format!("--guard is no JSON: {error}");
+        let message = format!("--guard: invalid JSON: {error}");
         let hint = r#"write it like {"field": "since_last_run_ms", "op": "gt", "value": 3600000}; see docs/schedules.md"#;
         Failure::usage("bad_schedule", message, hint)
     })
 }
 
-/// The name of the zone that this system keeps: what TZ says, else what the system's own file is a link to, else UTC.
+/// The system's time zone: TZ, else the target of the system's link, else UTC.
 fn system_zone() -> Result<String, Failure> {
     if let Some(zone) = text_variable("TZ")? {
         return Ok(zone.trim_start_matches(':').to_owned());
@@ -405,19 +404,19 @@ fn system_zone() -> Result<String, Failure> {
     let path = link.to_string_lossy();
     let zone = path.rsplit_once("zoneinfo/").map(|(_, zone)| zone.to_owned());
     zone.ok_or_else(|| {
-        let message = format!("the zone of this system cannot be told from {LOCALTIME}");
-        Failure::usage("bad_schedule", message, "give one with --zone Area/City")
+        let message = format!("cannot determine the time zone of this system from {LOCALTIME}");
+        Failure::usage("bad_schedule", message, "use --zone Area/City")
     })
 }
 
-/// A length of time with its unit.
+/// Parses a duration with a unit.
 fn interval(flag: &str, text: &str) -> Result<u64, Failure> {
     let bad = || {
-        let message = format!("--{flag} {text:?} is no interval");
+        let message = format!("--{flag}: invalid interval {text:?}");
         Failure::usage(
             "bad_schedule",
             message,
-            "give a number with its unit: 90s, 15m, 2h or 1d",
+            "use a number with a unit: 90s, 15m, 2h or 1d",
         )
     };
     let unit = match text.chars().last() {

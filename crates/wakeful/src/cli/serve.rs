@@ -1,4 +1,4 @@
-//! `wakeful serve`: the daemon in the foreground.
+//! `wakeful serve`: runs the daemon in the foreground.
 
 use std::path::PathBuf;
 
@@ -12,43 +12,43 @@ use crate::model::ModelRegistry;
 use crate::open_home::SandboxRequirement;
 use crate::show::Out;
 
-/// How a daemon is reached, and what it lets its agents do.
+/// Options of the daemon: addresses, token, model, log and sandbox.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ServeArgs {
-    /// The IP address to listen on [default: 127.0.0.1]
+    /// IP address to listen on [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS", conflicts_with = "listen")]
     host: Option<String>,
-    /// The port to listen on; 0 takes any free one [default: 7717]
+    /// Port to listen on; 0 chooses a free one [default: 7717]
     #[arg(long, value_name = "PORT", conflicts_with = "listen")]
     port: Option<u16>,
-    /// Address and port in one word, such as 127.0.0.1:7717
+    /// Address and port together, such as 127.0.0.1:7717
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<std::net::SocketAddr>,
-    /// The base URL under which others reach the daemon, where it is not its address and port
+    /// Base URL under which clients reach the daemon, if it differs from its address and port
     #[arg(long, value_name = "URL")]
     advertise: Option<String>,
-    /// The file that holds the token of the API; without one, the home's own is used and made
+    /// File with the API token [default: the home's own, which is created if necessary]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// The token itself; a file keeps it out of process lists [env: WAKEFUL_TOKEN]
+    /// API token; prefer --token-file, which keeps it out of process lists [env: WAKEFUL_TOKEN]
     #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
     token: Option<String>,
-    /// Who answers messages that name no model: `PROVIDER/MODEL`, `scripted:FILE`, or `demo` for the built-in script
+    /// Default model: `PROVIDER/MODEL`, `scripted:FILE`, or `demo` for the built-in script
     #[arg(long, value_name = "REF")]
     model: Option<String>,
-    /// The least severe messages in the log: `error`, `warn`, `info`, `debug` or `trace` [default: info]
+    /// Minimum log level: `error`, `warn`, `info`, `debug` or `trace` [default: info]
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<String>,
-    /// How the log is written: `text` or `json` [default: text]
+    /// Log format: `text` or `json` [default: text]
     #[arg(long, value_name = "FORMAT")]
     log_format: Option<String>,
-    /// Run commands even where this kernel cannot confine them
+    /// Run commands even if this kernel cannot sandbox them
     #[arg(long)]
     allow_unsandboxed: bool,
 }
 
 impl ServeArgs {
-    /// What a daemon is started with.
+    /// The options that a daemon starts with.
     pub(super) fn start<'a>(&self, shared: &'a GlobalArgs) -> Result<DaemonOptions<'a>, Failure> {
         let settings = self.settings(shared)?;
         Ok(DaemonOptions {
@@ -64,7 +64,8 @@ impl ServeArgs {
         })
     }
 
-    /// Everything that can be wrong with the call is found before a process starts or a socket is bound.
+    /// Loads the settings, so that all argument errors are reported before a process starts or a socket is
+    /// bound.
     pub(super) fn settings(&self, shared: &GlobalArgs) -> Result<LoadedConfig, Failure> {
         let token_file = self.token_file.as_ref().map(std::path::absolute).transpose();
         let token_file = token_file.map_err(|error| {
@@ -72,7 +73,7 @@ impl ServeArgs {
                 "token_unreadable",
                 "cannot resolve --token-file",
                 &error,
-                "give another path",
+                "choose another path",
             )
         })?;
         let token_file = token_file.map(|file| file.display().to_string());
@@ -111,7 +112,8 @@ impl ServeArgs {
             .map_or_else(|| text_variable("WAKEFUL_TOKEN"), |token| Ok(Some(token)))
     }
 
-    /// The same options for another process. The token is handed over in the environment, where `ps` does not look.
+    /// The same options as arguments for another process. The token is passed in the environment, where
+    /// `ps` does not show it.
     pub(super) fn again(&self) -> (Vec<String>, Option<String>) {
         let mut words = Vec::new();
         let mut add =
@@ -137,7 +139,6 @@ impl ServeArgs {
     }
 }
 
-/// Runs the verb.
 pub(crate) async fn serve(args: &ServeArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     run_daemon(args.start(shared)?, out).await
 }

@@ -1,4 +1,4 @@
-//! `wakeful service`: the daemon as a service of the person who is logged in, kept by systemd.
+//! `wakeful service`: runs the daemon as a systemd user service.
 
 mod unit;
 
@@ -15,17 +15,16 @@ use super::{GlobalArgs, variable};
 use crate::failure::{FAILED, Failure};
 use crate::show::Out;
 
-/// The unit's name.
 const UNIT: &str = "wakeful.service";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServiceVerb {
     /// Write a systemd user unit that runs `wakeful serve` for this home
     Install {
-        /// Print the unit and write nothing
+        /// Print the unit without writing it
         #[arg(long, conflicts_with = "now")]
         print: bool,
-        /// Start it now and at every login
+        /// Start the service now and at every login
         #[arg(long)]
         now: bool,
     },
@@ -35,16 +34,15 @@ pub(crate) enum ServiceVerb {
         #[arg(long)]
         now: bool,
     },
-    /// Tell whether the unit is there and whether it runs
+    /// Show whether the unit is installed, active and enabled
     Status,
 }
 
-/// Runs the verb.
 pub(crate) fn service(verb: &ServiceVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     if shared.database().is_some() {
         out.note(
-            "the unit does not say which database to use, because its address may hold a password; \
-             `systemctl --user edit wakeful` is the place for Environment=WAKEFUL_DATABASE=…",
+            "the unit does not contain the database URL, because it may include a password; add Environment=WAKEFUL_DATABASE=… \
+                with `systemctl --user edit wakeful`",
         );
     }
     match verb {
@@ -56,7 +54,7 @@ pub(crate) fn service(verb: &ServiceVerb, shared: &GlobalArgs, out: &Out) -> Res
     Ok(0)
 }
 
-/// Whether systemd is told at once.
+/// Whether systemd is notified immediately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SystemdReload {
     Tell,
@@ -69,26 +67,26 @@ impl From<bool> for SystemdReload {
     }
 }
 
-/// What became of asking systemd.
+/// The result of a `systemctl` call.
 enum SystemctlResult {
     Done {
         said: String,
     },
-    /// Some of its verbs say on standard output what they found, and that it is no success.
+    /// Some verbs print their result to standard output and exit with a failure status.
     Failed {
         said: String,
         why: String,
     },
-    /// There is no `systemctl` here.
+    /// `systemctl` was not found.
     Absent,
 }
 
-/// The unit as it should be.
+/// The expected unit.
 fn wanted(shared: &GlobalArgs) -> Result<String, Failure> {
     let failed = |error: &std::io::Error| {
         Failure::io(
             "service_path_invalid",
-            "cannot tell where this program is",
+            "cannot determine the path of this program",
             error,
             "try again",
         )
@@ -98,7 +96,7 @@ fn wanted(shared: &GlobalArgs) -> Result<String, Failure> {
     unit(&program, &home)
 }
 
-/// Where units of this person are.
+/// The folder of the user's systemd units.
 fn folder() -> Result<PathBuf, Failure> {
     let configured = variable("XDG_CONFIG_HOME").map(PathBuf::from);
     let own = || std::env::home_dir().map(|home| home.join(".config"));
@@ -106,7 +104,7 @@ fn folder() -> Result<PathBuf, Failure> {
     let root = root.filter(|path| path.is_absolute()).ok_or_else(|| {
         Failure::usage(
             "service_path_invalid",
-            "there is no home folder of yours to put the unit in",
+            "cannot determine the folder for user units",
             "set HOME or XDG_CONFIG_HOME",
         )
     })?;
@@ -123,14 +121,14 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     )
 }
 
-/// What stands where our unit belongs; a failure when somebody else wrote it.
+/// The installed unit, if any. Fails if this program did not write it.
 fn standing(path: &Path) -> Result<Option<String>, Failure> {
     match fs::read_to_string(path) {
         Ok(text) if text.starts_with(MARK) => Ok(Some(text)),
         Ok(_) => Err(Failure::new(
             "service_unit_not_ours",
             format!("{} was not written by wakeful", path.display()),
-            "move it aside, or keep it and use --print",
+            "move the file away, or keep it and use --print",
         )),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(unwritable(path, &error)),
@@ -145,12 +143,14 @@ fn install(after: SystemdReload, shared: &GlobalArgs, out: &Out) -> Result<u8, F
         let written = fs::create_dir_all(&folder).and_then(|()| replace(&path, &text));
         written.map_err(|error| unwritable(&path, &error))?;
     } else {
-        out.note("the unit is as it should be; nothing was written");
+        out.note("the unit is up to date; nothing was written");
     }
     let mut started = false;
     match after {
         SystemdReload::Leave => {
-            out.note("`systemctl --user daemon-reload && systemctl --user enable --now wakeful` starts it");
+            out.note(
+                "start it with `systemctl --user daemon-reload && systemctl --user enable --now wakeful`",
+            );
         }
         SystemdReload::Tell => {
             for words in [&["daemon-reload"][..], &["enable", "--now", UNIT]] {
@@ -182,7 +182,7 @@ fn uninstall(after: SystemdReload, out: &Out) -> Result<(), Failure> {
             let words = ["disable", "--now", UNIT];
             ask(&words)?.is_done(&words, out);
         }
-        // The link by which it starts at login would lead nowhere.
+        // The link that starts the service at login would be dangling.
         let link = folder.join("default.target.wants").join(UNIT);
         for gone in [&path, &link] {
             match fs::remove_file(gone) {
@@ -192,10 +192,12 @@ fn uninstall(after: SystemdReload, out: &Out) -> Result<(), Failure> {
         }
         match after {
             SystemdReload::Tell => drop(ask(&["daemon-reload"])?.is_done(&["daemon-reload"], out)),
-            SystemdReload::Leave => out.note("if it runs, `systemctl --user stop wakeful` ends it"),
+            SystemdReload::Leave => {
+                out.note("if the service is running, stop it with `systemctl --user stop wakeful`")
+            }
         }
     } else {
-        out.note("there is no unit; nothing was removed");
+        out.note("the unit is not installed; nothing was removed");
     }
     let shown = path.display().to_string();
     out.answer(&json!({"unit": shown, "removed": removed}), &shown);
@@ -208,7 +210,7 @@ fn status(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let unit = match &standing {
         None => "absent",
         Some(text) if *text == wanted(shared)? => "current",
-        // Another program or another home, or an older version of the unit.
+        // The unit is for another program or home, or was written by an older version.
         Some(_) => "different",
     };
     let word = |verb: &str| -> Result<String, Failure> {
@@ -225,7 +227,7 @@ fn status(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let (active, enabled) = (word("is-active")?, word("is-enabled")?);
     let shown = path.display().to_string();
     if unit == "different" {
-        out.note("the unit is for another program or home; `wakeful service install` writes it anew");
+        out.note("the unit is for another program or home; `wakeful service install` replaces it");
     }
     let text = format!("unit     {shown} ({unit})\nactive   {active}\nenabled  {enabled}");
     out.answer(
@@ -235,7 +237,7 @@ fn status(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks systemd for something. It answers at once, or is not there.
+/// Calls `systemctl --user`.
 fn ask(words: &[&str]) -> Result<SystemctlResult, Failure> {
     let ran = Command::new("systemctl")
         .arg("--user")
@@ -263,20 +265,20 @@ fn ask(words: &[&str]) -> Result<SystemctlResult, Failure> {
 }
 
 impl SystemctlResult {
-    /// Whether it was done; says why not. The unit is written all the same.
+    /// Whether the call succeeded; prints the reason if not. The unit is written in either case.
     fn is_done(&self, words: &[&str], out: &Out) -> bool {
         match self {
             Self::Done { .. } => return true,
             Self::Failed { why, .. } => {
                 out.note(&format!("`systemctl --user {}` failed: {why}", words.join(" ")));
             }
-            Self::Absent => out.note("there is no systemctl here; start the daemon with `wakeful serve`"),
+            Self::Absent => out.note("systemctl was not found; start the daemon with `wakeful serve`"),
         }
         false
     }
 }
 
-/// Writes beside the old unit and puts the new one in its place.
+/// Writes the new unit next to the old one and renames it into place.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let passing = path.with_extension("service.new");
     fs::write(&passing, text)?;

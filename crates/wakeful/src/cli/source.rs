@@ -1,4 +1,4 @@
-//! `wakeful source`: folders and Git repositories that are watched for changes.
+//! `wakeful source`: manages the folders and Git repositories that are watched for changes.
 
 use std::path::PathBuf;
 
@@ -15,26 +15,26 @@ use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SourceVerb {
-    /// Watch a folder or a Git repository from now on; what is there already is no change
+    /// Watch a folder or a Git repository; existing content does not count as a change
     #[command(subcommand)]
     Add(AddSourceVerb),
-    /// List what is watched
+    /// List watched sources
     List,
-    /// Watch a source no longer
+    /// Stop watching a source
     Remove {
-        /// Its name
+        /// Source id
         id: String,
     },
-    /// Look at a source now
+    /// Scan a source now
     Scan {
-        /// Its name
+        /// Source id
         id: String,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AddSourceVerb {
-    /// Watch the files of a folder and of those below it
+    /// Watch the files of a folder and its subfolders
     Folder(AddSourceArgs),
     /// Watch the refs of a Git repository
     Git(AddSourceArgs),
@@ -42,9 +42,9 @@ pub(crate) enum AddSourceVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct AddSourceArgs {
-    /// The folder
+    /// Folder
     path: PathBuf,
-    /// The name of the source; made up where none is given
+    /// Source id [default: generated]
     #[arg(long, value_name = "NAME")]
     id: Option<String>,
 }
@@ -58,8 +58,12 @@ impl AddSourceVerb {
         let path = std::path::absolute(&args.path).ok();
         let path = path.and_then(|path| path.into_os_string().into_string().ok());
         let Some(path) = path else {
-            let message = format!("the path {:?} cannot be kept", args.path);
-            return Err(Failure::usage("bad_path", message, "give a path that is UTF-8"));
+            let message = format!("the path {:?} cannot be stored", args.path);
+            return Err(Failure::usage(
+                "bad_path",
+                message,
+                "use a path that is valid UTF-8",
+            ));
         };
         let source_id = args.id.as_deref().map(SourceId::parse).transpose()?;
         Ok(AddSource {
@@ -70,13 +74,12 @@ impl AddSourceVerb {
     }
 }
 
-/// Carries out one of the verbs.
 pub(crate) async fn source(verb: &SourceVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         SourceVerb::Add(add) => {
             let new = add.wanted()?;
             let added = write(shared, out, async |backend| {
-                // A source belongs to the device that added it, so its key must be readable.
+                // A source belongs to the device that added it, so the device key must be readable.
                 if !backend.is_daemon() {
                     device_of(&Home::open(&shared.home()?)?)?;
                 }
@@ -89,7 +92,7 @@ pub(crate) async fn source(verb: &SourceVerb, shared: &GlobalArgs, out: &Out) ->
             let list = read(shared, async |backend| backend.call(ListSources {}).await).await?;
             let lines: Vec<String> = list.sources.iter().map(line).collect();
             let words = match lines.is_empty() {
-                true => "nothing outside is watched".to_owned(),
+                true => "there are no sources".to_owned(),
                 false => lines.join("\n"),
             };
             out.answer(&list, &words);
@@ -100,7 +103,7 @@ pub(crate) async fn source(verb: &SourceVerb, shared: &GlobalArgs, out: &Out) ->
                 backend.call(RemoveSource { source_id }).await
             });
             let gone = gone.await?;
-            out.answer(&gone, &format!("source {} is watched no longer", gone.source_id));
+            out.answer(&gone, &format!("stopped watching source {}", gone.source_id));
         }
         SourceVerb::Scan { id } => {
             let source_id = Text(SourceId::parse(id)?);
@@ -110,7 +113,7 @@ pub(crate) async fn source(verb: &SourceVerb, shared: &GlobalArgs, out: &Out) ->
             let scan = scan.await?;
             let mut words = format!("source {}: {} changes", scan.source_id, scan.changes);
             if scan.unreadable > 0 {
-                words.push_str(&format!(", {} could not be read", scan.unreadable));
+                words.push_str(&format!(", {} unreadable", scan.unreadable));
             }
             out.answer(&scan, &words);
         }
@@ -118,7 +121,7 @@ pub(crate) async fn source(verb: &SourceVerb, shared: &GlobalArgs, out: &Out) ->
     Ok(0)
 }
 
-/// A source in one line.
+/// Formats a source as one line.
 fn line(one: &Source) -> String {
     let (kind, what) = match one.kind {
         SourceKind::Folder => ("folder", "files"),

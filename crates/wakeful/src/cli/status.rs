@@ -1,4 +1,4 @@
-//! `wakeful status`: how everything stands, on one screen.
+//! `wakeful status`: shows an overview on one screen.
 
 use clap::Args;
 use serde::Serialize;
@@ -18,13 +18,11 @@ use crate::home::{DEVICE_KEY, Home};
 use crate::open_home::with_read_only;
 use crate::show::{DriverPresence, Out};
 
-/// Runs that are shown.
 const RUNS_SHOWN: u32 = 5;
 
 #[derive(Debug, Args)]
 pub(crate) struct StatusArgs {}
 
-/// Runs the verb.
 pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let who = home_holder(shared).await?;
     let seen = read(shared, async |backend| {
@@ -55,8 +53,8 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
     lines.extend(doing(&agents, driver));
     let parked = runs.runs.iter().filter(|run| run.parked);
     lines.extend(parked.map(|run| {
-        let hint = "`wakeful budget show` says what the day has seen, `wakeful budget set` raises the cap";
-        format!("parked   a run of {} waits for money: {hint}", run.agent_id)
+        let hint = "`wakeful budget show` shows today's spending, `wakeful budget set` raises the cap";
+        format!("parked   a run of {} waits for budget: {hint}", run.agent_id)
     }));
     let stuck = daemon.iter().flat_map(|status| &status.stuck);
     lines.extend(stuck.map(|stuck| {
@@ -80,8 +78,8 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
     Ok(0)
 }
 
-/// What proves the logs: the key of this device, and the newest head of each that was signed. Read from the database
-/// itself, also beside a daemon.
+/// The key of this device and the newest signed head of each log. It is read from the database directly,
+/// even while a daemon runs.
 async fn proof(shared: &GlobalArgs) -> Result<ProofStatus, Failure> {
     let key = device::read(&shared.home()?.join(DEVICE_KEY));
     let key = key.ok().map(|key| key.public());
@@ -96,7 +94,7 @@ async fn proof(shared: &GlobalArgs) -> Result<ProofStatus, Failure> {
     })
 }
 
-/// What proves the logs.
+/// The signed heads of the logs.
 #[derive(Debug, Serialize)]
 struct ProofStatus {
     key: Option<Fingerprint>,
@@ -108,12 +106,12 @@ fn signed(proof: &ProofStatus) -> String {
     let count = proof.heads.len();
     let logs = if count == 1 { "log" } else { "logs" };
     match &proof.key {
-        Some(key) => format!("signed   {count} {logs}, this device's key is {key}"),
-        None => format!("signed   {count} {logs}, this device has no key yet"),
+        Some(key) => format!("signed   {count} {logs}; the key of this device is {key}"),
+        None => format!("signed   {count} {logs}; this device has no key yet"),
     }
 }
 
-/// What is held and what waits for a person: before everything else, and only where there is something.
+/// Active brakes, pending decisions and quarantined runs. They come first, and only if there are any.
 pub(super) fn needs(standing: &AttentionSummary) -> Vec<String> {
     let mut lines: Vec<String> = standing.brakes.iter().map(line).collect();
     match standing.pending_decisions {
@@ -125,9 +123,9 @@ pub(super) fn needs(standing: &AttentionSummary) -> Vec<String> {
     }
     match standing.quarantined_runs {
         0 => {}
-        1 => lines.push("aside    1 run cannot go on: `wakeful runs list --state quarantined`".to_owned()),
+        1 => lines.push("blocked  1 run is quarantined: `wakeful runs list --state quarantined`".to_owned()),
         many => lines.push(format!(
-            "aside    {many} runs cannot go on: `wakeful runs list --state quarantined`"
+            "blocked  {many} runs are quarantined: `wakeful runs list --state quarantined`"
         )),
     }
     lines
@@ -138,16 +136,16 @@ fn head(who: &HomeHolder, daemon: Option<&RuntimeStatus>) -> String {
         (Some(status), _) => format!("daemon   http://{} (process {})", status.http_addr, status.pid),
         (None, HomeHolder::Other(record)) => {
             let DaemonRecord { http_addr, pid, .. } = record;
-            format!("daemon   http://{http_addr} (process {pid}) works on another database")
+            format!("daemon   http://{http_addr} (process {pid}) uses another database")
         }
         (None, HomeHolder::None | HomeHolder::Daemon(_)) => {
-            "daemon   none runs in this home: `wakeful daemon start` starts one".to_owned()
+            "daemon   not running; start it with `wakeful daemon start`".to_owned()
         }
     }
 }
 
-/// Whether anybody goes on with open runs. Of a server's database that cannot be told from here: a daemon of another
-/// home may.
+/// Whether a process continues open runs. With a database server this cannot be determined here, because a
+/// daemon of another home may do so.
 fn driver(daemon: Option<&RuntimeStatus>, shared: &GlobalArgs) -> Result<DriverPresence, Failure> {
     let alone = daemon.is_none() && shared.database().is_none();
     Ok(if alone && !Home::open(&shared.home()?)?.is_in_use() {
@@ -164,7 +162,7 @@ fn doing(agents: &[AgentStatus], driver: DriverPresence) -> Vec<String> {
         those(Activity::WaitingOnHuman),
         those(Activity::Waiting),
     );
-    // What a brake holds goes on with its release, which stands above.
+    // Work held by a brake continues when the brake is released; the brake is listed above.
     let (count, listed) = (working + read, agents.len());
     let waiting: u64 = agents.iter().map(|agent| agent.pending).sum();
     let at_work = match driver {
@@ -178,7 +176,7 @@ fn doing(agents: &[AgentStatus], driver: DriverPresence) -> Vec<String> {
         .collect();
     let messages = if waiting == 1 { "message" } else { "messages" };
     let mut lines = vec![format!(
-        "agents   {listed} listed, {at_work} at work{others}, {waiting} {messages} waiting"
+        "agents   {listed} listed, {at_work} running{others}, {waiting} {messages} queued"
     )];
     if driver == DriverPresence::None && count > 0 {
         let (runs, them) = if count == 1 {
@@ -187,7 +185,7 @@ fn doing(agents: &[AgentStatus], driver: DriverPresence) -> Vec<String> {
             ("runs", "them")
         };
         lines.push(format!(
-            "open     {count} {runs} open, nobody drives {them}: `wakeful daemon start` or `wakeful run --resume`"
+            "open     {count} {runs} open, no process drives {them}: `wakeful daemon start` or `wakeful run --resume`"
         ));
     }
     lines

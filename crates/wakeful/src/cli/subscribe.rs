@@ -1,4 +1,4 @@
-//! `wakeful subscribe`, `unsubscribe` and `subscriptions`: what agents want to be woken for.
+//! `wakeful subscribe`, `unsubscribe` and `subscriptions`: manage which changes wake agents.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -19,58 +19,59 @@ const AFTER_HELP: &str = "\
 Examples:
   wakeful subscribe coach --on TASK --category gym --message \"plan the week\"
   wakeful subscribe coach --on task.status=done --cooldown 10m
-  wakeful subscribe critic --on RUN --all id:writer      whenever a run of the agent writer ends
+  wakeful subscribe critic --on RUN --all id:writer      when a run of the agent writer ends
 
-A token is a kind (TASK, NOTE, CHECKLIST, TIME_ENTRY, DAY_PLAN, RATING, LINK, CATEGORY, FILE, GIT_REF, RUN), \
-a value such as task.status=done, or id: and the name of a record or an agent. `wakeful why-not AGENT` tells what \
-was a near miss.";
+A token is a kind (TASK, NOTE, CHECKLIST, TIME_ENTRY, DAY_PLAN, RATING, LINK, CATEGORY, FILE, GIT_REF, RUN), a value \
+such as task.status=done, or id: followed by the id of a record or agent. `wakeful why-not AGENT` tells what was a \
+near miss.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct SubscribeArgs {
-    /// The agent that is to be woken
+    /// Agent to wake
     agent: String,
-    /// What must have changed: a kind such as TASK, a value such as task.status=done, or id:RECORD; of several, one is enough
+    /// Tokens of which at least one must have changed: a kind such as TASK, a value such as
+    /// task.status=done, or id:RECORD
     #[arg(long, value_name = "TOKEN")]
     on: Vec<String>,
-    /// What must have changed as well; of several, every one
+    /// Tokens that must all have changed as well
     #[arg(long, value_name = "TOKEN")]
     all: Vec<String>,
-    /// Only records whose field is this, such as status=open; may be given several times
+    /// Only records with this field value, such as status=open; may be repeated
     #[arg(long = "where", value_name = "FIELD=VALUE")]
     fields: Vec<String>,
-    /// Only records that satisfy this predicate
+    /// Only records that match this predicate
     #[arg(long, value_name = "JSON")]
     predicate: Option<String>,
     /// Only records of this category
     #[arg(long, value_name = "NAME")]
     category: Option<String>,
-    /// Only when this holds: a predicate over since_last_run_ms, queued, author and depth
+    /// Only if this condition holds: a predicate over since_last_run_ms, queued, author and depth
     #[arg(long, value_name = "JSON")]
     guard: Option<String>,
-    /// How long nothing begins after a wake, such as 10m; what comes meanwhile is gathered
+    /// Minimum time between two wakes, such as 10m; changes in between are collected
     #[arg(long, value_name = "TIME", value_parser = duration)]
     cooldown: Option<u64>,
-    /// How long changes are gathered before the first of them wakes, such as 1s
+    /// How long to collect changes before the first wake, such as 1s
     #[arg(long, value_name = "TIME", value_parser = duration)]
     debounce: Option<u64>,
-    /// What the agent is told to do
+    /// Message for the agent
     #[arg(long, alias = "say", value_name = "TEXT")]
     message: Option<String>,
-    /// The name of the subscription; made up where none is given
+    /// Subscription id [default: generated]
     #[arg(long, value_name = "NAME")]
     id: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct UnsubscribeArgs {
-    /// The name of the subscription
+    /// Subscription id
     id: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SubscriptionsArgs {
-    /// Only those of this agent
+    /// Show only subscriptions of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
     #[command(subcommand)]
@@ -79,19 +80,19 @@ pub(crate) struct SubscriptionsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubscriptionsVerb {
-    /// Put a subscription aside: what happens meanwhile wakes nobody, and is not made up for
+    /// Pause a subscription; changes in the meantime do not wake the agent, not even later
     Pause {
-        /// Its name
+        /// Subscription id
         id: String,
     },
-    /// Take a subscription up again, with what happens from now on
+    /// Resume a subscription; only changes from now on count
     Resume {
-        /// Its name
+        /// Subscription id
         id: String,
     },
 }
 
-/// Reads a time such as `500ms`, `10s`, `5m`, `2h` or `1d`.
+/// Parses a duration such as `500ms`, `10s`, `5m`, `2h` or `1d`.
 pub(super) fn duration(text: &str) -> Result<u64, String> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
@@ -101,11 +102,11 @@ pub(super) fn duration(text: &str) -> Result<u64, String> {
         "m" => 60 * 1_000,
         "h" => 60 * 60 * 1_000,
         "d" => 24 * 60 * 60 * 1_000,
-        _ => return Err("give a number and a unit: 500ms, 10s, 5m, 2h or 1d".to_owned()),
+        _ => return Err("use a number with a unit: 500ms, 10s, 5m, 2h or 1d".to_owned()),
     };
     let number: u64 = number
         .parse()
-        .map_err(|_| "give a number before the unit".to_owned())?;
+        .map_err(|_| "the unit must follow a number".to_owned())?;
     Ok(number.saturating_mul(unit_ms))
 }
 
@@ -128,7 +129,7 @@ impl SubscribeArgs {
         })
     }
 
-    /// Everything that is asked about a record, as one predicate.
+    /// Combines all conditions on a record into one predicate.
     fn predicate(&self) -> Result<Option<Value>, Failure> {
         let mut wanted = Vec::new();
         for field in &self.fields {
@@ -137,7 +138,7 @@ impl SubscribeArgs {
                 return Err(Failure::usage(
                     "bad_predicate",
                     message,
-                    "give a field, `=` and its value",
+                    "use a field, `=` and its value",
                 ));
             };
             wanted.push(json!({"field": name, "op": "eq", "value": scalar(value)}));
@@ -157,13 +158,13 @@ impl SubscribeArgs {
 
 fn parsed(flag: &str, json: &str) -> Result<Value, Failure> {
     serde_json::from_str(json).map_err(|error| {
-        let message = format!("{flag}: this is no JSON: {error}");
-        let hint = "a predicate is like {\"field\": \"status\", \"op\": \"eq\", \"value\": \"open\"}";
+        let message = format!("{flag}: invalid JSON: {error}");
+        let hint = "a predicate looks like {\"field\": \"status\", \"op\": \"eq\", \"value\": \"open\"}";
         Failure::usage("bad_predicate", message, hint)
     })
 }
 
-/// A value as a person types it: numbers and yes or no are such, everything else is text.
+/// Parses a value as typed: numbers and booleans keep their type, everything else is text.
 fn scalar(text: &str) -> Value {
     match serde_json::from_str(text) {
         Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
@@ -171,7 +172,6 @@ fn scalar(text: &str) -> Value {
     }
 }
 
-/// Makes a subscription.
 pub(crate) async fn subscribe(args: &SubscribeArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let new = args.wanted()?;
     let tell = write(shared, out, async |backend| {
@@ -181,12 +181,15 @@ pub(crate) async fn subscribe(args: &SubscribeArgs, shared: &GlobalArgs, out: &O
     out.answer(&made, &line(&made));
     note_unheard_of(&made, out);
     if alone {
-        out.note("no daemon runs here, and only a daemon wakes anybody: `wakeful daemon start`");
+        out.note(
+            "no daemon is running here, and only a daemon wakes agents; start it with `wakeful daemon start`",
+        );
     }
     Ok(0)
 }
 
-/// A kind that is misspelt is no error, because others may tell of it one day; but nobody would find it by waiting.
+/// An unknown kind is accepted, because another program may emit it later. The note is printed because a
+/// typing error would otherwise go unnoticed.
 fn note_unheard_of(made: &Subscription, out: &Out) {
     let terms = SubscriptionSpec {
         any: made.any.clone(),
@@ -196,13 +199,12 @@ fn note_unheard_of(made: &Subscription, out: &Out) {
     for word in terms.unheard_of() {
         let known: Vec<&str> = notice::kinds().into_iter().collect();
         out.note(&format!(
-            "nothing here tells of `{word}`, so it never matches; there are {}",
+            "`{word}` is not a known kind, so it never matches; known kinds are {}",
             known.join(", ")
         ));
     }
 }
 
-/// Takes one away.
 pub(crate) async fn unsubscribe(
     args: &UnsubscribeArgs,
     shared: &GlobalArgs,
@@ -211,19 +213,19 @@ pub(crate) async fn unsubscribe(
     let subscription_id = Text(RuleId::parse(&args.id)?);
     let delete = DeleteSubscription { subscription_id };
     let gone = write(shared, out, async |backend| backend.call(delete).await).await?;
-    out.answer(&gone, &format!("subscription {} is gone", gone.subscription_id));
+    out.answer(&gone, &format!("removed subscription {}", gone.subscription_id));
     Ok(0)
 }
 
-/// Lists them, puts one aside or takes it up again.
+/// Lists, pauses or resumes subscriptions.
 pub(crate) async fn subscriptions(
     args: &SubscriptionsArgs,
     shared: &GlobalArgs,
     out: &Out,
 ) -> Result<u8, Failure> {
     if args.verb.is_some() && args.agent.is_some() {
-        let message = "--agent narrows the list, and this verb lists nothing";
-        let hint = "leave it out: a subscription is found by its name";
+        let message = "--agent filters the list and cannot be used with this command";
+        let hint = "omit it; the subscription id is enough";
         return Err(Failure::usage("usage", message, hint));
     }
     let turned = match &args.verb {
@@ -253,8 +255,8 @@ async fn list(agent: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(),
     let lines: Vec<String> = all.iter().map(line).collect();
     let words = match (lines.is_empty(), agent) {
         (false, _) => lines.join("\n"),
-        (true, None) => "nobody subscribes to anything; see `wakeful subscribe --help`".to_owned(),
-        (true, Some(agent)) => format!("{agent} subscribes to nothing; see `wakeful subscribe --help`"),
+        (true, None) => "there are no subscriptions; see `wakeful subscribe --help`".to_owned(),
+        (true, Some(agent)) => format!("{agent} has no subscriptions; see `wakeful subscribe --help`"),
     };
     let list = SubscriptionList {
         subscriptions: all,
@@ -264,7 +266,7 @@ async fn list(agent: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(),
     Ok(())
 }
 
-/// A subscription in one line.
+/// Formats a subscription as one line.
 fn line(one: &Subscription) -> String {
     let mut woken = format!("{}   wakes {}", one.subscription_id, one.agent_id);
     if !one.any.is_empty() {
@@ -284,7 +286,7 @@ fn line(one: &Subscription) -> String {
         words.push(format!("at most every {}", spoken(one.cooldown_ms)));
     }
     if one.debounce_ms > 0 {
-        words.push(format!("gathered for {}", spoken(one.debounce_ms)));
+        words.push(format!("collected for {}", spoken(one.debounce_ms)));
     }
     if !one.message.is_empty() {
         words.push(format!("says {:?}", one.message));
@@ -295,7 +297,7 @@ fn line(one: &Subscription) -> String {
     words.join(", ")
 }
 
-/// What a predicate asks, as it was typed where that is all it says.
+/// Formats a predicate; a simple comparison is shown as it was typed.
 fn asked(predicate: &Value) -> String {
     let all = predicate.get("all").and_then(Value::as_array);
     let parts = all.map_or_else(|| vec![predicate], |all| all.iter().collect());
@@ -314,7 +316,7 @@ fn asked(predicate: &Value) -> String {
     }
 }
 
-/// A time as a person types it, in the largest unit that says it exactly.
+/// Formats a duration in the largest unit that represents it exactly.
 fn spoken(ms: u64) -> String {
     let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
     let exact = units.into_iter().find(|(unit_ms, _)| ms.is_multiple_of(*unit_ms));
@@ -329,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_a_number_and_a_unit() {
+    fn a_duration_is_a_number_and_a_unit() {
         assert_eq!(duration("500ms"), Ok(500));
         assert_eq!(duration("10m"), Ok(600_000));
         assert_eq!(duration("1d"), Ok(86_400_000));
@@ -339,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subscription_is_one_line_in_the_words_in_which_it_was_typed() {
+    fn a_subscription_is_shown_on_one_line_as_typed() {
         let one = Subscription {
             subscription_id: "gym".into(),
             agent_id: "coach".into(),
@@ -364,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_about_a_record_becomes_one_predicate() {
+    fn conditions_on_a_record_become_one_predicate() {
         let args = |fields: &[&str], category: Option<&str>, predicate: Option<&str>| SubscribeArgs {
             agent: "coach".into(),
             on: vec!["TASK".into()],

@@ -1,4 +1,4 @@
-//! `wakeful transcript`: what was said between a person, an agent and its tools.
+//! `wakeful transcript`: shows the conversation between a person, an agent and its tools.
 
 use clap::Args;
 use wakeful_api::{GetAgentTranscript, Limit, Text};
@@ -9,19 +9,18 @@ use crate::backend::read;
 use crate::failure::Failure;
 use crate::show::Out;
 
-/// Lines shown unless asked otherwise.
+/// Lines shown by default.
 const LINES_DEFAULT: u32 = 50;
 
 #[derive(Debug, Args)]
 pub(crate) struct TranscriptArgs {
-    /// Whose transcript
+    /// Agent name
     agent: String,
-    /// The newest so many lines
+    /// Number of newest lines to show
     #[arg(long, value_name = "N", default_value_t = LINES_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: u32,
 }
 
-/// Runs the verb.
 pub(crate) async fn transcript(args: &TranscriptArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
     let asked = GetAgentTranscript {
@@ -31,7 +30,7 @@ pub(crate) async fn transcript(args: &TranscriptArgs, shared: &GlobalArgs, out: 
     let transcript = read(shared, async |backend| backend.call(asked).await).await?;
     let wanted = usize::try_from(args.limit).unwrap_or(usize::MAX);
     if transcript.has_more && transcript.lines.len() < wanted {
-        out.note("older lines are left out: they are too long to show all at once");
+        out.note("older lines were omitted because the output would be too long");
     }
     out.transcript(&transcript);
     Ok(0)

@@ -1,4 +1,4 @@
-//! `wakeful verify`: whether the log is what was written, and a bundle what it says.
+//! `wakeful verify`: checks that the log and the rows are unchanged, or that a bundle is valid.
 
 mod bundle;
 mod known_heads;
@@ -19,32 +19,32 @@ use crate::home::DEVICE_KEY;
 use crate::open_home::with_read_only;
 use crate::show::Out;
 
-/// The code of a log that is not what was written.
+/// Error code of a failed verification.
 const FAILED: &str = "verification_failed";
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// Only this agent's log
+    /// Verify only the log of this agent
     #[arg(long, value_name = "ID", conflicts_with = "bundle")]
     agent: Option<String>,
-    /// Only what was written since then, as a day or a time in RFC 3339; what is older is believed
+    /// Verify only what was written since this day or RFC 3339 time; older events are trusted
     #[arg(long, value_name = "WHEN", conflicts_with_all = ["bundle", "head"])]
     since: Option<String>,
-    /// A head that was printed before and kept elsewhere: its hash, or a file with what `status --json` printed
+    /// A head that you saved earlier: its hash, or a file with the output of `status --json`
     #[arg(long, value_name = "HEX|FILE", conflicts_with = "bundle")]
     head: Option<String>,
-    /// A file that `wakeful export` wrote, here or elsewhere; needs no home
+    /// Verify a file written by `wakeful export`; needs no home
     #[arg(long, value_name = "FILE")]
     bundle: Option<std::path::PathBuf>,
-    /// Only the logs: neither contents nor rows are compared with them
+    /// Verify only the logs, not contents and rows
     #[arg(long, conflicts_with = "bundle")]
     fast: bool,
-    /// The key that must have signed it, by its fingerprint
+    /// Fingerprint of the key that must have signed it
     #[arg(long, value_name = "FINGERPRINT")]
     key: Option<String>,
 }
 
-/// Runs the verb. The database is read as it is, also beside a daemon.
+/// Reads the database without a lock, so it works while a daemon runs.
 pub(crate) async fn verify(args: &VerifyArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let key = args.key.as_deref().map(fingerprint).transpose()?;
     if let Some(path) = &args.bundle {
@@ -62,7 +62,8 @@ pub(crate) async fn verify(args: &VerifyArgs, shared: &GlobalArgs, out: &Out) ->
         heads,
         hash,
         key,
-        // What stands before a moment is believed, so what follows from all of it cannot be compared.
+        // Events before `--since` are trusted and not read, so results that depend on the whole log cannot
+        // be compared.
         contents: !args.fast && args.since.is_none(),
     };
     let own = device::read(&shared.home()?.join(DEVICE_KEY)).ok();
@@ -71,7 +72,7 @@ pub(crate) async fn verify(args: &VerifyArgs, shared: &GlobalArgs, out: &Out) ->
         Ok(walk(store, &wanted, |verdict| verdicts.push(verdict)).await?)
     });
     let verified = verified.await?;
-    // The log of the home stands behind those of the agents, whatever the database's order is.
+    // The log of the home is listed after those of the agents, regardless of the database's order.
     verdicts.sort_by_key(|verdict| verdict.agent_id.is_home_log());
     let found = VerifyFindings {
         verdicts,
@@ -83,33 +84,33 @@ pub(crate) async fn verify(args: &VerifyArgs, shared: &GlobalArgs, out: &Out) ->
 
 fn fingerprint(text: &str) -> Result<Fingerprint, Failure> {
     Fingerprint::from_hex(&text.to_lowercase()).ok_or_else(|| {
-        let message = format!("--key: {text:?} is no fingerprint");
-        let hint = "give the 32 hex digits that `wakeful status` shows on the device";
+        let message = format!("--key: invalid fingerprint {text:?}");
+        let hint = "use the 32 hex digits that `wakeful status` shows on the device";
         Failure::usage("bad_key", message, hint)
     })
 }
 
 fn since(text: &str) -> Result<Millis, Failure> {
     Millis::parse(text).ok_or_else(|| {
-        let message = format!("--since: {text:?} is no time");
+        let message = format!("--since: invalid time {text:?}");
         Failure::usage(
             "bad_since",
             message,
-            "give one such as 2026-11-15 or 2026-11-15T18:00:00Z",
+            "use a day or a time, such as 2026-11-15 or 2026-11-15T18:00:00Z",
         )
     })
 }
 
-/// Everything that was found.
+/// The results of a verification.
 struct VerifyFindings {
     verdicts: Vec<LogVerdict>,
-    /// A hash that was kept elsewhere and that no event has.
+    /// The given hash, if no event has it.
     missed: Option<wakeful_core::key::Digest>,
-    /// Contents and rows, where they were compared.
+    /// The audit of contents and rows, if it was made.
     audit: Option<AuditReport>,
 }
 
-/// Tells what was found, and the exit status.
+/// Prints the results and returns the exit status.
 fn tell(found: &VerifyFindings, own: Option<PublicKey>, out: &Out) -> u8 {
     let VerifyFindings { verdicts, audit, .. } = found;
     let wrong = verdicts.iter().filter(|verdict| verdict.flaw.is_some()).count();
@@ -134,9 +135,9 @@ fn tell(found: &VerifyFindings, own: Option<PublicKey>, out: &Out) -> u8 {
     let mut lines: Vec<String> = verdicts.iter().map(|verdict| line(verdict, own)).collect();
     let (logs, gone) = (verdicts.len(), erased_words(erased));
     lines.push(match (wrong, logs) {
-        (0, 1) => format!("the log with its {events} events is as it was written{gone}"),
-        (0, logs) => format!("{logs} logs with {events} events are as they were written{gone}"),
-        (wrong, logs) => format!("{wrong} of {logs} logs are not as they were written"),
+        (0, 1) => format!("verified: the log with its {events} events is unchanged{gone}"),
+        (0, logs) => format!("verified: {logs} logs with {events} events are unchanged{gone}"),
+        (wrong, logs) => format!("{wrong} of {logs} logs failed verification"),
     });
     lines.extend(audit.iter().flat_map(audit_lines));
     out.answer(&object, &lines.join("\n"));
@@ -149,12 +150,12 @@ fn tell(found: &VerifyFindings, own: Option<PublicKey>, out: &Out) -> u8 {
         own.is_some_and(|own| !signers.is_empty() && !signers.contains_key(&own))
     });
     if strangers {
-        out.note("some logs are signed by other devices alone; name the one you trust with --key");
+        out.note("some logs are signed only by other devices; give the key that you trust with --key");
     }
     0
 }
 
-/// The most alterations that are told in words; all of them stand in the JSON.
+/// Maximum number of findings that are printed; the JSON output contains all.
 const FINDINGS_SHOWN_MAX: usize = 20;
 
 fn audit_lines(audit: &AuditReport) -> Vec<String> {
@@ -167,14 +168,14 @@ fn audit_lines(audit: &AuditReport) -> Vec<String> {
         .collect();
     lines.push(match audit.alterations.len() {
         0 => format!(
-            "{} contents, {} messages, {} runs and {} settings are as they were written",
+            "verified: {} blobs, {} messages, {} runs and {} settings are unchanged",
             compared.blobs, compared.messages, compared.runs, compared.records
         ),
-        count => format!("{count} rows or contents are not as they were written"),
+        count => format!("{count} rows or blobs were altered"),
     });
     if compared.gone > 0 {
         lines.push(format!(
-            "{} runs were erased or are too old to be kept: only what the log says of them was compared",
+            "{} runs were erased or removed by retention: only their log entries were compared",
             compared.gone
         ));
     }
@@ -212,7 +213,8 @@ fn failure(found: &VerifyFindings) -> Option<Failure> {
         }
         (None, Some(hash), _) => {
             let message = format!("no event has the hash {hash}");
-            let hint = "the log was cut off or written anew since, or the head is of another home or agent";
+            let hint =
+                "the log was truncated or rewritten since, or the head belongs to another home or agent";
             Failure::new(FAILED, message, hint)
         }
         (None, None, Some(altered)) => Failure::new(FAILED, altered.to_string(), altered.hint()),
@@ -244,7 +246,7 @@ fn flaw_json(flaw: &VerifyError) -> Value {
 fn line(verdict: &LogVerdict, own: Option<PublicKey>) -> String {
     let (agent, seen) = (&verdict.agent_id, &verdict.seen);
     if let Some(flaw) = &verdict.flaw {
-        return format!("{agent}: wrong: {flaw}\n  hint: {}", flaw.hint());
+        return format!("{agent}: failed: {flaw}\n  hint: {}", flaw.hint());
     }
     let signed = seen
         .signers
@@ -269,37 +271,37 @@ fn erased_words(erased: u64) -> String {
     }
 }
 
-/// A bundle, or a run on its way into one, that proves nothing.
+/// The failure of a bundle, or of a run to be exported, that cannot be verified.
 pub(super) fn unproven(error: &BundleError, what: &str) -> Failure {
     let message = format!("{what}: {error}");
     let (code, hint, exit) = match error {
-        BundleError::Foreign => ("not_a_bundle", "give a file that `wakeful export` wrote", 1),
+        BundleError::Foreign => ("not_a_bundle", "use a file written by `wakeful export`", 1),
         BundleError::Version { found } if *found < FORMAT_VERSION => (
             "bundle_older",
-            "it does not prove what was said in the run: have the run exported again",
+            "it does not prove the conversation of the run; have the run exported again",
             1,
         ),
         BundleError::Version { .. } => ("bundle_newer", "use the newer wakeful that wrote it", 1),
         BundleError::Machine { .. } => (
             "machine_version_unsupported",
-            "use the wakeful that began the run",
+            "use the version of wakeful that started the run",
             1,
         ),
-        BundleError::TooLong => ("bundle_too_long", "ask for a run with less around it", 1),
+        BundleError::TooLong => ("bundle_too_long", "use a smaller run", 1),
         BundleError::Line { .. } | BundleError::Cut => (
             FAILED,
-            "the file is damaged or was changed: ask for it again",
+            "the file is damaged or was changed; request it again",
             UNVERIFIED,
         ),
         BundleError::Unsigned => (
             FAILED,
-            "ask whoever exported it for one that is signed",
+            "request a signed bundle from the person who exported it",
             UNVERIFIED,
         ),
         BundleError::Flaw(flaw) => (FAILED, flaw.hint(), UNVERIFIED),
         BundleError::Unbound(_) => (
             FAILED,
-            "whoever made it took away what ties the journal to the log: have the run exported again",
+            "the bundle lacks the data that binds the run log to the event log; have the run exported again",
             UNVERIFIED,
         ),
         BundleError::Difference(_)
@@ -307,7 +309,7 @@ pub(super) fn unproven(error: &BundleError, what: &str) -> Failure {
         | BundleError::Missing(_)
         | BundleError::Unnamed(_) => (
             FAILED,
-            "what was recorded was changed afterwards: compare with a backup",
+            "the recorded data was changed afterwards; compare with a backup",
             UNVERIFIED,
         ),
     };

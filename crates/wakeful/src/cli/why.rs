@@ -1,4 +1,5 @@
-//! `wakeful why` and `wakeful why-not`: what led to a run, and what kept an agent from one, on one screen.
+//! `wakeful why` and `wakeful why-not`: explain what started a run, and why an agent was not woken, on one
+//! screen.
 
 use clap::Args;
 use wakeful_api::{GetWhyNot, GetWhyRun, Hold, Text, Wake, WhyNot, WhyRun};
@@ -13,25 +14,25 @@ use crate::failure::Failure;
 use crate::show::Out;
 use crate::system::RealClock;
 
-/// Refusals, counts and schedules that are shown of each, so that it stays one screen; `--json` has the rest.
+/// Maximum number of refusals, counts and schedules shown, to fit one screen; `--json` contains all.
 const SHOWN_MAX: usize = 5;
 
 #[derive(Debug, Args)]
 pub(crate) struct WhyArgs {
-    /// The run's key, or the first digits of it
+    /// Run key or a unique prefix of it
     run: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct WhyNotArgs {
-    /// The agent's name
+    /// Agent name
     agent: String,
-    /// From when on: a time such as 2026-02-17T16:00:00Z, or how long ago, such as 2h or 7d [default: 1d]
+    /// Start of the period: a time such as 2026-02-17T16:00:00Z, or a duration such as 2h or 7d before now
+    /// [default: 1d]
     #[arg(long, value_name = "TIME|DURATION")]
     since: Option<String>,
 }
 
-/// Tells what led to a run.
 pub(crate) async fn why(args: &WhyArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let why = read(shared, async |backend| {
         let run_key = Text(backend.find_run(&args.run).await?);
@@ -42,7 +43,6 @@ pub(crate) async fn why(args: &WhyArgs, shared: &GlobalArgs, out: &Out) -> Resul
     Ok(0)
 }
 
-/// Tells what kept an agent from being woken.
 pub(crate) async fn why_not(args: &WhyNotArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
     let now = RealClock::new().now();
@@ -56,12 +56,12 @@ pub(crate) async fn why_not(args: &WhyNotArgs, shared: &GlobalArgs, out: &Out) -
     Ok(0)
 }
 
-/// A moment in the past: a time, or how long ago.
+/// Parses a time in the past, or a duration before now.
 fn past(text: &str, now: Millis) -> Result<Millis, Failure> {
     shifted(text, now, |now, ms| now.saturating_sub(ms))
 }
 
-/// A moment to come: a time, or in how long.
+/// Parses a time, or a duration relative to now.
 pub(super) fn shifted(text: &str, now: Millis, by: fn(i64, i64) -> i64) -> Result<Millis, Failure> {
     let span = duration(text)
         .ok()
@@ -69,7 +69,7 @@ pub(super) fn shifted(text: &str, now: Millis, by: fn(i64, i64) -> i64) -> Resul
     let moment = span.map(|ms| Millis(by(now.0, ms)).clamp(Millis::MIN, Millis::MAX));
     moment.or_else(|| Millis::parse(text)).ok_or_else(|| {
         let message = format!("{text:?} is neither a time nor a duration");
-        let hint = "write a time like 2026-02-17T16:00:00Z, or a duration like 30m, 2h or 7d";
+        let hint = "use a time such as 2026-02-17T16:00:00Z, or a duration such as 30m, 2h or 7d";
         Failure::usage("bad_time", message, hint)
     })
 }
@@ -82,14 +82,14 @@ fn run_words(why: &WhyRun) -> String {
         format!("why      {}", why.summary),
         format!("when     {}", why.at),
     ];
-    lines.extend(why.text.as_ref().map(|text| format!("said     {text}")));
+    lines.extend(why.text.as_ref().map(|text| format!("message  {text}")));
     if !why.cause.tokens.is_empty() {
         lines.push(format!("tokens   {}", why.cause.tokens.join(" ")));
     }
     lines.extend(why.cause.change.as_ref().map(|key| format!("change   {key}")));
     if why.cause.depth > 0 {
         let depth = why.cause.depth;
-        lines.push(format!("depth    {depth} causes made by agents precede it"));
+        lines.push(format!("depth    preceded by {depth} causes from agents"));
     }
     if why.cause.correlation_id != why.run_key {
         lines.push(format!("belongs  {}", why.cause.correlation_id));
@@ -115,16 +115,16 @@ fn run_words(why: &WhyRun) -> String {
             .map(|run| format!("absorbed by run {run}")),
     );
     for wake in why.absorbed.iter().take(SHOWN_MAX) {
-        lines.push(format!("took up  {} ({})", wake.cause.description, wake.at));
+        lines.push(format!("handled  {} ({})", wake.cause.description, wake.at));
     }
-    lines.extend(rest(why.absorbed_count, "took up "));
+    lines.extend(rest(why.absorbed_count, "handled "));
     lines.extend(why.holds.iter().map(hold_words));
     lines.extend(
         why.not_before
             .as_ref()
             .map(|moment| format!("waits    until {moment}")),
     );
-    lines.extend(why.hint.as_ref().map(|way| format!("way out  {way}")));
+    lines.extend(why.hint.as_ref().map(|way| format!("fix      {way}")));
     lines.join("\n")
 }
 
@@ -137,7 +137,7 @@ fn agent_words(why: &WhyNot) -> String {
     for waiting in why.queued.iter().take(SHOWN_MAX) {
         let until = match &waiting.not_before {
             Some(moment) => format!("until {moment}"),
-            None => "for its turn".to_owned(),
+            None => "for earlier messages".to_owned(),
         };
         lines.push(format!(
             "waits    {}: {} ({until})",
@@ -168,7 +168,7 @@ fn agent_words(why: &WhyNot) -> String {
         ));
     }
     lines.extend(rest(why.schedule_count, "next    "));
-    lines.push(format!("watches  {} subscriptions", why.subscription_count));
+    lines.push(format!("watching {} subscriptions", why.subscription_count));
     lines.join("\n")
 }
 
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_a_time_or_a_duration() {
+    fn a_time_is_absolute_or_a_duration() {
         let now = Millis(1_000_000_000);
         assert_eq!(past("10s", now).expect("fine"), Millis(999_990_000));
         assert_eq!(past("1970-01-01T00:00:01Z", now).expect("fine"), Millis(1_000));

@@ -1,4 +1,4 @@
-//! Checks between settings of the file: a provider or route that is referred to must be described.
+//! Checks across settings of the file: every referenced provider and route must be defined.
 
 use wakeful_models::{BuiltinProvider, ModelRef};
 
@@ -6,7 +6,7 @@ use super::layer::{Layer, LoadedConfig, SettingOrigin};
 use super::settings::Settings;
 use crate::failure::Failure;
 
-/// One contradiction in the file.
+/// One inconsistency in the file.
 #[derive(Debug)]
 pub(super) struct CrossFinding {
     pub(super) line: usize,
@@ -14,7 +14,7 @@ pub(super) struct CrossFinding {
     pub(super) hint: String,
 }
 
-/// Every reference to something that is not there, and every section without a field that it needs.
+/// Finds references to undefined providers and routes, and sections that lack a required field.
 pub(super) fn cross_check(file: &Layer) -> Result<Vec<CrossFinding>, Failure> {
     let settings = LoadedConfig::merge([file.clone()])?.config;
     let mut found = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn cross_check(file: &Layer) -> Result<Vec<CrossFinding>, Failure> {
     }
     for (name, provider) in &settings.providers {
         if BuiltinProvider::named(name).is_none() && provider.kind.is_none() {
-            let message = format!("providers.{name} is no provider that is built in, and has no kind");
+            let message = format!("providers.{name} is not a built-in provider, and has no kind");
             report(
                 &["providers", name],
                 message,
@@ -64,20 +64,20 @@ pub(super) fn cross_check(file: &Layer) -> Result<Vec<CrossFinding>, Failure> {
     Ok(found)
 }
 
-/// What a model reference refers to and the settings do not have, with the hint.
+/// The undefined target of a model reference, as message and hint.
 fn missing_target(model: Option<&str>, settings: &Settings) -> Option<(String, String)> {
     match ModelRef::parse(model?).ok()? {
         ModelRef::Hosted { provider, .. }
             if BuiltinProvider::named(&provider).is_none() && !settings.providers.contains_key(&provider) =>
         {
             Some((
-                format!("there is no provider {provider}"),
-                format!("name another, or describe it in [providers.{provider}]"),
+                format!("unknown provider {provider}"),
+                format!("use another provider, or define it in [providers.{provider}]"),
             ))
         }
         ModelRef::Route { name } if !settings.routes.contains_key(&name) => Some((
-            format!("there is no route {name}"),
-            format!("name another, or describe it in [routes.{name}]"),
+            format!("unknown route {name}"),
+            format!("use another route, or define it in [routes.{name}]"),
         )),
         ModelRef::Demo | ModelRef::Scripted { .. } | ModelRef::Hosted { .. } | ModelRef::Route { .. } => None,
     }

@@ -1,5 +1,5 @@
-//! `config.toml`: read with the line of everything that is wrong, edited without touching what others wrote
-//! there, and replaced in one step.
+//! Reads, edits and replaces `config.toml`. Errors have line numbers, edits preserve everything else in the
+//! file, and the file is replaced atomically.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -18,30 +18,30 @@ use super::value::expected_name;
 use crate::failure::Failure;
 use crate::system::fresh_id;
 
-/// Largest file that is read. Settings are some lines.
+/// Maximum size of the file; settings are a few lines.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// Most of a wrong value that is shown.
+/// Maximum length of an invalid value that is shown.
 const SHOWN_CHARS_MAX: usize = 80;
 
-/// What a new file begins with.
+/// The first lines of a new file.
 const HEADER: &str = "# Settings of this Wakeful home. `wakeful config schema` describes every key.\n\n";
 
-/// One change of the file.
+/// One edit of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ConfigEdit {
-    /// Sets the setting to what was typed.
+    /// Sets a setting to the typed text.
     Set { key: String, text: String },
-    /// Removes whatever has this name, known or not.
+    /// Removes the entry with this name, even if the name is unknown.
     Unset(String),
 }
 
-/// What the file says. A file that is not there says nothing.
+/// The settings in the file. A missing file has none.
 pub(super) fn layer(path: &Path) -> Result<ParsedLayer, Failure> {
     Ok(read(path)?.map_or_else(ParsedLayer::default, |text| parse(path, &text)))
 }
 
-/// Changes the file under a lock on its folder, so that of two calls at once neither undoes the other.
+/// Edits the file under a lock on its folder, so that concurrent edits are not lost.
 pub(super) fn change(home: &Path, path: &Path, edits: &[ConfigEdit]) -> Result<bool, Failure> {
     let unwritable = |error: &std::io::Error| {
         let attempt = format!("cannot write {}", path.display());
@@ -65,7 +65,7 @@ pub(super) fn change(home: &Path, path: &Path, edits: &[ConfigEdit]) -> Result<b
     if before.is_none() {
         text.insert_str(0, HEADER);
     }
-    // What stays must be sound as well: a file that is written is one that can be read.
+    // The rest of the file must be valid as well, so that a written file can always be read.
     if let Some(problem) = parse(path, &text).problems.into_iter().next() {
         return Err(problem);
     }
@@ -80,13 +80,13 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
             "config_unreadable",
             &attempt,
             error,
-            "make it a readable file of UTF-8 text, or move it aside",
+            "make it a readable UTF-8 file, or move it away",
         )
     };
     match fs::metadata(path) {
         Ok(found) if found.is_file() => {}
-        // A pipe would keep us waiting, and says nothing twice.
-        Ok(_) => return Err(unreadable(&std::io::Error::other("it is no regular file"))),
+        // Reading a pipe would block, and its content cannot be read twice.
+        Ok(_) => return Err(unreadable(&std::io::Error::other("it is not a regular file"))),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
@@ -98,12 +98,12 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
     match bytes.map_err(|error| unreadable(&error))? {
         bytes if u64::try_from(bytes).is_ok_and(|bytes| bytes <= BYTES_MAX) => Ok(Some(text)),
         _ => Err(unreadable(&std::io::Error::other(format!(
-            "it has more than {BYTES_MAX} bytes"
+            "the file has more than {BYTES_MAX} bytes"
         )))),
     }
 }
 
-/// Every setting in the text, and everything that is wrong with it.
+/// Parses every setting in the text, and collects all errors.
 pub(super) fn parse(path: &Path, text: &str) -> ParsedLayer {
     let lines = Lines { path, text };
     let mut parser = Parser {
@@ -115,7 +115,7 @@ pub(super) fn parse(path: &Path, text: &str) -> ParsedLayer {
         Ok(document) => parser.section(document.as_table(), Some(Node::root())),
         Err(error) => {
             let message = error.message().replace('\n', ", ");
-            let hint = "correct the line; docs/configuration.md has an example";
+            let hint = "correct the line; see the example in docs/configuration.md";
             let problem = lines.invalid(error.span(), &message, hint);
             parser.read.problems.push(problem);
         }
@@ -134,16 +134,16 @@ pub(super) fn parse(path: &Path, text: &str) -> ParsedLayer {
     read
 }
 
-/// Walks the file along the schema.
+/// Traverses the file along the schema.
 struct Parser<'a> {
     lines: &'a Lines<'a>,
-    /// Where it is.
+    /// The current position.
     path: Vec<String>,
     read: ParsedLayer,
 }
 
 impl Parser<'_> {
-    /// Reads a section; one that the schema does not have is unknown setting by setting.
+    /// Parses a section. If the schema does not have it, each of its settings is reported as unknown.
     fn section(&mut self, table: &dyn TableLike, node: Option<Node>) {
         for (at, (name, item)) in table.iter().enumerate() {
             self.path.push(name.to_owned());
@@ -174,7 +174,7 @@ impl Parser<'_> {
         let shown = item.to_string();
         let shown = match node.is_shown() {
             true => format!(": {}", truncate_chars(shown.trim(), SHOWN_CHARS_MAX)),
-            // What may be a key is not repeated.
+            // A value that may be a key is not repeated.
             false => String::new(),
         };
         let (name, expected, found) = (dotted(&self.path), node.expected(), item.type_name());
@@ -188,11 +188,11 @@ impl Parser<'_> {
         if let Some(parent) = parent.filter(|parent| parent.named().is_some()) {
             let (section, expected) = (self.path.first(), expected_name(parent.name_format()));
             let section = section.map(String::as_str).unwrap_or_default();
-            let message = format!("{name} is no section: [{section}.NAME] has {expected}");
+            let message = format!("{name} is not a section: [{section}.NAME] expects {expected}");
             return self.problem(span, &message, "rename or remove it");
         }
         let hint = nearest(&name, parent);
-        self.problem(span, &format!("there is no setting {name}"), &hint);
+        self.problem(span, &format!("unknown setting {name}"), &hint);
     }
 
     fn problem(&mut self, span: Option<Range<usize>>, message: &str, hint: &str) {
@@ -201,7 +201,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a section has as many names as it may have before this one.
+/// Whether a section already has its maximum number of names.
 fn is_full(section: Option<Node>, before: usize) -> bool {
     let max = section.map_or(u64::MAX, Node::names_max);
     u64::try_from(before).is_ok_and(|before| before >= max)
@@ -212,7 +212,7 @@ fn span(table: &dyn TableLike, name: &str) -> Option<Range<usize>> {
     key.span().or_else(|| item.span())
 }
 
-/// A value as JSON has it. No setting is a date or a table.
+/// Converts a TOML value to JSON. No setting is a date or a table.
 fn plain(item: &Item) -> Option<Value> {
     plain_value(item.as_value()?)
 }
@@ -232,7 +232,7 @@ fn plain_value(value: &toml_edit::Value) -> Option<Value> {
     }
 }
 
-/// The same as TOML has it.
+/// Converts a JSON value to TOML.
 fn toml_value(value: &Value) -> toml_edit::Value {
     match value {
         Value::Bool(truth) => (*truth).into(),
@@ -247,7 +247,7 @@ fn toml_value(value: &Value) -> toml_edit::Value {
     }
 }
 
-/// The text that is spoken of.
+/// The text that errors refer to.
 struct Lines<'a> {
     path: &'a Path,
     text: &'a str,
@@ -269,15 +269,15 @@ impl Lines<'_> {
     }
 }
 
-/// The text after one change; comments, order and everything else stay as they are.
+/// The text after one edit; comments, order and everything else are preserved.
 pub(super) fn edited(path: &Path, text: &str, edit: &ConfigEdit) -> Result<String, Failure> {
     let lines = Lines { path, text };
     let parsed = text.parse::<DocumentMut>();
     let mut document = parsed.map_err(|error| {
-        let hint = "mend the line first; a file that cannot be understood is not changed";
+        let hint = "correct the line first; an invalid file is not edited";
         lines.invalid(error.span(), &error.message().replace('\n', ", "), hint)
     })?;
-    // In a text of comments alone they would come to stand behind what is added.
+    // If the text consists only of comments, they would otherwise end up after the added setting.
     let comments = if document.is_empty() { text } else { "" };
     if document.is_empty() {
         document = DocumentMut::new();
@@ -292,7 +292,7 @@ pub(super) fn edited(path: &Path, text: &str, edit: &ConfigEdit) -> Result<Strin
             let path = Setting::find(name).map(|setting| setting.path);
             let path = path.unwrap_or_else(|| name.splitn(2, '.').map(str::to_owned).collect());
             match path.as_slice() {
-                // A section of ours keeps its header, and the comments there.
+                // The section keeps its header and the comments there.
                 [section, name] => {
                     let table = document.get_mut(section).and_then(Item::as_table_like_mut);
                     table.and_then(|table| table.remove(name));
@@ -304,7 +304,7 @@ pub(super) fn edited(path: &Path, text: &str, edit: &ConfigEdit) -> Result<Strin
     Ok(format!("{comments}{document}"))
 }
 
-/// Removes a value, and sections with chosen names that are empty without it.
+/// Removes a value, and named sections that become empty.
 fn remove(table: &mut dyn TableLike, path: &[String]) {
     match path {
         [] => {}
@@ -329,7 +329,7 @@ fn set(lines: &Lines<'_>, document: &mut DocumentMut, path: &[String], value: &V
     for (depth, section) in sections.iter().enumerate() {
         let fresh = || {
             let mut made = toml_edit::Table::new();
-            // Of `[providers.x]` the outer part has no line of its own.
+            // The outer table of `[providers.x]` needs no header of its own.
             made.set_implicit(depth + 1 < sections.len());
             Item::Table(made)
         };
@@ -338,19 +338,19 @@ fn set(lines: &Lines<'_>, document: &mut DocumentMut, path: &[String], value: &V
             .or_insert_with(fresh)
             .as_table_like_mut()
             .ok_or_else(|| {
-                let message = format!("{section} is a section and not a value");
+                let message = format!("{section} is a section, not a value");
                 let hint = format!("`wakeful config set {section} --unset` removes it");
                 lines.invalid(None, &message, &hint)
             })?;
     }
-    // 5 and 5.0 are one amount, and a person may prefer the one that stands there.
+    // 5 and 5.0 are the same amount; the spelling in the file is kept.
     let same = |old: Value| old == *value || (old.is_number() && old.as_f64() == value.as_f64());
     if table.get(name).and_then(plain).is_some_and(same) {
         return Ok(());
     }
     let value = toml_value(value);
     match table.get_mut(name).and_then(Item::as_value_mut) {
-        // The comment behind a value belongs to its line.
+        // The comment after a value belongs to its line and is kept.
         Some(old) => {
             let decor = old.decor().clone();
             *old = value;
@@ -361,8 +361,8 @@ fn set(lines: &Lines<'_>, document: &mut DocumentMut, path: &[String], value: &V
     Ok(())
 }
 
-/// Puts a whole new file in the place of the old one: whoever reads, and whatever crashes, meets one of the two.
-/// A link stays a link.
+/// Replaces the file atomically, so that readers and crashes see either the old or the new file. A symbolic
+/// link is preserved.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder: PathBuf = target.parent().map_or_else(PathBuf::new, Path::to_owned);
@@ -378,7 +378,7 @@ fn replace(path: &Path, text: &str) -> std::io::Result<()> {
         })
         .and_then(|()| fs::rename(&passing, &target));
     if let Err(error) = written {
-        // It may not have been made at all.
+        // The temporary file may not exist.
         let _ = fs::remove_file(&passing);
         return Err(error);
     }

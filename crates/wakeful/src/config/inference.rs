@@ -1,5 +1,5 @@
-//! Settings of providers, routes, agents and prices as types, and what they permit. Their comments are what the JSON
-//! Schema tells people.
+//! Types for the settings of providers, routes, agents and prices, and the permissions that follow from
+//! them. Their comments become the descriptions in the JSON Schema.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,66 +16,68 @@ use wakeful_models::{Provider, TIME_MS_MAX, Thinking};
 use super::settings::{Budget, Settings};
 use super::value;
 
-/// Longest reply in tokens that can be asked for.
+/// Maximum configurable length of a reply, in tokens.
 const OUTPUT_TOKENS_MAX: u32 = 1_000_000;
 
-/// Largest price of a million tokens: beyond it a number is more likely a slip.
+/// Maximum price per million tokens; a larger number is probably a typing error.
 const USD_PER_MILLION_MAX: f64 = 100_000.0;
 
-/// A provider: where it is and how it is spoken to.
+/// A model provider: its address, wire format, key and timeouts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ProviderSettings {
-    /// The wire format: `anthropic`, `openai`, `openai-chat`, `openai-codex` or `gemini`. Needed for a name that is not
-    /// built in.
+    /// Wire format: `anthropic`, `openai`, `openai-chat`, `openai-codex` or `gemini`. Required if the
+    /// provider is not built in.
     #[schemars(extend("enum" = Provider::ALL.map(Provider::word)))]
     pub(crate) kind: Option<String>,
-    /// Its address, without user, query and fragment.
+    /// Base URL, without user, query and fragment.
     #[schemars(extend("format" = "base-url"))]
     pub(crate) base_url: Option<String>,
-    /// Where its key is, and never the key: `env:NAME`, `file:/PATH`, `keyring:SERVICE/ACCOUNT` or `none`.
+    /// Location of the API key, never the key itself: `env:NAME`, `file:/PATH`, `keyring:SERVICE/ACCOUNT`
+    /// or `none`.
     #[schemars(extend("format" = "key-handle"))]
     pub(crate) key: Option<String>,
-    /// The version of the interface, where it has one.
+    /// API version, if the provider has versions.
     #[schemars(extend("format" = "version"))]
     pub(crate) api_version: Option<String>,
-    /// How the key is shown: `x-api-key` or `bearer`.
+    /// How the key is sent: `x-api-key` or `bearer`.
     #[schemars(extend("enum" = ["x-api-key", "bearer"]))]
     pub(crate) auth: Option<String>,
-    /// Longest reply in tokens.
+    /// Maximum length of a reply, in tokens.
     #[schemars(range(min = 1, max = OUTPUT_TOKENS_MAX))]
     pub(crate) max_output_tokens: Option<u32>,
-    /// How much its models are asked to think; without it, as much as the provider lets them.
+    /// Thinking level of its models. Default: the provider's own default.
     #[schemars(schema_with = "value::thinking")]
     pub(crate) thinking: Option<ThinkingSetting>,
-    /// Whether a conversation is continued at the provider instead of being sent whole.
+    /// Whether a conversation is continued from state stored at the provider, instead of being sent in
+    /// full.
     pub(crate) incremental: Option<bool>,
     /// Whether the provider may drop old tool results from a long conversation.
     pub(crate) context_management: Option<bool>,
-    /// Longest time to a connection, in milliseconds.
+    /// Timeout for connecting, in milliseconds.
     #[schemars(range(min = 1, max = TIME_MS_MAX))]
     pub(crate) connect_ms: Option<u64>,
-    /// Longest time to the first byte of a response, in milliseconds.
+    /// Timeout for the first byte of a response, in milliseconds.
     #[schemars(range(min = 1, max = TIME_MS_MAX))]
     pub(crate) first_byte_ms: Option<u64>,
-    /// Longest silence within a response, in milliseconds.
+    /// Maximum pause within a response, in milliseconds.
     #[schemars(range(min = 1, max = TIME_MS_MAX))]
     pub(crate) idle_ms: Option<u64>,
-    /// Longest time of an exchange in all, in milliseconds.
+    /// Timeout of the whole exchange, in milliseconds.
     #[schemars(range(min = 1, max = TIME_MS_MAX))]
     pub(crate) total_ms: Option<u64>,
 }
 
-/// What is settled for one model.
+/// Settings of one model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ModelSettings {
-    /// How much it is asked to think; without it, what its provider's section says.
+    /// Thinking level. Default: the provider's setting.
     #[schemars(schema_with = "value::thinking")]
     pub(crate) thinking: Option<ThinkingSetting>,
 }
 
-/// How much a model is asked to think before it answers: a word that every provider takes, or a number of tokens.
+/// How much a model thinks before it answers: a level that every provider supports, or a number of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ThinkingSetting {
@@ -99,65 +101,67 @@ impl ThinkingSetting {
     }
 }
 
-/// A model and those that are asked when it fails for good, in this order.
+/// A model and its fallbacks, which are used in order when a model fails permanently.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Route {
-    /// References of models, first the one that is asked first.
+    /// Model references, in the order in which they are tried.
     #[schemars(schema_with = "value::route")]
     pub(crate) models: Vec<String>,
 }
 
-/// What one agent asks of models and of people.
+/// Settings of one agent: its models, permissions and approvals.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct AgentSettings {
-    /// Tools that its runs may use only after a person said so, beside those of `[agent]`.
+    /// Tools that need approval in its runs, in addition to those of `[agent]`.
     #[schemars(schema_with = "value::tools")]
     pub(crate) ask_tools: Option<Vec<String>>,
-    /// By which ways people may answer what its runs ask: `page`, `api`, `cli`. Without it, what `[decisions]` says.
+    /// Channels through which decisions of its runs may be answered: `page`, `api`, `cli`. Default: the
+    /// setting in `[decisions]`.
     #[schemars(schema_with = "value::channels")]
     pub(crate) answer_channels: Option<BTreeSet<Channel>>,
-    /// Agents of which its runs may start runs, with the tool `StartRun`; without any, it has no such tool.
+    /// Agents whose runs it may start with the tool `StartRun`. Without any, the agent does not have this
+    /// tool.
     #[schemars(schema_with = "value::agents")]
     pub(crate) may_start: Option<Vec<String>>,
-    /// What its runs do before a command when something other than you or a schedule of yours caused them: `ask`, `allow`
-    /// or `deny`. Without it, what `[agent]` says.
+    /// What happens before a command in runs with an external cause, that is, not started by you or by one
+    /// of your schedules: `ask`, `allow` or `deny`. Default: the setting in `[agent]`.
     #[schemars(schema_with = "value::external_causes")]
     pub(crate) external_causes: Option<ExternalCausePolicy>,
-    /// Its model; without one that of `[model]`.
+    /// Model of the agent. Default: the setting in `[model]`.
     #[schemars(extend("format" = "model"))]
     pub(crate) model: Option<String>,
-    /// Who is asked when its model fails for good.
+    /// Models to use when its model fails permanently, in order.
     #[schemars(schema_with = "value::fallbacks")]
     pub(crate) fallbacks: Option<Vec<String>>,
-    /// What models may be asked for: `conversation`, `embedding`. Without it, what `[inference]` says.
+    /// What models may be used for: `conversation`, `embedding`. Default: the setting in `[inference]`.
     #[schemars(schema_with = "value::categories")]
     pub(crate) categories: Option<BTreeSet<InferenceCategory>>,
-    /// The models that may be asked: names, or beginnings and `*`. Without it, what `[inference]` says.
+    /// Models that may be used: names, or prefixes followed by `*`. Default: the setting in `[inference]`.
     #[schemars(schema_with = "value::allowed_models")]
     pub(crate) models: Option<AllowedModels>,
-    /// What may be shown to somebody else's machine. Without it, what `[inference]` says.
+    /// Data that may be sent to external machines. Default: the setting in `[inference]`.
     #[schemars(schema_with = "value::request_fields")]
     pub(crate) request_fields: Option<BTreeSet<RequestField>>,
 }
 
-/// What may be asked of models and shown to them, unless an agent's own section says otherwise.
+/// What models may be used for and which data they may receive, unless an agent's section overrides it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct InferenceSettings {
-    /// What models may be asked for: `conversation`, `embedding`. Without it, everything.
+    /// What models may be used for: `conversation`, `embedding`. Default: everything.
     #[schemars(schema_with = "value::categories")]
     pub(crate) categories: Option<BTreeSet<InferenceCategory>>,
-    /// The models that may be asked: names, or beginnings and `*`. Without it, every model.
+    /// Models that may be used: names, or prefixes followed by `*`. Default: every model.
     #[schemars(schema_with = "value::allowed_models")]
     pub(crate) models: Option<AllowedModels>,
-    /// What may be shown to somebody else's machine. Without it, everything that the agent works with.
+    /// Data that may be sent to external machines. Default: everything that the agent works with.
     #[schemars(schema_with = "value::request_fields")]
     pub(crate) request_fields: Option<BTreeSet<RequestField>>,
 }
 
-/// The models that may be asked: for everything, or by category.
+/// The permitted models: one list for everything, or one per category.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum AllowedModels {
@@ -166,7 +170,7 @@ pub(crate) enum AllowedModels {
 }
 
 impl AllowedModels {
-    /// The patterns for one category, if there are any.
+    /// The patterns of one category, if any.
     fn of(&self, category: InferenceCategory) -> Option<&Vec<String>> {
         match self {
             Self::All(patterns) => Some(patterns),
@@ -175,20 +179,20 @@ impl AllowedModels {
     }
 }
 
-/// What a model costs, in US dollars per million tokens.
+/// The price of a model, in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PriceSettings {
-    /// Of the request.
+    /// Price of input tokens.
     #[schemars(range(min = 0.0, max = USD_PER_MILLION_MAX))]
     pub(crate) input: f64,
-    /// Of the reply.
+    /// Price of output tokens.
     #[schemars(range(min = 0.0, max = USD_PER_MILLION_MAX))]
     pub(crate) output: f64,
-    /// Of what the provider read from its cache; without it as much as the request.
+    /// Price of tokens read from the provider's cache. Default: the price of input tokens.
     #[schemars(range(min = 0.0, max = USD_PER_MILLION_MAX))]
     pub(crate) cached_read: Option<f64>,
-    /// Of what the provider wrote to its cache; without it as much as the request.
+    /// Price of tokens written to the provider's cache. Default: the price of input tokens.
     #[schemars(range(min = 0.0, max = USD_PER_MILLION_MAX))]
     pub(crate) cached_write: Option<f64>,
 }
@@ -204,23 +208,23 @@ impl PriceSettings {
     }
 }
 
-/// Dollars in millionths, rounded up: a price that is a little too high keeps the cap.
+/// Converts dollars to millionths, rounded up, so that rounding never exceeds the cap.
 fn micro(usd: f64) -> MicroUsd {
-    // Printed and read back, because a cast would be silent about what it loses.
+    // Converted through text, because a cast would lose digits silently.
     let text = format!("{:.0}", (usd * 1_000_000.0).ceil().clamp(0.0, 1e15));
     MicroUsd(text.parse().unwrap_or(u64::MAX))
 }
 
-/// What is asked before anything is shown to somebody else.
+/// Confirmation required before data is sent to a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Privacy {
-    /// `implied`: whoever configures or names a provider agrees that it is shown the agent's work. `explicit`: only
-    /// after `wakeful models confirm PROVIDER`.
+    /// `implied`: configuring or naming a provider permits sending the agent's work to it. `explicit`: only
+    /// `wakeful models confirm PROVIDER` permits it.
     pub(crate) confirm: Confirm,
 }
 
-/// How a person agrees that a provider is shown the agent's work.
+/// How a person confirms that a provider may receive agents' work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -247,7 +251,7 @@ impl Confirm {
 }
 
 impl Settings {
-    /// Settings under which nobody may be asked or shown anything, and nothing be spent.
+    /// Settings that permit no model request, no data transfer and no spending.
     pub(crate) fn shut() -> Self {
         Self {
             budget: Budget { daily_usd: Some(0.0) },
@@ -263,8 +267,7 @@ impl Settings {
         }
     }
 
-    /// What an agent may ask of models and show to them. What the agent's own section says wins over what is said
-    /// for all.
+    /// The inference permissions of an agent. The agent's own section overrides the general one.
     pub(crate) fn permissions(&self, agent: &AgentId) -> InferencePermissions {
         let none = AgentSettings::default();
         let own = self.agents.get(agent.as_str()).unwrap_or(&none);
@@ -290,17 +293,18 @@ impl Settings {
         }
     }
 
-    /// The versions of all permissions there are: those of every agent that has some of its own, and those of all others.
+    /// All policy versions: one per agent with its own rules, and one for all other agents.
     pub(crate) fn policy_versions(&self, moved: &[String]) -> BTreeSet<PolicyVersion> {
-        // A name that no section has stands for all who have none.
+        // A name that no section can have represents all agents without their own rules.
         let other = derived_hash("agent.without_rules", &[]).to_string();
         let names = self.agents.keys().chain([&other]);
         let agents = names.filter_map(|name| AgentId::parse(name).ok());
         agents.map(|agent| self.policy_version(&agent, moved)).collect()
     }
 
-    /// The version of an agent's permissions: other rules have another, and what a person confirmed under it is over.
-    /// So do providers that have moved: whoever agreed to one machine did not agree to another of the same name.
+    /// The version of an agent's permissions. It changes with the rules and with the addresses of
+    /// providers, which invalidates receipts: a confirmation for one machine does not apply to another with
+    /// the same name.
     pub(crate) fn policy_version(&self, agent: &AgentId, moved: &[String]) -> PolicyVersion {
         let InferencePermissions {
             categories,

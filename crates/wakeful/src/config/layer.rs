@@ -1,4 +1,4 @@
-//! Puts one source of settings over the other, and remembers where each value came from.
+//! Merges the sources of settings, and records the origin of each value.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,10 +11,9 @@ use super::schema::{PREFIX, Setting, distance, dotted, is_near};
 use super::settings::Settings;
 use crate::failure::Failure;
 
-/// Variables of Wakeful that are no settings.
+/// Environment variables of Wakeful that are not settings.
 const OTHER_VARIABLES: [&str; 3] = ["WAKEFUL_HOME", "WAKEFUL_DATABASE", "WAKEFUL_TOKEN"];
 
-/// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(crate) enum SettingOrigin {
@@ -35,17 +34,17 @@ impl std::fmt::Display for SettingOrigin {
     }
 }
 
-/// The accepted values of one source, by the path of each setting.
+/// The accepted values of one source, by setting path.
 pub(super) type Layer = BTreeMap<Vec<String>, (Value, SettingOrigin)>;
 
-/// One source: its accepted values, and everything that is wrong with it.
+/// One source: its accepted values and its errors.
 #[derive(Debug, Default)]
 pub(super) struct ParsedLayer {
     pub(super) layer: Layer,
     pub(super) problems: Vec<Failure>,
 }
 
-/// The variables of Wakeful in the environment of this process. An empty one counts as unset, as in every shell.
+/// The environment variables with Wakeful's prefix. An empty variable counts as unset.
 pub(super) fn variables() -> BTreeMap<String, OsString> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
@@ -53,10 +52,10 @@ pub(super) fn variables() -> BTreeMap<String, OsString> {
         .collect()
 }
 
-/// The settings among them.
+/// Parses the settings among the variables.
 pub(super) fn environment(variables: &BTreeMap<String, OsString>) -> ParsedLayer {
     let mut read = ParsedLayer::default();
-    // Most calls have no variable that could be a setting, and then do without the schema.
+    // Most processes have no such variable; then the schema is not needed.
     if variables
         .keys()
         .all(|name| OTHER_VARIABLES.contains(&name.as_str()))
@@ -77,14 +76,14 @@ pub(super) fn environment(variables: &BTreeMap<String, OsString>) -> ParsedLayer
         let (key, expected) = (setting.name(), setting.node.expected());
         let message =
             format!("the environment variable {name} sets {key}: expected {expected}, found {text:?}");
-        let hint = "set it to another value, or unset it";
+        let hint = "set another value, or unset it";
         read.problems
             .push(Failure::usage("bad_environment", message, hint));
     }
     read
 }
 
-/// Variables that resemble one of Wakeful and are not read. Others may belong to another program.
+/// Finds variables that resemble one of Wakeful's but are not read. Others may belong to another program.
 pub(super) fn misspelt_variables(variables: &BTreeMap<String, OsString>) -> Vec<Failure> {
     let known = Setting::single().map(|setting| setting.variable());
     let known: Vec<String> = known.chain(OTHER_VARIABLES.map(str::to_owned)).collect();
@@ -97,21 +96,21 @@ pub(super) fn misspelt_variables(variables: &BTreeMap<String, OsString>) -> Vec<
         let (_, meant) = distances
             .min()
             .filter(|(distance, _)| is_near(*distance, &words(name)))?;
-        let message = format!("the environment variable {name} is not read");
-        let hint = format!("did you mean {meant}? Else unset it");
+        let message = format!("unknown environment variable {name}");
+        let hint = format!("did you mean {meant}? Otherwise unset it");
         Some(Failure::usage("bad_environment", message, hint))
     });
     misspelt.collect()
 }
 
-/// The flags of a call that set something. They win over everything else.
+/// Settings given as command-line flags, which override all other sources.
 #[derive(Debug, Default)]
 pub(crate) struct Overrides {
     given: Vec<(&'static str, &'static str, String)>,
 }
 
 impl Overrides {
-    /// Adds the flag of a setting, if it was given.
+    /// Adds a setting if its flag was given.
     pub(crate) fn flag(
         mut self,
         key: &'static str,
@@ -140,14 +139,14 @@ impl Overrides {
                 continue;
             }
             let message = format!("{flag}: expected {}, found {text:?}", setting.node.expected());
-            let hint = "give another value, or leave it out";
+            let hint = "use another value, or omit the flag";
             read.problems.push(Failure::usage("bad_value", message, hint));
         }
         read
     }
 }
 
-/// The settings in force, with the origin of each value.
+/// The effective settings, with the origin of each value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LoadedConfig {
     pub(crate) config: Settings,
@@ -156,7 +155,7 @@ pub(crate) struct LoadedConfig {
 }
 
 impl LoadedConfig {
-    /// Puts each layer over those before it, and all of them over what is built in.
+    /// Merges the layers over the defaults; later layers override earlier ones.
     pub(super) fn merge(layers: impl IntoIterator<Item = Layer>) -> Result<Self, Failure> {
         let mut values = json!(Settings::default());
         let mut origins = BTreeMap::new();
@@ -169,7 +168,11 @@ impl LoadedConfig {
             let path: Vec<String> = error.path().iter().map(ToString::to_string).collect();
             let origin = origins.get(&path).unwrap_or(&SettingOrigin::Default);
             let message = format!("{}: {} ({origin})", error.path(), error.inner());
-            Failure::usage("config_invalid", message, "`wakeful config doctor` looks closer")
+            Failure::usage(
+                "config_invalid",
+                message,
+                "`wakeful config doctor` explains the problem",
+            )
         })?;
         Ok(Self {
             config,
@@ -178,7 +181,7 @@ impl LoadedConfig {
         })
     }
 
-    /// Every setting with one value, then every list and every setting with a chosen name that the file has.
+    /// Every setting with a single value, followed by the lists and named settings in the file.
     pub(crate) fn all(&self) -> impl Iterator<Item = (String, Option<&Value>, &SettingOrigin)> {
         let single: Vec<Vec<String>> = Setting::single().map(|setting| setting.path).collect();
         let others = self.origins.keys().filter(|path| !single.contains(path));
@@ -193,7 +196,7 @@ impl LoadedConfig {
         let value = path
             .iter()
             .try_fold(&self.values, |value, part| value.get(part))?;
-        // An empty list is one that nobody has set.
+        // An empty list counts as not set.
         let is_set = value.as_array().is_none_or(|list| !list.is_empty()) || self.origins.contains_key(path);
         Some(value).filter(|value| is_set && !value.is_null())
     }
@@ -202,7 +205,7 @@ impl LoadedConfig {
         self.origins.get(path).unwrap_or(&SettingOrigin::Default)
     }
 
-    /// The value of the setting with this name, unless it has none.
+    /// The value of a setting, if it has one.
     pub(crate) fn value(&self, name: &str) -> Option<&Value> {
         self.at(&Setting::find(name)?.path)
     }
@@ -212,7 +215,7 @@ impl LoadedConfig {
         setting.map_or(&SettingOrigin::Default, |setting| self.origin_at(&setting.path))
     }
 
-    /// The value of a setting, if this very call asks for it by a flag or a variable.
+    /// The value of a setting, if a flag or an environment variable of this call sets it.
     pub(crate) fn wished<T: serde::de::DeserializeOwned>(&self, name: &str) -> Option<T> {
         match self.origin(name) {
             SettingOrigin::Flag { .. } | SettingOrigin::Environment { .. } => {
@@ -222,14 +225,14 @@ impl LoadedConfig {
         }
     }
 
-    /// One name for all values together: equal settings have equal fingerprints, wherever they came from.
+    /// A fingerprint of all values: equal settings have equal fingerprints, regardless of their origin.
     pub(crate) fn fingerprint(&self) -> String {
-        // Text, numbers and maps with text as keys always have a canonical form.
+        // Text, numbers and maps with text keys always have a canonical form.
         digest(&self.config).map_or_else(|_| String::new(), |digest| digest.to_string())
     }
 }
 
-/// Puts a value where its path leads; missing sections are made.
+/// Inserts a value at its path and creates missing sections.
 fn insert(values: &mut Value, path: &[String], value: Value) {
     let Some((first, rest)) = path.split_first() else {
         *values = value;

@@ -1,17 +1,17 @@
-//! The settings of a home: built-in values, then `config.toml`, then the environment, then flags.
+//! The settings of a home: defaults, then `config.toml`, then the environment, then flags.
 //!
 //! | module | does |
 //! |---|---|
 //! | [`settings`] | the settings as one struct, which is also their JSON Schema |
 //! | [`inference`] | the parts about providers, routes, agents and prices |
-//! | [`schema`] | the names of the settings, read from the schema, and which one was meant |
+//! | [`schema`] | the names of the settings, read from the schema, and suggestions for misspelt names |
 //! | [`value`] | the values that a setting accepts, by its schema |
-//! | [`layer`] | merges the sources and remembers where each value came from |
-//! | [`cross_check`] | checks between settings |
+//! | [`layer`] | merges the sources and records the origin of each value |
+//! | [`cross_check`] | checks across settings |
 //! | [`file`] | reads, edits and replaces `config.toml` |
 //!
-//! Reading creates nothing, not even the home. Whatever is wrong is refused and never ignored: a misspelt limit would
-//! otherwise be no limit.
+//! Reading creates nothing, not even the home. Invalid settings are refused and never ignored, because a
+//! misspelt limit would otherwise have no effect.
 
 mod cross_check;
 mod file;
@@ -34,7 +34,7 @@ pub(crate) use self::settings::{LogFormat, LogLevel, LogSettings, Settings, Webh
 use crate::failure::Failure;
 use crate::home::Home;
 
-/// The settings in force for a home, which need not exist.
+/// The effective settings of a home, which need not exist.
 pub(crate) fn load(home: &Path, flags: &Overrides) -> Result<LoadedConfig, Failure> {
     merge([
         file::layer(&path(home))?,
@@ -43,7 +43,7 @@ pub(crate) fn load(home: &Path, flags: &Overrides) -> Result<LoadedConfig, Failu
     ])
 }
 
-/// The settings without the environment of this process: those that stay.
+/// The persistent settings: without the environment of this process.
 pub(crate) fn load_lasting(home: &Path, flags: &Overrides) -> Result<LoadedConfig, Failure> {
     merge([file::layer(&path(home))?, flags.layer()])
 }
@@ -59,7 +59,7 @@ fn merge<const N: usize>(sources: [layer::ParsedLayer; N]) -> Result<LoadedConfi
     LoadedConfig::merge(layers)
 }
 
-/// Everything that is wrong with the file and the environment.
+/// All errors in the file and the environment.
 pub(crate) fn problems(home: &Path) -> Vec<Failure> {
     let file = file::layer(&path(home)).map_or_else(|unreadable| vec![unreadable], |read| read.problems);
     let variables = layer::variables();
@@ -70,7 +70,7 @@ pub(crate) fn problems(home: &Path) -> Vec<Failure> {
         .collect()
 }
 
-/// Where a home's settings are.
+/// Path of a home's settings file.
 pub(crate) fn path(home: &Path) -> PathBuf {
     home.join(crate::home::CONFIG)
 }
@@ -80,7 +80,7 @@ pub(crate) fn schema() -> &'static serde_json::Value {
     schema::Node::root().0
 }
 
-/// Changes the file as a whole or not at all. Says whether there was anything to change.
+/// Applies all edits or none. Returns whether the file changed.
 pub(crate) fn change(home: &Home, edits: &[ConfigEdit]) -> Result<bool, Failure> {
     file::change(home.root(), &path(home.root()), edits)
 }

@@ -1,5 +1,5 @@
-//! The JSON Schema of `config.toml` is the only list of settings: names, value kinds and bounds are read from it, so a
-//! setting is declared once, as a field of [`Settings`].
+//! The JSON Schema of `config.toml` is the only list of settings: names, value kinds and bounds are read
+//! from it, so each setting is declared once, as a field of [`Settings`].
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use super::settings::Settings;
 use super::value::is_name;
 use crate::failure::Failure;
 
-/// Begins every variable of Wakeful.
+/// Prefix of Wakeful's environment variables.
 pub(super) const PREFIX: &str = "WAKEFUL_";
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
@@ -20,7 +20,7 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     schema
 });
 
-/// An optional setting is left out of the file: TOML has no null.
+/// Removes `null` from the schema: an optional setting is omitted from the file, because TOML has no null.
 fn remove_null(schema: &mut Value) {
     let is_null = |one: &Value| one == "null" || one.get("type").is_some_and(|kind| kind == "null");
     let Value::Object(members) = schema else {
@@ -51,7 +51,7 @@ fn remove_null(schema: &mut Value) {
     members.values_mut().for_each(remove_null);
 }
 
-/// One place in the schema: a section, a section with names that people choose, or a setting.
+/// A node of the schema: a section, a section with user-defined names, or a setting.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node(pub(super) &'static Value);
 
@@ -66,20 +66,19 @@ impl Node {
         Self(target.unwrap_or(schema))
     }
 
-    /// The alternatives of which a value has to be one; most settings have one.
+    /// The alternatives of a value; most settings have one.
     pub(super) fn alternatives(self) -> impl Iterator<Item = Self> {
         let several = self.0.get("anyOf").and_then(Value::as_array);
         let one = several.is_none().then_some(self);
         several.into_iter().flatten().map(Self::at).chain(one)
     }
 
-    /// The fields of a section.
     fn fields(self) -> Option<&'static Map<String, Value>> {
         self.alternatives()
             .find_map(|one| one.0.get("properties")?.as_object())
     }
 
-    /// What is under every name of a section whose names people choose.
+    /// The node below each name of a section with user-defined names.
     pub(super) fn named(self) -> Option<Self> {
         let inner = self.0.get("additionalProperties")?;
         inner.is_object().then(|| Self::at(inner))
@@ -89,18 +88,18 @@ impl Node {
         self.fields().is_some() || self.named().is_some()
     }
 
-    /// Whether a value can be here. The rules for models are both a list and a section.
+    /// Whether a value can be here. The rules for models can be a list or a section.
     pub(super) fn is_setting(self) -> bool {
         self.alternatives().any(|one| !one.is_section())
     }
 
-    /// The format of the names that people choose.
+    /// The format of user-defined names.
     pub(super) fn name_format(self) -> &'static str {
         let format = self.0.pointer("/propertyNames/format");
         format.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The most names that people may choose.
+    /// Maximum number of user-defined names.
     pub(super) fn names_max(self) -> u64 {
         let bound = self.0.get("maxProperties").and_then(Value::as_u64);
         bound.unwrap_or(u64::MAX)
@@ -114,7 +113,7 @@ impl Node {
     }
 }
 
-/// One setting: where it is in the file, and what it accepts.
+/// One setting: its path in the file, and the values that it accepts.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
     pub(super) path: Vec<String>,
@@ -122,22 +121,23 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// The setting with this name, such as `server.port` or `providers.mine.key`. A model's name may contain dots.
+    /// Finds a setting by name, such as `server.port` or `providers.mine.key`. A model's name may contain
+    /// dots.
     pub(crate) fn find(name: &str) -> Option<Self> {
         let mut path = Vec::new();
         let node = find_below(Node::root(), name, &mut path)?;
         Some(Self { path, node })
     }
 
-    /// The same, or what was probably meant.
+    /// Finds a setting by name; the error suggests the nearest name.
     pub(crate) fn known(name: &str) -> Result<Self, Failure> {
         Self::find(name).ok_or_else(|| {
-            let message = format!("there is no setting {name}");
+            let message = format!("unknown setting {name}");
             Failure::usage("config_key_unknown", message, nearest(name, None))
         })
     }
 
-    /// Every setting in sections without chosen names, in alphabetical order.
+    /// All settings outside sections with user-defined names, in alphabetical order.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let sections = Node::root().fields().into_iter().flatten();
         sections.flat_map(|(section, schema)| {
@@ -149,24 +149,26 @@ impl Setting {
         })
     }
 
-    /// The settings with a variable each, which `config get` always lists: those with one value.
+    /// The settings with a single value. Each has an environment variable, and `config get` always lists
+    /// them.
     pub(super) fn single() -> impl Iterator<Item = Self> {
         Self::all().filter(|setting| !setting.node.is_list())
     }
 
-    /// The name that people write.
+    /// The dotted name.
     pub(crate) fn name(&self) -> String {
         dotted(&self.path)
     }
 
-    /// The variable that sets it: `WAKEFUL_SECTION_NAME`, and for the default of a section `WAKEFUL_SECTION`.
+    /// The environment variable of the setting: `WAKEFUL_SECTION_NAME`, or `WAKEFUL_SECTION` for the
+    /// default of a section.
     pub(super) fn variable(&self) -> String {
         let words = self.path.join("_");
         let words = words.strip_suffix("_default").unwrap_or(&words);
         format!("{PREFIX}{}", words.to_ascii_uppercase())
     }
 
-    /// The value that was typed in a call, or what is wrong with it. A value that may be a key is not repeated.
+    /// Parses a value given on the command line. The error does not repeat a value that may be a key.
     pub(crate) fn typed(&self, text: &str) -> Result<Value, Failure> {
         let value = self.node.read(text);
         if self.node.accepts(&value) {
@@ -178,8 +180,8 @@ impl Setting {
         };
         let message = format!("{}: expected {}{found}", self.name(), self.node.expected());
         let hint = match self.node.is_list() {
-            true => "give another value; several are written with commas between them, such as A,B",
-            false => "give another value",
+            true => "use another value; separate several values with commas, such as A,B",
+            false => "use another value",
         };
         Err(Failure::usage("bad_value", message, hint))
     }
@@ -206,7 +208,7 @@ fn find_below(node: Node, name: &str, path: &mut Vec<String>) -> Option<Node> {
     None
 }
 
-/// A path as people write it: a name that contains other characters than a word is quoted.
+/// The dotted form of a path; a name with characters outside words is quoted.
 pub(super) fn dotted(path: &[String]) -> String {
     let is_word = |part: &str| {
         part.chars()
@@ -219,8 +221,8 @@ pub(super) fn dotted(path: &[String]) -> String {
     quoted.collect::<Vec<_>>().join(".")
 }
 
-/// The hint for an unknown name: the nearest field of its own section, else the nearest setting of all. A name without
-/// a section counts as the setting that has this name in one.
+/// The hint for an unknown name: the nearest field of its section, else the nearest of all settings. A name
+/// without a section is also compared with the last part of each setting.
 pub(super) fn nearest(name: &str, section: Option<Node>) -> String {
     let (before, last) = name.rsplit_once('.').unwrap_or(("", name));
     let fields = section.and_then(Node::fields).into_iter().flatten();
@@ -232,9 +234,9 @@ pub(super) fn nearest(name: &str, section: Option<Node>) -> String {
     match nearest_of_all(name) {
         Some(meant) => format!("did you mean {meant}?"),
         None if before.is_empty() || fields.is_empty() => {
-            "`wakeful config get` lists the settings there are".to_owned()
+            "`wakeful config get` lists all settings".to_owned()
         }
-        None => format!("there are {}", fields.join(", ")),
+        None => format!("expected one of {}", fields.join(", ")),
     }
 }
 
@@ -253,7 +255,7 @@ pub(super) fn distance(one: &str, other: &str) -> usize {
     strsim::damerau_levenshtein(one, other)
 }
 
-/// Whether a distance is that of a typing error and not of another word.
+/// Whether the distance suggests a typing error and not another word.
 pub(super) fn is_near(distance: usize, name: &str) -> bool {
     distance <= (name.chars().count() / 3).max(1)
 }

@@ -19,23 +19,24 @@ use super::inference::{
 };
 use super::value;
 
-/// Most requests or turns a minute that can be asked for: more than one machine answers.
+/// Maximum configurable requests or turns per minute: more than one machine can serve.
 const PER_MINUTE_MAX: u32 = 1_000_000;
 
-/// Largest daily cap: beyond it a number is more likely a slip than a wish.
+/// Largest daily cap. A larger number is more likely a typing error than an intention.
 const DAILY_USD_MAX: f64 = 1_000_000.0;
 
-/// Least memory of a command: a shell and a small program need some.
+/// Minimum memory of a command: enough for a shell and a small program.
 const COMMAND_MEMORY_MIB_MIN: u32 = 16;
 
-/// Most MiB of memory or of writing that can be asked for: 16 TiB.
+/// Maximum configurable MiB of memory or of disk writes: 16 TiB.
 const COMMAND_MIB_MAX: u32 = 1 << 24;
 
-/// Least and most processes of a command: a pipe needs some, and a kernel numbers no more than 4,194,304.
+/// Minimum and maximum number of processes of a command: a pipeline needs several, and the kernel's pid
+/// limit is 4,194,304.
 const COMMAND_PROCESSES_MIN: u32 = 8;
 const COMMAND_PROCESSES_MAX: u32 = 1 << 20;
 
-/// Most sections of one kind: more than anybody has providers, and a bound.
+/// Maximum number of sections of one kind: far more than any home needs.
 const NAMED_MAX: usize = 256;
 
 /// Settings of one Wakeful home.
@@ -55,16 +56,16 @@ pub(crate) struct Settings {
     pub(crate) tools: Tools,
     pub(crate) log: LogSettings,
     pub(crate) inference: InferenceSettings,
-    /// Providers by name. Those that are built in need no section.
+    /// Providers by name. Built-in providers need no section.
     #[schemars(extend("propertyNames" = {"format": "name"}, "maxProperties" = NAMED_MAX))]
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
     /// Routes by name, for `route:NAME`.
     #[schemars(extend("propertyNames" = {"format": "name"}, "maxProperties" = NAMED_MAX))]
     pub(crate) routes: BTreeMap<String, Route>,
-    /// What single agents ask of models, by the agent's name.
+    /// Settings of single agents, by agent name.
     #[schemars(extend("propertyNames" = {"format": "name"}, "maxProperties" = NAMED_MAX))]
     pub(crate) agents: BTreeMap<String, AgentSettings>,
-    /// What is settled for single models, by model reference.
+    /// Settings of single models, by model reference.
     #[schemars(extend("propertyNames" = {"format": "model-of-provider"}, "maxProperties" = NAMED_MAX))]
     pub(crate) models: BTreeMap<String, ModelSettings>,
     /// Prices by model reference.
@@ -73,7 +74,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// What holds for money and privacy where nobody has said otherwise in the database.
+    /// The money and privacy defaults that apply where the database has no setting.
     pub(crate) fn governance(&self) -> EngineDefaults {
         let daily = self.budget.daily_usd.map(|usd| format!("{usd:.6}"));
         let daily = daily.and_then(|usd| MicroUsd::parse(&usd));
@@ -86,21 +87,23 @@ impl Settings {
         }
     }
 
-    /// The agents of which runs of an agent may start runs.
+    /// The agents whose runs an agent's runs may start.
     pub(crate) fn may_start(&self, agent: &AgentId) -> BTreeSet<String> {
         let own = self.agents.get(agent.as_str());
         let named = own.and_then(|own| own.may_start.as_ref());
         named.into_iter().flatten().cloned().collect()
     }
 
-    /// What runs of an agent with an outside cause do before plain actions: its own setting, else that of all agents.
+    /// How runs of an agent with an external cause treat plain actions: the agent's own setting, else the
+    /// setting for all agents.
     pub(crate) fn external_causes(&self, agent: &AgentId) -> ExternalCausePolicy {
         let own = self.agents.get(agent.as_str());
         own.and_then(|own| own.external_causes)
             .unwrap_or(self.agent.external_causes)
     }
 
-    /// By which ways people may answer what runs of an agent ask: its own, else those of all agents, else all.
+    /// The channels through which people may answer decisions of an agent: its own, else those for all
+    /// agents, else all channels.
     pub(crate) fn answer_channels(&self, agent: &AgentId) -> BTreeSet<Channel> {
         let own = self.agents.get(agent.as_str());
         let own = own.and_then(|own| own.answer_channels.as_ref());
@@ -108,7 +111,7 @@ impl Settings {
         channels.cloned().unwrap_or_else(Channel::all)
     }
 
-    /// The tools that runs of an agent may use only after a person said so: those of all agents, and its own.
+    /// The tools for which runs of an agent need approval: those configured for all agents plus its own.
     pub(crate) fn ask_tools(&self, agent: &AgentId) -> BTreeSet<String> {
         let own = self
             .agents
@@ -123,26 +126,28 @@ impl Settings {
     }
 }
 
-/// How people are notified of decisions that wait for them.
+/// How people are notified of pending decisions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct NotifySettings {
-    /// Whether notifications are shown on the desktop; without it, where there is one.
+    /// Whether to show desktop notifications. Default: yes if a desktop is available.
     pub(crate) desktop: Option<bool>,
-    /// Where it is posted to; https, or plain http on this machine.
+    /// The URL that notifications are posted to: https, or http on this machine.
     #[schemars(extend("format" = "base-url"))]
     pub(crate) webhook: Option<String>,
-    /// Where the key is that is sent along as a bearer token: `env:NAME`, `file:/PATH` or `keyring:SERVICE/ACCOUNT`.
+    /// Where the bearer token for the webhook is stored: `env:NAME`, `file:/PATH` or
+    /// `keyring:SERVICE/ACCOUNT`.
     #[schemars(extend("format" = "key-handle"))]
     pub(crate) webhook_key: Option<String>,
-    /// What is posted: `json`, or `text` with the title in a header, as ntfy takes it. Without it, `json`.
+    /// The format of the webhook body: `json`, or `text` with the title in a header, as ntfy expects.
+    /// Default: `json`.
     pub(crate) webhook_format: Option<WebhookFormat>,
-    /// A program and its arguments; it reads the notification as JSON from its standard input.
+    /// A program and its arguments. It receives the notification as JSON on standard input.
     #[schemars(schema_with = "value::command")]
     pub(crate) command: Vec<String>,
 }
 
-/// What is posted to a webhook.
+/// The format of a webhook body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -151,14 +156,14 @@ pub(crate) enum WebhookFormat {
     Text,
 }
 
-/// What holds for decisions from the moment they are asked.
+/// Settings for decisions, applied when a decision is created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Decisions {
-    /// Hours until a decision that nobody answered grows more severe, and at last is called off; 0 for never.
+    /// Hours until an unanswered decision is escalated, and finally cancelled; 0 for never.
     #[schemars(range(max = DEADLINE_HOURS_MAX))]
     pub(crate) deadline_hours: u32,
-    /// By which ways people may answer: `page`, `api`, `cli`. Without it, by all.
+    /// The channels through which people may answer: `page`, `api`, `cli`. Default: all.
     #[schemars(schema_with = "value::channels")]
     pub(crate) answer_channels: Option<BTreeSet<Channel>>,
 }
@@ -173,27 +178,27 @@ impl Default for Decisions {
 }
 
 impl Decisions {
-    /// How long a decision stands before it grows more severe; none for ever.
+    /// How long a decision stays pending before it is escalated; `None` means forever.
     fn patience_ms(&self) -> Option<u64> {
         let hours = (self.deadline_hours > 0).then_some(self.deadline_hours)?;
         Some(u64::from(hours) * HOUR_MS)
     }
 }
 
-/// What one command may use, together with everything it starts.
+/// Resource limits of one command, including all processes that it starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Tools {
-    /// Most MiB of memory; without it half of what the machine has.
+    /// Maximum memory in MiB. Default: half of the machine's memory.
     #[schemars(range(min = COMMAND_MEMORY_MIB_MIN, max = COMMAND_MIB_MAX))]
     pub(crate) memory_mib_max: Option<u32>,
-    /// Most processes and threads.
+    /// Maximum number of processes and threads.
     #[schemars(range(min = COMMAND_PROCESSES_MIN, max = COMMAND_PROCESSES_MAX))]
     pub(crate) processes_max: u32,
-    /// Most MiB that one command writes to disks.
+    /// Maximum MiB that one command may write to disk.
     #[schemars(range(min = 1, max = COMMAND_MIB_MAX))]
     pub(crate) disk_write_mib_max: u32,
-    /// Most MiB that all commands of one agent write to disks within 24 hours.
+    /// Maximum MiB that all commands of one agent may write to disk within 24 hours.
     #[schemars(range(min = 1, max = COMMAND_MIB_MAX))]
     pub(crate) disk_write_mib_per_day: u32,
 }
@@ -211,7 +216,6 @@ impl Default for Tools {
 }
 
 impl Tools {
-    /// The limits that these numbers make.
     pub(crate) fn limits(&self) -> CommandLimits {
         let bytes = |mib: u32| u64::from(mib) << 20;
         CommandLimits {
@@ -223,17 +227,17 @@ impl Tools {
     }
 }
 
-/// What the daemon writes to its log.
+/// Settings of the daemon's log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct LogSettings {
-    /// The least severe messages that are written.
+    /// The lowest level that is logged.
     pub(crate) level: LogLevel,
-    /// `text` for people, or `json` with one object in every line.
+    /// `text` for people, or `json` with one object per line.
     pub(crate) format: LogFormat,
 }
 
-/// How severe a log message is.
+/// The level of a log message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -246,7 +250,7 @@ pub(crate) enum LogLevel {
     Trace,
 }
 
-/// How log messages are written.
+/// The format of log messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -256,32 +260,33 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// What holds for new schedules where nobody says otherwise.
+/// Defaults for new schedules.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Schedule {
-    /// Whether they make up for the newest firing that was missed. A home that `wakeful init` makes says yes.
+    /// Whether a schedule delivers the newest missed firing later. `wakeful init` enables this in a new
+    /// home.
     pub(crate) catch_up: bool,
 }
 
-/// Where the daemon listens, and how much it takes.
+/// Where the daemon listens, and its request limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Server {
     /// The IP address to listen on.
     pub(crate) address: IpAddr,
-    /// The port to listen on; 0 takes any free one.
+    /// The port to listen on; 0 picks any free port.
     pub(crate) port: u16,
-    /// The base URL under which others reach the daemon, where it is not its address and port.
+    /// The base URL at which clients reach the daemon, if it differs from the address and port.
     #[schemars(extend("format" = "base-url"))]
     pub(crate) advertise: Option<String>,
-    /// The file that holds the token of the API; an absolute path.
+    /// The file that holds the API token; an absolute path.
     #[schemars(extend("format" = "absolute-path"))]
     pub(crate) token_file: Option<String>,
-    /// Most requests of one client in a minute.
+    /// Maximum requests per minute from one client.
     #[schemars(range(min = 1, max = PER_MINUTE_MAX))]
     pub(crate) rate_per_minute: u32,
-    /// Most turns of one agent in a minute.
+    /// Maximum turns per minute of one agent.
     #[schemars(range(min = 1, max = PER_MINUTE_MAX))]
     pub(crate) messages_per_minute: u32,
 }
@@ -293,44 +298,44 @@ impl Default for Server {
             port: 7717,
             advertise: None,
             token_file: None,
-            // What one machine answers, and no more: a program that goes wild is slowed down, one that is busy is not.
+            // About what one machine can serve: a runaway program is slowed down, a busy one is not.
             rate_per_minute: 600_000,
             messages_per_minute: 600_000,
         }
     }
 }
 
-/// Who answers.
+/// The models of runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Model {
-    /// The model of runs that name none; without one the first provider whose key is in the environment, and without
-    /// any key the built-in demo script.
+    /// The model of runs that do not name one. Default: a model of the first provider whose key is in the
+    /// environment, and without any key the built-in demo script.
     #[schemars(extend("format" = "model"))]
     pub(crate) default: Option<String>,
-    /// Who is asked when that one fails for good, in this order.
+    /// The models that are tried, in this order, when the default model fails permanently.
     #[schemars(schema_with = "value::fallbacks")]
     pub(crate) fallbacks: Vec<String>,
 }
 
-/// What holds for agents unless they say otherwise.
+/// Defaults for all agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Agent {
-    /// The agent that is meant where none is named.
+    /// The agent that commands use when none is named.
     #[schemars(extend("format" = "name"))]
     pub(crate) default: String,
     /// The folder in which commands of new agents run and may write; an absolute path.
     #[schemars(extend("format" = "absolute-path"))]
     pub(crate) workspace: Option<String>,
-    /// Most model rounds of one run.
+    /// Maximum model rounds of one run.
     #[schemars(range(min = 1, max = ROUNDS_MAX))]
     pub(crate) max_rounds: u32,
-    /// Tools that runs may use only after a person said so.
+    /// Tools that runs may use only after a person approves.
     #[schemars(schema_with = "value::tools")]
     pub(crate) ask_tools: Vec<String>,
-    /// What runs do before a command when something other than you or a schedule of yours caused them: `ask` first, `allow`
-    /// it, or `deny` it.
+    /// What runs with an external cause (not you or one of your schedules) do before a command: `ask`
+    /// first, `allow` it, or `deny` it.
     #[schemars(schema_with = "value::external_causes")]
     pub(crate) external_causes: ExternalCausePolicy,
 }
@@ -347,44 +352,46 @@ impl Default for Agent {
     }
 }
 
-/// What may be spent.
+/// Spending limits.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Budget {
-    /// US dollars a day for all agents together, until `wakeful budget set` says otherwise; 5 where nothing is said.
+    /// Daily cap in US dollars for all agents together, unless `wakeful budget set` has set another.
+    /// Default: 5.
     #[schemars(range(min = 0.0, max = DAILY_USD_MAX))]
     pub(crate) daily_usd: Option<f64>,
 }
 
-/// Who provides models.
+/// The provider of models.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Provider {
-    /// The provider whose usual model answers runs that name none, where `model.default` names none either.
+    /// The provider whose usual model serves runs that do not name a model, if `model.default` is not set
+    /// either.
     #[schemars(extend("format" = "name"))]
     pub(crate) name: Option<String>,
 }
 
-/// How long data is kept, and how much of it. 0 is without a limit.
+/// How long data is kept, and how much of it. 0 means no limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Retention {
-    /// Days after which the payload of an event is taken away. Its place in the log stays.
+    /// Days after which the payload of an event is removed. The event itself stays in the log.
     #[schemars(range(max = DAYS_MAX))]
     pub(crate) event_days: u32,
-    /// Most MiB of payloads; beyond it the oldest go first.
+    /// Maximum MiB of payloads; the oldest are removed first.
     #[schemars(range(max = MIB_MAX))]
     pub(crate) event_mib: u32,
-    /// Days after which the journal and the diagnostics of a run that has ended are taken away.
+    /// Days after which the run log and the diagnostics of a finished run are removed.
     #[schemars(range(max = DAYS_MAX))]
     pub(crate) trace_days: u32,
-    /// Most MiB of journals and diagnostics.
+    /// Maximum MiB of run logs and diagnostics.
     #[schemars(range(max = MIB_MAX))]
     pub(crate) trace_mib: u32,
-    /// Days after which what was said and given out in a run that has ended is taken away.
+    /// Days after which the transcript contents and outputs of a finished run are removed.
     #[schemars(range(max = DAYS_MAX))]
     pub(crate) blob_days: u32,
-    /// Most MiB of what was said and given out.
+    /// Maximum MiB of transcript contents and outputs.
     #[schemars(range(max = MIB_MAX))]
     pub(crate) blob_mib: u32,
 }
@@ -408,7 +415,6 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// The rule that these numbers make.
     pub(crate) const fn rule(&self) -> Kept {
         Kept {
             events: RetentionLimit {

@@ -1,4 +1,4 @@
-//! What must hold of settings whatever people write.
+//! Properties of settings for arbitrary input.
 
 mod named;
 
@@ -15,7 +15,7 @@ use super::layer::{Layer, ParsedLayer, environment, misspelt_variables};
 use super::schema::nearest_of_all;
 use super::*;
 
-/// A value that the setting accepts, as it is typed.
+/// A value that the setting accepts, as a person types it.
 fn text_of(key: &str, number: u16) -> String {
     let number = number.max(1);
     let one_of = |words: &[&str]| words[usize::from(number) % words.len()].to_owned();
@@ -50,7 +50,7 @@ fn any_key() -> impl Strategy<Value = String> {
     prop::sample::select(keys())
 }
 
-/// Some settings with values that each of them accepts.
+/// Some settings, each with an accepted value.
 fn settings() -> impl Strategy<Value = BTreeMap<String, String>> {
     prop::collection::btree_map(any_key(), any::<u16>(), 0..12).prop_map(|numbers| {
         let texts = numbers.into_iter().map(|(key, number)| {
@@ -96,7 +96,7 @@ fn merge(layers: &[Layer]) -> Result<LoadedConfig, Failure> {
     LoadedConfig::merge(layers.to_vec())
 }
 
-/// The part of a name behind its section.
+/// The part of a key after its section.
 fn last(key: &str) -> &str {
     key.rsplit('.').next().expect("a part")
 }
@@ -107,9 +107,9 @@ fn messages(text: &str) -> Vec<String> {
 }
 
 proptest! {
-    /// Each value is that of the last layer that has one, and says so.
+    /// Each value comes from the last layer that sets it, and its origin names that layer.
     #[test]
-    fn flags_win_over_the_environment_which_wins_over_the_file_which_wins_over_what_is_built_in(
+    fn flags_override_the_environment_which_overrides_the_file_and_defaults(
         file in settings(), variables in settings(), flags in settings(),
     ) {
         let text = written(&file);
@@ -146,9 +146,9 @@ proptest! {
         }
     }
 
-    /// The fingerprint is about values and not about where they stand.
+    /// The fingerprint depends on values and not on their origin.
     #[test]
-    fn equal_settings_have_equal_fingerprints_and_others_have_others(one in settings(), other in settings()) {
+    fn equal_settings_and_only_those_have_equal_fingerprints(one in settings(), other in settings()) {
         let file = |settings| sound(parse(Path::new("config.toml"), &written(settings)));
         let here = merge(&[file(&one)]).expect("sound");
         let there = merge(&[sound(environment(&in_environment(&one)))]).expect("sound");
@@ -158,9 +158,9 @@ proptest! {
         prop_assert_eq!(here.fingerprint().len(), 64);
     }
 
-    /// A slip of one letter leads back to what was meant.
+    /// A typo of one letter leads to a suggestion of the right key.
     #[test]
-    fn a_name_with_one_slip_is_recognised(key in any_key(), at in any::<prop::sample::Index>(), letter in "[a-z_]", slip in 0_u8..3) {
+    fn a_key_with_one_typo_is_recognised(key in any_key(), at in any::<prop::sample::Index>(), letter in "[a-z_]", slip in 0_u8..3) {
         let name: Vec<char> = key.chars().collect();
         let (at, letter) = (at.index(name.len()), letter.chars().next().expect("a letter"));
         let mut slipped = name.clone();
@@ -173,7 +173,7 @@ proptest! {
         prop_assert_eq!(nearest_of_all(&slipped), Some(key), "{}", slipped);
     }
 
-    /// Whatever a file holds, it is read without a panic, and what is taken from it is acceptable.
+    /// Any file content is read without a panic, and every value that is accepted is valid.
     #[test]
     fn any_text_is_either_settings_or_problems(text in "(\\[[a-z]{1,8}\\]\n)?([a-z_.]{1,20} = [0-9a-z\"'\\[\\]{}.-]{1,12}\n|\\PC{0,12}\n){0,6}") {
         let read = parse(Path::new("config.toml"), &text);
@@ -182,9 +182,9 @@ proptest! {
         }
     }
 
-    /// Setting and unsetting leaves every other line as it was.
+    /// Setting and unsetting a key leaves every other line unchanged.
     #[test]
-    fn an_edit_touches_its_own_line_alone(settings in settings(), key in any_key(), number in any::<u16>()) {
+    fn an_edit_changes_only_its_own_line(settings in settings(), key in any_key(), number in any::<u16>()) {
         let before = written(&settings).replace(" = ", "   =  ").replace('\n', "  # why\n");
         let path = Path::new("config.toml");
         let after = edited(path, &before, &set(&key, &text_of(&key, number))).expect("edited");
@@ -200,7 +200,7 @@ proptest! {
     }
 }
 
-/// A leaf without bounds or with an unknown format would accept nothing, and its message would be empty.
+/// A leaf without bounds or with an unknown format would accept nothing and have an empty message.
 #[test]
 fn every_setting_says_what_it_expects_and_accepts_some_value() {
     let named = [
@@ -256,7 +256,7 @@ fn every_setting_says_what_it_expects_and_accepts_some_value() {
 }
 
 #[test]
-fn the_built_in_values_are_acceptable_themselves() {
+fn the_built_in_values_are_valid() {
     let built_in = merge(&[]).expect("defaults");
     for setting in Setting::all() {
         let value = built_in.value(&setting.name());
@@ -331,7 +331,7 @@ fn a_wrong_type_names_the_key_the_line_and_what_is_expected() {
 }
 
 #[test]
-fn a_file_that_is_no_toml_is_refused_with_its_line() {
+fn a_file_that_is_not_toml_is_refused_with_its_line() {
     for bad in [
         "[server]\nport == 80\n",
         "[server]\nport = 1\nport = 2\n",
@@ -369,7 +369,7 @@ fn comments_stay_where_they_are() {
 }
 
 #[test]
-fn only_a_variable_that_resembles_one_of_ours_is_spoken_of() {
+fn only_a_variable_that_resembles_a_wakeful_variable_is_reported() {
     let found = |name: &str| {
         let variables = BTreeMap::from([(name.to_owned(), OsString::from("x"))]);
         misspelt_variables(&variables)
@@ -383,7 +383,7 @@ fn only_a_variable_that_resembles_one_of_ours_is_spoken_of() {
 }
 
 #[test]
-fn a_value_that_cannot_be_named_as_text_is_refused() {
+fn a_value_that_cannot_be_written_as_text_is_refused() {
     use std::os::unix::ffi::OsStringExt as _;
     let variables = BTreeMap::from([("WAKEFUL_AGENT".to_owned(), OsString::from_vec(vec![0xff]))]);
     let read = environment(&variables);

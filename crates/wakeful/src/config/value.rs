@@ -1,4 +1,4 @@
-//! The values a setting accepts, how they are typed, and how that is described to people.
+//! The values that a setting accepts, how they are typed, and how messages describe them.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -17,19 +17,19 @@ use wakeful_tools::TOOL_NAMES;
 use super::schema::Node;
 use crate::secret::SecretHandle;
 
-/// Longest text of a setting: the longest path that Linux takes.
+/// Maximum length of a text setting: the longest path on Linux.
 const TEXT_BYTES_MAX: usize = 4_096;
 
-/// Longest version of an interface, which goes into a header.
+/// Maximum length of an API version, which is sent in a header.
 const VERSION_CHARS_MAX: usize = 64;
 
-/// Most patterns of one list.
+/// Maximum number of patterns in one list.
 const PATTERNS_MAX: usize = 64;
 
-/// Most words of a command.
+/// Maximum number of words of a command.
 const COMMAND_WORDS_MAX: usize = 32;
 
-/// Whether a text has this `format` of the schema, and what the format expects.
+/// Whether a text matches this `format` of the schema, and a description of what the format expects.
 fn check_format(format: &str, text: &str) -> (bool, &'static str) {
     match format {
         "ip" => (
@@ -44,7 +44,7 @@ fn check_format(format: &str, text: &str) -> (bool, &'static str) {
         ),
         "model-without-route" => (
             is_model(text) && !text.starts_with("route:"),
-            "a model and no route: \"demo\", \"scripted:FILE\" with an absolute path, or \"PROVIDER/MODEL\"",
+            "a model, not a route: \"demo\", \"scripted:FILE\" with an absolute path, or \"PROVIDER/MODEL\"",
         ),
         "model-of-provider" => (
             matches!(ModelRef::parse(text), Ok(ModelRef::Hosted { .. })),
@@ -54,7 +54,7 @@ fn check_format(format: &str, text: &str) -> (bool, &'static str) {
             !text.contains(char::is_whitespace),
             "the name of a model, such as \"anthropic/*\"",
         ),
-        // Agents and providers have names of the same form.
+        // Agents and providers share one name format.
         "name" => (AgentId::parse(text).is_ok(), "a name of a-z, 0-9, '-' and '_'"),
         "version" => {
             let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
@@ -63,24 +63,24 @@ fn check_format(format: &str, text: &str) -> (bool, &'static str) {
         }
         "key-handle" => (
             SecretHandle::parse(text).is_ok(),
-            "where the key is, and never the key itself: \"env:NAME\", \"file:/PATH\", \"keyring:SERVICE/ACCOUNT\" or \"none\"",
+            "the location of the key, never the key itself: \"env:NAME\", \"file:/PATH\", \"keyring:SERVICE/ACCOUNT\" or \"none\"",
         ),
-        "line" => (true, "a text of one line"),
+        "line" => (true, "a single line of text"),
         _ => (false, "a value"),
     }
 }
 
-/// Whether a person may choose this name in a section whose names have this format.
+/// Whether this name is valid in a section whose names have this format.
 pub(super) fn is_name(format: &str, name: &str) -> bool {
     check_format(format, name).0
 }
 
-/// What names of this format are, for people.
+/// A description of names of this format, for messages.
 pub(super) fn expected_name(format: &str) -> &'static str {
     check_format(format, "").1
 }
 
-/// One alternative of a setting, read from its schema.
+/// One alternative type of a setting, read from its schema.
 enum Kind {
     Truth,
     Integer { min: i64, max: i64 },
@@ -124,13 +124,13 @@ impl Node {
         self.alternatives().filter_map(Self::kind)
     }
 
-    /// Whether several values can be given. They have no variable.
+    /// Whether the setting is a list. Lists have no environment variable.
     pub(super) fn is_list(self) -> bool {
         self.kinds().any(|kind| matches!(kind, Kind::List { .. }))
     }
 
-    /// Makes a value of what was typed in a variable, a flag or a call. Text that is no number stays text, so that the
-    /// check can name it.
+    /// Parses text from a variable, a flag or an argument. Text that is not a number stays text, so that
+    /// the check can name it in its message.
     pub(super) fn read(self, text: &str) -> Value {
         let text = text.trim();
         let read = self.kinds().find_map(|kind| match kind {
@@ -153,7 +153,7 @@ impl Node {
         read.unwrap_or_else(|| json!(text))
     }
 
-    /// What it accepts, for a sentence that begins with "expected".
+    /// A description of accepted values, for a sentence that starts with "expected".
     pub(super) fn expected(self) -> String {
         let texts = self.kinds().filter_map(|kind| match kind {
             Kind::Truth => Some("true or false".to_owned()),
@@ -170,10 +170,10 @@ impl Node {
         texts.collect::<Vec<_>>().join(", or ")
     }
 
-    /// Whether a wrong value may be repeated in a message.
+    /// Whether a message may repeat a wrong value.
     pub(super) fn is_shown(self) -> bool {
         self.kinds().all(|kind| match kind {
-            // A URL may contain a password, and a command may be given a key, however unwise that is.
+            // A URL may contain a password, and a command line may contain a key.
             Kind::Text(format) => !matches!(format, "base-url" | "key-handle" | "line"),
             Kind::List { of, .. } => of.is_shown(),
             Kind::Truth | Kind::Integer { .. } | Kind::Number { .. } | Kind::OneOf(_) | Kind::Section => true,
@@ -207,14 +207,16 @@ fn is_model(text: &str) -> bool {
     }
 }
 
-/// The path from the root: the daemon that reads it works in another folder than the person who wrote it.
+/// Makes a path absolute, because the daemon that reads it has another working directory than the person
+/// who wrote it.
 fn absolute(text: &str) -> String {
     let path = std::path::absolute(text).ok();
     path.and_then(|path| path.into_os_string().into_string().ok())
         .unwrap_or_else(|| text.to_owned())
 }
 
-/// A scheme and a host, perhaps a port and a path, and nothing behind which no path can be put.
+/// Accepts a scheme and a host with an optional port and path, but nothing (such as a query) after which a
+/// path cannot be appended.
 fn is_base_url(text: &str) -> bool {
     let rest = text
         .strip_prefix("http://")
@@ -236,7 +238,7 @@ fn text(format: &str) -> Value {
     json!({"type": "string", "format": format})
 }
 
-// The schemas of lists and of types that other crates own.
+// Schemas of lists and of types that other crates define.
 
 pub(super) fn fallbacks(_: &mut SchemaGenerator) -> Schema {
     list(&text("model-without-route"), ROUTE_MAX - 1)

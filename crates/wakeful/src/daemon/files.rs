@@ -1,5 +1,5 @@
-//! What a daemon leaves for others to find, in the folder `run/` of its home. Nothing here is truth: a file of a dead
-//! process is stale, whatever it says.
+//! The files that a daemon writes to the `run/` folder of its home so that other processes can find it.
+//! They are hints only: a file of a dead process is stale, regardless of its content.
 
 use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -13,65 +13,69 @@ use wakeful_api::LastFailure;
 use crate::failure::Failure;
 use crate::system::is_alive;
 
-/// Most bytes of a log that are shown.
+/// Maximum bytes of the log that are shown.
 pub(crate) const TAIL_BYTES_MAX: u64 = 64 * 1024;
 
-/// A log that has grown beyond this is put aside when a daemon starts. One old one is kept.
+/// A log larger than this is rotated when a daemon starts. One old log is kept.
 const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// Most files of the folder that are looked at for leftovers; a daemon keeps fewer than a hundred.
+/// Maximum number of files in the folder that are checked for leftovers; a daemon keeps fewer than a
+/// hundred.
 const RUN_FILES_MAX: usize = 4_096;
 
-/// The name of a page with a login link begins with this.
+/// File name prefix of pages with a login link.
 const PAGE_PREFIX: &str = "login-";
 
-/// It ends with this.
+/// File name suffix of pages with a login link.
 const PAGE_SUFFIX: &str = ".html";
 
-/// The folder.
+/// The `run/` folder of a home.
 #[derive(Debug, Clone)]
 pub(crate) struct RunDir {
     root: PathBuf,
 }
 
-/// A daemon as it introduces itself. Fields that a later version adds must have a default here.
+/// The published record of a running daemon. Fields that a later version adds must have a default here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DaemonRecord {
     pub(crate) pid: u32,
-    /// When that process began, in clock ticks after boot: a pid may be used again.
+    /// When the process started, in clock ticks after boot, because a pid may be reused.
     #[serde(default)]
     pub(crate) pid_started: u64,
-    /// Where it listens.
+    /// The address on which the daemon listens.
     pub(crate) http_addr: String,
-    /// The file with its token.
     pub(crate) token_file: PathBuf,
-    /// The socket in the home by which commands reach it; none where there can be none.
+    /// The socket in the home through which commands reach the daemon; `None` where the file system has no
+    /// sockets.
     #[serde(default)]
     pub(crate) socket_path: Option<PathBuf>,
     #[serde(default)]
     pub(crate) version: String,
     #[serde(default)]
     pub(crate) started_at: String,
-    /// Of everything it was started with, flags included.
+    /// Fingerprint of the effective configuration at start, including flags.
     #[serde(default)]
     pub(crate) config_fingerprint: String,
-    /// Of what was written down then, without flags.
+    /// Fingerprint of the configuration file and environment at start, without flags.
     #[serde(default)]
     pub(crate) written_fingerprint: String,
-    /// Of the address of its database; none when it is the home's own.
+    /// Hash of the database address; `None` for the home's own database.
     #[serde(default)]
     pub(crate) database: Option<String>,
 }
 
-/// Whether a daemon runs.
-#[expect(clippy::large_enum_variant, reason = "one value at a time, gone in a moment")]
+/// Whether a daemon is running.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "only one short-lived value exists at a time"
+)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DaemonPresence {
-    /// None does, and none has left anything.
+    /// No daemon is running, and no record exists.
     Absent,
-    /// None does; this one has died without a word, or its record cannot be read.
+    /// No daemon is running; the record is left over from a dead one, or cannot be read.
     Stale,
-    /// This one does.
+    /// The daemon of this record is running.
     Alive(DaemonRecord),
 }
 
@@ -90,7 +94,7 @@ impl RunDir {
         self.root.join("last-failure.json")
     }
 
-    /// Where the socket of a daemon is. Only the owner may reach into its folder.
+    /// The path of the daemon's socket. Creates the folder so that only its owner can access it.
     pub(crate) fn make_socket_path(&self) -> Result<PathBuf, Failure> {
         self.make()?;
         let closed = fs::set_permissions(&self.root, fs::Permissions::from_mode(0o700));
@@ -106,7 +110,7 @@ impl RunDir {
         self.root.join("daemon.log")
     }
 
-    /// Whether a daemon runs.
+    /// Checks whether a daemon is running.
     pub(crate) fn found(&self) -> DaemonPresence {
         match fs::exists(self.record_path()) {
             Ok(false) => DaemonPresence::Absent,
@@ -117,21 +121,21 @@ impl RunDir {
         }
     }
 
-    /// Introduces this daemon.
+    /// Publishes the record of this daemon.
     pub(crate) fn write_record(&self, record: &DaemonRecord) -> Result<(), Failure> {
         self.remove_login_pages();
         self.write(&self.record_path(), record)
     }
 
-    /// Takes away the introduction of a daemon that has gone, and the token that was kept for as long as it ran.
+    /// Removes the record of a daemon that has ended, and the token that was stored while it ran.
     pub(crate) fn remove_record(&self) {
-        // What cannot be removed is stale, and known as such.
+        // A file that cannot be removed is stale and is recognised as such.
         let _ = fs::remove_file(self.record_path());
         let _ = fs::remove_file(self.token_path());
         self.remove_login_pages();
     }
 
-    /// Writes a page with a login link, for a browser of the same user to open.
+    /// Writes a page with a login link, to be opened in a browser of the same user.
     pub(crate) fn write_login_page(&self, name: &str, html: &str) -> std::io::Result<PathBuf> {
         self.make_folder()?;
         let path = self.root.join(format!("{PAGE_PREFIX}{name}{PAGE_SUFFIX}"));
@@ -141,7 +145,7 @@ impl RunDir {
         Ok(path)
     }
 
-    /// Deletes pages with login links. Links end with the daemon that made them.
+    /// Deletes pages with login links. The links expire with the daemon that created them.
     pub(crate) fn remove_login_pages(&self) {
         let entries = fs::read_dir(&self.root).into_iter().flatten();
         for entry in entries.filter_map(Result::ok).take(RUN_FILES_MAX) {
@@ -153,7 +157,7 @@ impl RunDir {
         }
     }
 
-    /// The same, unless another daemon has introduced itself since.
+    /// Removes the record of this process, unless another daemon has published one since.
     pub(crate) fn forget_process(&self, pid: u32) {
         let record = self.read::<DaemonRecord>(&self.record_path());
         if record.is_none_or(|record| record.pid == pid) {
@@ -161,7 +165,7 @@ impl RunDir {
         }
     }
 
-    /// What failed last, outside of any run.
+    /// The last failure outside of any run.
     pub(crate) fn failure(&self) -> Option<LastFailure> {
         self.read(&self.failure_path())
     }
@@ -170,12 +174,13 @@ impl RunDir {
         self.write(&self.failure_path(), failure)
     }
 
-    /// A start or a stop went well: what failed before is history.
+    /// Deletes the last failure after a successful start or stop.
     pub(crate) fn forget_failure(&self) {
         let _ = fs::remove_file(self.failure_path());
     }
 
-    /// Keeps a token that was given with a call, so that other verbs of this machine find it while the daemon runs.
+    /// Stores a token that was passed as an argument, so that other commands on this machine find it while
+    /// the daemon runs.
     pub(crate) fn keep_token(&self, token: &str) -> Result<PathBuf, Failure> {
         self.make()?;
         let path = self.token_path();
@@ -194,7 +199,7 @@ impl RunDir {
         Ok(path)
     }
 
-    /// The log, open for appending. A long one is put aside first.
+    /// Opens the log for appending. A log that is too long is rotated first.
     pub(crate) fn open_log(&self) -> Result<fs::File, Failure> {
         self.make()?;
         let path = self.log_path();
@@ -209,7 +214,7 @@ impl RunDir {
         log.map_err(|error| unwritable(&path, &error))
     }
 
-    /// The last lines of the log, within a bound.
+    /// The last lines of the log, at most [`TAIL_BYTES_MAX`] bytes.
     pub(crate) fn log_tail(&self, lines: usize) -> Vec<String> {
         let read = || {
             let mut log = fs::File::open(self.log_path())?;
@@ -229,7 +234,7 @@ impl RunDir {
         serde_json::from_slice(&fs::read(path).ok()?).ok()
     }
 
-    /// Whole or not at all: a reader never meets half a file.
+    /// Writes atomically: a reader never sees a partial file.
     fn write<T: Serialize>(&self, path: &Path, value: &T) -> Result<(), Failure> {
         self.make()?;
         let fresh = path.with_extension(format!("{}.tmp", std::process::id()));
@@ -287,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_daemon_is_found_while_its_very_process_lives() {
+    fn a_daemon_is_found_only_while_its_own_process_lives() {
         let home = tempfile::tempdir().expect("a folder");
         let folder = RunDir::of(home.path());
         assert_eq!(folder.found(), DaemonPresence::Absent);
@@ -308,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_an_older_version_is_read_and_a_broken_one_is_stale() {
+    fn an_old_record_is_read_and_a_broken_one_is_stale() {
         let home = tempfile::tempdir().expect("a folder");
         let folder = RunDir::of(home.path());
         folder.write_record(&record()).expect("written");
@@ -324,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_of_a_log_is_bounded_however_long_the_log_is() {
+    fn the_tail_of_a_long_log_is_bounded() {
         let home = tempfile::tempdir().expect("a folder");
         let folder = RunDir::of(home.path());
         assert_eq!(folder.log_tail(10), Vec::<String>::new());

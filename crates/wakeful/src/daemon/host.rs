@@ -1,4 +1,5 @@
-//! What the service and the server ask of the binary: engines, workspaces, models, and an end.
+//! The binary's implementations of the interfaces that the service and the server require: engines,
+//! workspaces, models and shutdown.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -27,20 +28,21 @@ use crate::model::{ModelChain, ModelChoiceReason, ModelRegistry, RunOwner, demo}
 use crate::open_home::{EngineOptions, OpenHome, RealEngine, SandboxRequirement, tool_names};
 use crate::workspace::WorkspacePath;
 
-/// Makes engines for the service.
+/// Creates engines for the service.
 pub(crate) struct DaemonEngineFactory {
     pub(crate) place: Arc<OpenHome>,
     pub(crate) config: Settings,
     pub(crate) models: ModelRegistry,
     pub(crate) sandboxing: SandboxRequirement,
-    /// Who is shown what was committed.
+    /// Receives committed events.
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) halt: Halt,
-    /// The engine of the first run, where that is known before its message is sent.
+    /// The engine of the first run, if it is known before the message is sent.
     pub(crate) first: Option<FirstEngine>,
 }
 
-/// An engine that was made before the message was sent. Making one checks every closed path, which takes a millisecond or more.
+/// An engine that was created before the message was sent. Creating one checks every denied path, which
+/// takes a millisecond or more.
 pub(crate) struct FirstEngine {
     pub(crate) chain: ModelChain,
     pub(crate) workspace: String,
@@ -84,7 +86,7 @@ impl EngineFactory for DaemonEngineFactory {
             deny_tools,
             ask_tools,
         } = message.options.clone();
-        // A route that is gone is told by the engine, which then cannot be made.
+        // A missing route is reported when the engine is created, which then fails.
         let chain = self.models.chain(Some(agent.into()), model_ref.as_deref());
         let chain = chain.unwrap_or_else(|_| ModelChain {
             model_ref: model_ref.clone().unwrap_or_default(),
@@ -123,7 +125,7 @@ impl EngineFactory for DaemonEngineFactory {
     }
 }
 
-/// A failure on its way to whoever asks why an agent is stuck.
+/// Converts a failure into the error that is shown for a stuck agent.
 fn no_engine(agent: &AgentId, failure: Failure) -> EngineError {
     EngineError::NoEngine {
         agent: agent.clone(),
@@ -131,13 +133,12 @@ fn no_engine(agent: &AgentId, failure: Failure) -> EngineError {
     }
 }
 
-/// What only the binary knows how to do for the server.
+/// The operations that the server delegates to the binary.
 pub(crate) struct DaemonHost {
-    /// The home's folder.
     pub(crate) home: PathBuf,
-    /// Where agents work that name no folder; each gets one of its own in it.
+    /// The parent folder for workspaces of agents that do not name one; each agent gets its own subfolder.
     pub(crate) workspaces: Option<PathBuf>,
-    /// The one folder that is configured for all of them.
+    /// The configured workspace that all agents without their own share.
     pub(crate) workspace: Option<String>,
     pub(crate) models: ModelRegistry,
     pub(crate) switch: Arc<HaltSwitch>,
@@ -146,8 +147,8 @@ pub(crate) struct DaemonHost {
 impl DaemonHost {
     fn own_folder(&self, agent: &AgentId) -> Result<PathBuf, Failure> {
         let Some(parent) = &self.workspaces else {
-            let message = "there is no home folder of yours to put workspaces in";
-            let hint = "name one: `wakeful config set agent.workspace DIR`";
+            let message = "cannot determine your home folder to create workspaces in";
+            let hint = "choose a folder: `wakeful config set agent.workspace DIR`";
             return Err(Failure::new("workspace_missing", message, hint));
         };
         let folder = parent.join(agent.as_str());
@@ -156,16 +157,18 @@ impl DaemonHost {
             .mode(0o700)
             .create(&folder);
         made.map_err(|error| {
-            let attempt = format!("cannot make the workspace {}", folder.display());
-            Failure::io("workspace_unusable", &attempt, &error, "name another folder")
+            let attempt = format!("cannot create the workspace {}", folder.display());
+            Failure::io("workspace_unusable", &attempt, &error, "choose another folder")
         })?;
         Ok(folder)
     }
 
     fn look(&self, path: &Path) -> Result<String, Problem> {
         if !path.is_absolute() {
-            let message = format!("the workspace {} is not absolute", path.display());
-            return Err(Failure::new("bad_workspace", message, "give the whole path, from / on").into());
+            let message = format!("the workspace path {} is not absolute", path.display());
+            return Err(
+                Failure::new("bad_workspace", message, "use an absolute path, starting with /").into(),
+            );
         }
         Ok(WorkspacePath::look(path, &self.home)?.text.clone())
     }
@@ -183,8 +186,8 @@ impl Host for DaemonHost {
         if let Some(rounds) = wishes.max_rounds
             && !(1..=ROUNDS_MAX).contains(&rounds)
         {
-            let message = format!("max_rounds is {rounds}, and must be 1 to {ROUNDS_MAX}");
-            return Err(Failure::new("bad_max_rounds", message, "give another number").into());
+            let message = format!("max_rounds is {rounds}, but must be between 1 and {ROUNDS_MAX}");
+            return Err(Failure::new("bad_max_rounds", message, "use a number within these bounds").into());
         }
         for (field, tools) in [
             ("deny_tools", &wishes.deny_tools),
@@ -193,7 +196,7 @@ impl Host for DaemonHost {
             let unknown = ToolRules::new(tool_names()).check_denied(tools);
             unknown.map_err(|error| {
                 let message = format!("{field}: {error}");
-                Failure::new("unknown_tool", message, "give names from the list")
+                Failure::new("unknown_tool", message, "use names from the list")
             })?;
         }
         let named = |name| self.models.named(name);

@@ -1,5 +1,5 @@
-//! The life of a daemon: the socket answers first, then the home is taken and opened, then it serves; at the end
-//! what is under way comes to a safe point before anybody is sent away.
+//! The lifecycle of a daemon: it listens on the socket, locks and opens the home, and serves. On shutdown,
+//! running work reaches a safe point before clients are disconnected.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -37,31 +37,31 @@ use crate::show::cap_unset;
 use crate::signals::Signals;
 use crate::system::{RealClock, RealEntropy, this_runner};
 
-/// How long a daemon waits for a verb that works in its home.
+/// How long a daemon waits for another command to release the home.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
-/// How often it looks.
+/// How often the daemon checks the lock.
 const LOCK_POLL: Duration = Duration::from_millis(20);
 
-/// Wrong tokens and codes from one address within a minute. They cannot be guessed in any time; this only keeps whoever
-/// tries from taking the processor.
+/// Maximum wrong tokens and codes from one address within a minute. Guessing is hopeless anyway; the limit
+/// only keeps an attacker from using up the processor.
 const FAILURES_PER_MINUTE: u32 = 600;
 
-/// The code of the failure to be a second daemon.
+/// Error code when another daemon already runs in the home.
 const ALREADY: &str = "daemon_running";
 
-/// What a daemon is started with.
+/// The options of a daemon start.
 pub(crate) struct DaemonOptions<'a> {
     pub(crate) shared: &'a GlobalArgs,
     pub(crate) settings: LoadedConfig,
     pub(crate) models: ModelRegistry,
-    /// A token given with this call alone.
+    /// A token that was passed to this call only.
     pub(crate) token: Option<String>,
     pub(crate) sandboxing: SandboxRequirement,
 }
 
 impl DaemonOptions<'_> {
-    /// One name for everything it is started with, flags included. Secrets go in as hashes of their own.
+    /// A fingerprint of all start options, including flags. Secrets are hashed before they are included.
     pub(crate) fn fingerprint(&self) -> String {
         let sandboxing = match self.sandboxing {
             SandboxRequirement::Required => "required",
@@ -82,12 +82,13 @@ impl DaemonOptions<'_> {
     }
 }
 
-/// What a record calls a database. Its address may hold a password, so it is a hash.
+/// The name of a database in a daemon record. It is a hash, because the address may contain a password.
 pub(crate) fn database_name(address: &str) -> String {
     derived_hash("daemon.database", &[address]).to_string()
 }
 
-/// Lives, from the socket to the last goodbye. What fails on the way up is kept for whoever asks later.
+/// Runs a daemon from start to shutdown. A failure during startup is stored so that `wakeful daemon status`
+/// can show it.
 pub(crate) async fn run_daemon(start: DaemonOptions<'_>, out: &Out) -> Result<u8, Failure> {
     logging::start(start.settings.config.log);
     let root = start.shared.home()?;
@@ -98,8 +99,8 @@ pub(crate) async fn run_daemon(start: DaemonOptions<'_>, out: &Out) -> Result<u8
     lived
 }
 
-/// Keeps a failure for whoever asks later, where there is a home to keep it in. That a daemon runs already is no
-/// failure of that daemon, and nobody shall read it as one.
+/// Stores a startup failure for later display, if the home exists. "Already running" is not stored, because
+/// it is not a failure of the running daemon.
 pub(crate) fn note(root: &Path, failure: &Failure, out: &Out) {
     if !Home::is_there(root) || failure.code() == ALREADY {
         return;
@@ -162,7 +163,7 @@ async fn serve(start: DaemonOptions<'_>, out: &Out) -> Result<u8, Failure> {
     let config = &start.settings.config;
     let page_url = config.server.advertise.clone();
     let targets = notify_targets(config, &DesktopSession::found()).unwrap_or_else(|failure| {
-        tracing::warn!(error = %failure, "no notifications are sent for decisions");
+        tracing::warn!(error = %failure, "notifications for decisions are disabled");
         Vec::new()
     });
     let daemon = OpenDaemon {
@@ -181,7 +182,7 @@ async fn serve(start: DaemonOptions<'_>, out: &Out) -> Result<u8, Failure> {
     drop(introduced);
     folder.forget_failure();
     close(&place, out).await;
-    tracing::info!("the daemon has ended");
+    tracing::info!("the daemon has stopped");
     Ok(0)
 }
 
@@ -189,18 +190,18 @@ async fn close(place: &OpenHome, out: &Out) {
     place.journal.close().await;
     if let Err(error) = place.store.close().await {
         out.note(&format!(
-            "the database was not closed in good order: {}",
+            "the database was not closed cleanly: {}",
             Failure::from(error)
         ));
     }
 }
 
-/// What is served, on every listener alike.
+/// The API that all listeners serve.
 struct ServedApi {
     router: Router,
-    /// Where it listens over TCP.
+    /// The TCP address of the listener.
     bound: SocketAddr,
-    /// Whether the listeners are to end. A sender that is gone says so as well.
+    /// Becomes true when the listeners must close. A dropped sender has the same meaning.
     hung_up: watch::Receiver<bool>,
 }
 
@@ -212,7 +213,7 @@ impl ServedApi {
         }
     }
 
-    /// Serves by the socket in the home, which only the holder of the home's lock may take.
+    /// Serves on the socket in the home. Only the holder of the home's lock may bind it.
     async fn serve_local(&self, folder: &RunDir) -> Result<Option<SocketServer>, Failure> {
         let Some((listener, socket)) = socket::bind(&folder.make_socket_path()?).await? else {
             return Ok(None);
@@ -223,13 +224,13 @@ impl ServedApi {
     }
 }
 
-/// The server at the socket in the home.
+/// The server on the socket in the home.
 struct SocketServer {
     server: JoinHandle<ServerEnd>,
     socket: LocalSocket,
 }
 
-/// A daemon that others can find, until dropped.
+/// Publishes the daemon's record until dropped.
 struct DaemonRecordGuard {
     folder: RunDir,
     record: DaemonRecord,
@@ -242,7 +243,7 @@ impl Drop for DaemonRecordGuard {
     }
 }
 
-/// Does something unless a stop is asked for first.
+/// Runs a future unless a stop is requested first.
 async fn until<T>(halt: Halt, work: impl Future<Output = Result<T, Failure>>) -> Result<Option<T>, Failure> {
     tokio::select! {
         biased;
@@ -251,8 +252,8 @@ async fn until<T>(halt: Halt, work: impl Future<Output = Result<T, Failure>>) ->
     }
 }
 
-/// Takes the home and opens its database, while the socket already answers. Whoever looks meanwhile finds a daemon
-/// that is recovering: opening may take long, and the home is in its hands from here on.
+/// Locks the home and opens its database while the socket already answers. Opening may take long, so
+/// clients see the daemon as recovering meanwhile.
 async fn open(
     start: &DaemonOptions<'_>,
     home: &Home,
@@ -287,23 +288,23 @@ fn refuse_second(folder: &RunDir) -> Result<(), Failure> {
         return Ok(());
     };
     let DaemonRecord { pid, http_addr, .. } = record;
-    let message = format!("a daemon runs in this home already: process {pid} at http://{http_addr}");
-    let hint = "use it with any verb, or end it with `wakeful daemon stop`";
+    let message = format!("a daemon is already running in this home: process {pid} at http://{http_addr}");
+    let hint = "use it with any command, or stop it with `wakeful daemon stop`";
     Err(Failure::new(ALREADY, message, hint))
 }
 
-/// Whether a daemon could listen where it is told to.
+/// Checks whether a daemon could listen on the configured address.
 pub(crate) async fn can_listen(start: &DaemonOptions<'_>) -> Result<(), Failure> {
     bind(start).await.map(drop)
 }
 
-/// Another address than this machine's own is opened only with a token that a person chose to hand out.
+/// Binds the TCP listener. An address other than loopback requires a token that a person has chosen.
 async fn bind(start: &DaemonOptions<'_>) -> Result<TcpListener, Failure> {
     let server = &start.settings.config.server;
     let address = server.address;
     if !address.is_loopback() && start.token.is_none() && server.token_file.is_none() {
-        let message = format!("{address} can be reached from other machines, and no token was given");
-        let hint = "give one with --token-file FILE, or listen on 127.0.0.1";
+        let message = format!("{address} can be reached from other machines, but no token was given");
+        let hint = "pass one with --token-file FILE, or listen on 127.0.0.1";
         return Err(Failure::usage("token_required", message, hint));
     }
     let wanted = SocketAddr::new(address, server.port);
@@ -312,7 +313,7 @@ async fn bind(start: &DaemonOptions<'_>) -> Result<TcpListener, Failure> {
             return cannot_listen(&error);
         }
         let message = format!("{wanted} is in use by another program");
-        let hint = "choose another with --port, or 0 for any free one";
+        let hint = "choose another port with --port, or 0 for any free one";
         Failure::new("port_in_use", message, hint)
     })
 }
@@ -326,10 +327,10 @@ fn cannot_listen(error: &std::io::Error) -> Failure {
     )
 }
 
-/// The token, and where callers on this machine find it.
+/// The token, and the file in which local callers find it.
 struct TokenFile {
     text: String,
-    /// Its file; none for one that was given with the call and has to be kept somewhere first.
+    /// The file of the token; `None` if the token was passed as an argument and must be stored first.
     file: Option<PathBuf>,
 }
 
@@ -397,7 +398,7 @@ fn options(
 fn access(bound: SocketAddr, token: &str, advertise: Option<&str>) -> Result<Access, Failure> {
     let access = Access::new(token, bound);
     let access =
-        access.map_err(|error| Failure::usage("bad_api_token", error.to_string(), "give a longer one"))?;
+        access.map_err(|error| Failure::usage("bad_api_token", error.to_string(), "use a longer token"))?;
     Ok(match advertise {
         Some(url) => access.advertised(url),
         None => access,
@@ -433,7 +434,8 @@ async fn publish_record(
     })
 }
 
-/// Says what may be spent where nobody has said it. That it cannot be read is told by the first who needs it.
+/// Logs the default spending cap if no cap is set. A read error is ignored here; the first run that needs
+/// the cap reports it.
 async fn tell_cap(place: &OpenHome, config: &Settings) {
     let set = place.store.read(|view| view.cap(None)).await;
     if config.budget.daily_usd.is_none() && matches!(set, Ok(None)) {

@@ -1,5 +1,6 @@
-//! The daemon's log: a line for every event of Wakeful's own crates, to standard error. Prompts, secrets and tool output are
-//! never logged, and events of other crates are left out, because they may contain any of them.
+//! The daemon's log: one line on standard error for every event of Wakeful's own crates. Prompts, secrets
+//! and tool output are never logged, and events of other crates are excluded, because they may contain any
+//! of them.
 
 use tracing::Dispatch;
 use tracing_subscriber::Layer as _;
@@ -13,12 +14,12 @@ use wakeful_ports::clock::Clock as _;
 use crate::config::{LogFormat, LogLevel, LogSettings};
 use crate::system::RealClock;
 
-/// The beginning of every target of Wakeful's crates.
+/// The prefix of every tracing target of Wakeful's crates.
 const TARGET: &str = "wakeful";
 
-/// Writes events to standard error from here on.
+/// Starts writing events to standard error.
 pub(super) fn start(settings: LogSettings) {
-    // Set before only where one process starts several daemons, which then share the first one's log.
+    // It is already set only if one process starts several daemons, which then share the first log.
     let _set_before = tracing::dispatcher::set_global_default(dispatch(settings, std::io::stderr));
 }
 
@@ -34,7 +35,7 @@ fn dispatch(settings: LogSettings, writer: impl for<'a> MakeWriter<'a> + Send + 
         .with_writer(writer)
         .with_timer(LogTime)
         .with_target(false)
-        // A log that cannot be written must not end the daemon.
+        // A failure to write the log must not stop the daemon.
         .log_internal_errors(false);
     let lines = match settings.format {
         LogFormat::Text => lines.boxed(),
@@ -49,7 +50,7 @@ fn dispatch(settings: LogSettings, writer: impl for<'a> MakeWriter<'a> + Send + 
     Dispatch::new(tracing_subscriber::registry().with(lines.with_filter(filter)))
 }
 
-/// The time of an event, as everywhere else in Wakeful.
+/// Formats the time of an event as in the rest of Wakeful.
 struct LogTime;
 
 impl FormatTime for LogTime {
@@ -88,7 +89,7 @@ mod tests {
         }
     }
 
-    /// What three events of different levels leave in the log, and one of another crate.
+    /// The log output of three events of different levels and one event of another crate.
     fn written(level: LogLevel, format: LogFormat) -> String {
         let written = Written::default();
         let dispatch = dispatch(LogSettings { level, format }, written.clone());
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_has_messages_from_its_level_on_and_none_of_other_crates() {
+    fn the_log_has_messages_from_its_level_up_and_no_other_crates() {
         for (level, lines) in [
             (LogLevel::Error, 0),
             (LogLevel::Warn, 1),
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_is_text_or_one_json_object_in_every_line() {
+    fn the_log_is_text_or_one_json_object_per_line() {
         let text = written(LogLevel::Warn, LogFormat::Text);
         assert!(text.contains(" WARN the run is late run=ab12"), "{text}");
         let json = written(LogLevel::Info, LogFormat::Json);

@@ -1,4 +1,5 @@
-//! The files of a home that logins of browsers are kept in: the saved list, and pages that hand a login link to a browser.
+//! The files in a home that hold browser logins: the saved list, and pages that pass a login link to a
+//! browser.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -9,10 +10,10 @@ use wakeful_server::LoginHost;
 
 use super::files::RunDir;
 
-/// Largest saved list that is read. A list of the most logins has half of it.
+/// Maximum size of a saved list. A full list takes half of it.
 const LIST_BYTES_MAX: u64 = 64 * 1024;
 
-/// Logins as files of a home.
+/// Browser logins stored as files in a home.
 pub(crate) struct LoginFiles {
     list: PathBuf,
     home: PathBuf,
@@ -56,7 +57,7 @@ impl LoginHost for LoginFiles {
         file.write_all(list)?;
         file.sync_all()?;
         fs::rename(&fresh, &self.list)?;
-        // A revocation is durable only when the new name is.
+        // A revocation is durable only after the directory entry is synced.
         fs::File::open(&self.home)?.sync_all()
     }
 
@@ -72,7 +73,7 @@ impl LoginHost for LoginFiles {
     }
 
     fn remove_page(&self, path: &Path) {
-        // One that stays holds a link that no longer works.
+        // A page that cannot be deleted contains a link that no longer works.
         let _ = fs::remove_file(path);
     }
 }
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_replaced_whole_and_private() {
+    fn a_list_is_replaced_atomically_and_is_private() {
         let home = tempfile::tempdir().expect("a folder");
         let files = LoginFiles::of(home.path());
         assert_eq!(files.read_list().expect("read"), None);

@@ -1,16 +1,16 @@
-//! The daemon: who it is, what it leaves for others to find, and how its rooms are joined.
+//! The daemon: its lifecycle, the files it publishes, and how its components are connected.
 //!
 //! | module | does |
 //! |---|---|
-//! | [`files`] | the folder `run/`: who runs, what failed last, the log |
-//! | [`socket`] | the socket in the home by which commands reach it |
-//! | [`token`] | the secret that lets callers in |
-//! | [`host`] | what the service and the server ask of the binary |
-//! | [`saga_recovery`] | keeps journal and agents in step |
-//! | [`work`] | agents are driven, calls are answered, the home is looked after |
+//! | [`files`] | the folder `run/`: the daemon record, the last failure, the log file |
+//! | [`socket`] | the socket in the home through which commands reach the daemon |
+//! | [`token`] | the secret that authenticates callers |
+//! | [`host`] | the operations that the service and the server delegate to the binary |
+//! | [`saga_recovery`] | keeps the journal consistent with the agents' runs |
+//! | [`workers`] | drives agents, serves requests, maintains the home |
 //! | [`logging`] | the log, as text or JSON |
-//! | [`logins`] | where logins of browsers are kept |
-//! | [`life`] | from the socket to the last goodbye |
+//! | [`logins`] | the files of browser logins |
+//! | [`lifecycle`] | from binding the socket to shutdown |
 
 pub(crate) mod files;
 pub(crate) mod host;

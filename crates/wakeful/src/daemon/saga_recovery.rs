@@ -1,5 +1,6 @@
-//! Keeps the two databases of a daemon in step: what runs left behind in the journal is taken back when it starts, and
-//! whenever a run has ended or was given up. Nothing else can leave something behind, so nothing else makes it look.
+//! Keeps the two databases of a daemon consistent: it undoes unfinished journal writes at startup and
+//! whenever a run has ended or was abandoned. No other event can leave such writes, so nothing else
+//! triggers recovery.
 
 use wakeful_runtime::Halt;
 use wakeful_runtime::hub::Hub;
@@ -8,8 +9,8 @@ use wakeful_runtime::saga::SagaRecovery;
 use crate::failure::Failure;
 use crate::open_home::OpenHome;
 
-/// Looks whenever there is a reason to, until a stop is asked for. What an earlier life left behind comes first; many
-/// reasons at once are one look.
+/// Recovers at startup and after each trigger until a stop is requested. Several triggers at once cause one
+/// recovery.
 pub(super) async fn run(place: &OpenHome, hub: &Hub, halt: &Halt) {
     while !halt.is_set() {
         match place.recover_sagas().await {
@@ -21,7 +22,7 @@ pub(super) async fn run(place: &OpenHome, hub: &Hub, halt: &Halt) {
                 stuck,
                 "unfinished writes to the journal were undone; `wakeful saga list` shows those that are stuck"
             ),
-            // The next run's end looks again.
+            // The end of the next run retries.
             Err(error) => {
                 tracing::warn!(error = %Failure::from(error), "unfinished writes cannot be recovered")
             }

@@ -1,4 +1,4 @@
-//! The socket in the home by which commands reach the daemon, whatever happens on the network.
+//! The Unix socket in the home through which commands reach the daemon independently of the network.
 
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
@@ -10,11 +10,11 @@ use wakeful_api::socket::SocketName;
 
 use crate::failure::Failure;
 
-/// A socket that is listened on. Its file is removed with it.
+/// A listening socket. Its file is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct LocalSocket {
     path: PathBuf,
-    /// Device and number of the file.
+    /// Device and inode number of the file.
     file: (u64, u64),
 }
 
@@ -26,16 +26,17 @@ impl LocalSocket {
 
 impl Drop for LocalSocket {
     fn drop(&mut self) {
-        // Only our own: another process may have put a file there since.
+        // Removes only the file of this socket: another process may have replaced it.
         if fs::symlink_metadata(&self.path).is_ok_and(|found| id(&found) == self.file) {
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Listens at this path, which is in a folder that only we may reach into. The caller holds the lock of the home, so that
-/// a socket nobody listens on was left behind by a daemon that is dead. One that somebody listens on is left alone, and so
-/// is any other file. None where the file system has no sockets: commands then come over TCP.
+/// Listens at this path, in a folder that only the owner can access. The caller holds the lock of the home,
+/// so a socket without a listener is left over from a dead daemon and is replaced. A socket with a
+/// listener, or any other file, is left alone. Returns `None` where the file system has no sockets;
+/// commands then use TCP.
 pub(super) async fn bind(path: &Path) -> Result<Option<(UnixListener, LocalSocket)>, Failure> {
     remove_stale(path).await?;
     let bound = SocketName::of(path).and_then(|name| {
@@ -74,7 +75,7 @@ async fn remove_stale(path: &Path) -> Result<(), Failure> {
     let name = SocketName::of(path).map_err(unusable)?;
     match UnixStream::connect(name.as_path()).await {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(unusable),
-        // Whatever else keeps us from connecting, somebody may be there.
+        // With any other connection error, a process may still be listening.
         Ok(_) | Err(_) => Err(taken(path, "another process listens on it")),
     }
 }
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_socket_is_only_for_its_owner_and_goes_with_its_daemon() {
+    async fn a_socket_is_private_and_removed_with_its_daemon() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("wakeful.sock");
         let bound = bind(&path).await.expect("free").expect("a socket");

@@ -1,4 +1,4 @@
-//! The secret that lets callers in: a file that only its owner can read.
+//! The secret that authenticates callers, in a file that only its owner can read.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -12,15 +12,15 @@ use wakeful_server::TOKEN_CHARS_MIN;
 use crate::failure::Failure;
 use crate::system::RealEntropy;
 
-/// Longest token: it travels in a header.
+/// Maximum length of a token, which is sent in a header.
 const TOKEN_CHARS_MAX: usize = 512;
 
-/// Where a home keeps its own token.
+/// The path of a home's own token.
 pub(crate) fn path(home: &Path) -> PathBuf {
     home.join("token")
 }
 
-/// Reads a token. A file that others can read is refused: what they know is no secret.
+/// Reads a token. A file that others can read is refused, because its content is not secret.
 pub(crate) fn read(path: &Path) -> Result<String, Failure> {
     let unreadable = |error: &std::io::Error| {
         let attempt = format!("cannot read the token file {}", path.display());
@@ -28,7 +28,7 @@ pub(crate) fn read(path: &Path) -> Result<String, Failure> {
             "token_unreadable",
             &attempt,
             error,
-            "give a readable file, or start the daemon to make one",
+            "name a readable file, or start the daemon to create one",
         )
     };
     let mode = fs::metadata(path)
@@ -48,7 +48,7 @@ pub(crate) fn read(path: &Path) -> Result<String, Failure> {
     check(text.trim()).map(str::to_owned)
 }
 
-/// Reads a home's own token, and makes it when there is none.
+/// Reads a home's own token, or creates it if it does not exist.
 pub(crate) fn read_or_make(path: &Path) -> Result<String, Failure> {
     let fresh = Digest::from_bytes(RealEntropy.random_bytes()).to_string();
     let mut new = fs::OpenOptions::new();
@@ -63,7 +63,7 @@ pub(crate) fn read_or_make(path: &Path) -> Result<String, Failure> {
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => read(path),
         Err(error) => {
-            let attempt = format!("cannot make the token file {}", path.display());
+            let attempt = format!("cannot create the token file {}", path.display());
             Err(Failure::io(
                 "home_unwritable",
                 &attempt,
@@ -74,7 +74,7 @@ pub(crate) fn read_or_make(path: &Path) -> Result<String, Failure> {
     }
 }
 
-/// Whether a token can be one.
+/// Checks the length and characters of a token.
 pub(crate) fn check(token: &str) -> Result<&str, Failure> {
     let length = token.chars().count();
     let fits = (TOKEN_CHARS_MIN..=TOKEN_CHARS_MAX).contains(&length);
@@ -87,7 +87,7 @@ pub(crate) fn check(token: &str) -> Result<&str, Failure> {
     Err(Failure::usage(
         "bad_api_token",
         message,
-        "give another, for instance from `openssl rand -hex 32`",
+        "use another one, for example from `openssl rand -hex 32`",
     ))
 }
 
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_made_once_and_only_its_owner_can_read_it() {
+    fn a_token_is_created_once_and_only_its_owner_can_read_it() {
         let home = tempfile::tempdir().expect("a folder");
         let path = path(home.path());
         let made = read_or_make(&path).expect("made");
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_can_be_guessed_or_does_not_fit_a_header_is_refused() {
+    fn a_guessable_or_malformed_token_is_refused() {
         for bad in [
             "",
             "short",

@@ -1,4 +1,4 @@
-//! What a daemon does once its home is open: agents are driven, calls are answered, and the home is looked after.
+//! The work of a daemon once its home is open: it drives agents, serves requests and maintains the home.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,16 +28,16 @@ use crate::system::{RealClock, RealEntropy};
 pub(super) struct OpenDaemon<'a> {
     pub(super) place: Arc<OpenHome>,
     pub(super) start: &'a DaemonOptions<'a>,
-    /// Where notifications of decisions are sent to.
+    /// The targets of decision notifications.
     pub(super) targets: Vec<NotifyTarget>,
     pub(super) page_url: String,
 }
 
-/// How long a daemon that was told to stop waits for what is under way: longer than a command takes to stop, shorter than
+/// How long a stopping daemon waits for running work: longer than a command takes to stop, shorter than
 /// `wakeful daemon stop` and service managers wait.
 const STOP_MAX: Duration = Duration::from_secs(12);
 
-/// Drives agents and answers calls until a stop is asked for and everything has come to a safe point.
+/// Drives agents and serves requests until a stop is requested and all work has reached a safe point.
 pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<DaemonStage>, halt: Halt) {
     let OpenDaemon { place, start, .. } = &daemon;
     let hub = Arc::new(Hub::new());
@@ -88,21 +88,22 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<Da
         );
         sign_heads_and_close(place, Arc::clone(&hub)).await;
     };
-    // Whatever hangs, above all a database, the daemon ends: every run survives that as it survives a crash.
+    // The daemon must end even if something hangs, such as a database. Every run survives that as it
+    // survives a crash.
     tokio::select! {
         biased;
         () = working => {}
-        () = too_late(&halt) => tracing::warn!("the daemon ends although some work has not reached a safe point"),
+        () = too_late(&halt) => tracing::warn!("the daemon stops although some work has not reached a safe point"),
     }
 }
 
-/// Resolves when a stop was asked for so long ago that nothing is waited for any more.
+/// Resolves [`STOP_MAX`] after a stop was requested.
 async fn too_late(halt: &Halt) {
     halt.asked().await;
     tokio::time::sleep(STOP_MAX).await;
 }
 
-/// All that will be written is written, and the next daemon begins with a signed past.
+/// Signs the heads after the last write, so that the next daemon starts with a signed log.
 async fn sign_heads_and_close(place: &OpenHome, hub: Arc<Hub>) {
     let signed = match head_signer(place, hub) {
         Ok(notary) => notary.sign().await.map_err(Failure::from),
@@ -113,7 +114,7 @@ async fn sign_heads_and_close(place: &OpenHome, hub: Arc<Hub>) {
     }
 }
 
-/// Who notifies people of pending decisions.
+/// Creates the worker that notifies people of pending decisions.
 fn notifier(daemon: &OpenDaemon<'_>, hub: &Arc<Hub>) -> Notifier {
     Notifier {
         store: daemon.place.store.clone(),
@@ -123,7 +124,7 @@ fn notifier(daemon: &OpenDaemon<'_>, hub: &Arc<Hub>) -> Notifier {
     }
 }
 
-/// Whether others write to the same databases.
+/// Whether other processes write to the same databases.
 fn writers(place: &OpenHome) -> WriterMode {
     if place.is_shared() {
         WriterMode::Many
@@ -132,7 +133,6 @@ fn writers(place: &OpenHome) -> WriterMode {
     }
 }
 
-/// Who makes engines.
 fn engine_factory(
     place: &Arc<OpenHome>,
     start: &DaemonOptions<'_>,
@@ -150,7 +150,7 @@ fn engine_factory(
     }
 }
 
-/// Who takes away what is old.
+/// Creates the worker that removes old data.
 fn retention_worker(place: &OpenHome, start: &DaemonOptions<'_>, hub: &Arc<Hub>) -> RetentionWorker {
     RetentionWorker {
         store: place.store.clone(),
@@ -161,7 +161,7 @@ fn retention_worker(place: &OpenHome, start: &DaemonOptions<'_>, hub: &Arc<Hub>)
     }
 }
 
-/// What a service is made of.
+/// Assembles the options of a service.
 pub(crate) fn service_options(
     place: &OpenHome,
     factory: DaemonEngineFactory,
@@ -180,7 +180,8 @@ pub(crate) fn service_options(
     }
 }
 
-/// Who looks outside. A home whose device has no name looks at nothing, and says so.
+/// Creates the API of watched sources. If the device id cannot be determined, nothing is watched and a
+/// warning is logged.
 fn source_api(place: &OpenHome) -> SourceApi {
     let device = device_of(&place.home).unwrap_or_else(|failure| {
         tracing::warn!(error = %failure, "sources are not watched");
@@ -189,7 +190,7 @@ fn source_api(place: &OpenHome) -> SourceApi {
     in_process::source_api(place.home.root(), &place.journal, device, WatchMode::On)
 }
 
-/// Whoever looks after the home while agents work: the journal is kept in step, old data goes, the log is signed.
+/// The background workers of a home: saga recovery, retention and log signing.
 struct MaintenanceWorkers<'a> {
     place: &'a OpenHome,
     retention: &'a RetentionWorker,
@@ -212,7 +213,7 @@ impl MaintenanceWorkers<'_> {
     }
 }
 
-/// Who signs what is committed here.
+/// Creates the signer of the event log heads.
 fn head_signer(place: &OpenHome, hub: Arc<Hub>) -> Result<HeadSigner, Failure> {
     Ok(HeadSigner {
         store: place.store.clone(),

@@ -1,4 +1,4 @@
-//! One provider, put together from what is built in, what is configured and what the environment says.
+//! One provider, configured from built-in values, settings and environment variables.
 
 use wakeful_core::inference::{DataBoundary, NO_SECRET};
 use wakeful_models::{
@@ -12,12 +12,12 @@ use crate::failure::Failure;
 use crate::global_args::text_variable;
 use crate::secret::SecretHandle;
 
-/// How a provider is reached. It holds no key.
+/// How a provider is reached. It contains no key.
 #[derive(Debug, Clone)]
 pub(crate) struct ProviderConfig {
     pub(crate) name: String,
     pub(crate) kind: Provider,
-    /// Another address than that of the format's inventor, and where it was found.
+    /// A base URL that differs from the format's default, and where it was configured.
     pub(crate) base_url: Option<(String, String)>,
     pub(crate) key: KeyLocation,
     settings: ProviderSettings,
@@ -26,19 +26,19 @@ pub(crate) struct ProviderConfig {
 /// Where a provider's key is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeyLocation {
-    /// Where a handle leads.
     Handle(SecretHandle),
-    /// In the first of these variables that is set.
+    /// The first of these environment variables that is set.
     Variables {
         names: &'static [&'static str],
         keyed: Option<KeyRequirement>,
     },
-    /// Nowhere, and whether it needs one is the format's to say.
+    /// No location is configured; the wire format determines whether a key is required.
     Nowhere,
 }
 
 impl ProviderConfig {
-    /// A provider by its name; the settings win over the provider's own variables, and these over what is built in.
+    /// A provider by name. Settings override the provider's own environment variables, which override
+    /// built-in values.
     pub(super) fn new(name: &str, settings: Option<&ProviderSettings>) -> Result<Self, Failure> {
         let (known, own) = (
             BuiltinProvider::named(name),
@@ -49,15 +49,17 @@ impl ProviderConfig {
                 .into_iter()
                 .find(|kind| kind.word() == word)
                 .ok_or_else(|| {
-                    unsupported(&format!("the wire format {word} of {name} is not spoken here"))
+                    unsupported(&format!(
+                        "the wire format {word} of provider {name} is not supported"
+                    ))
                 })?,
             (None, Some(known)) => known.kind,
             (None, None) => {
                 let names = BuiltinProvider::ALL.map(|known| known.name).join(", ");
                 return Err(Failure::usage(
                     "model_unknown",
-                    format!("there is no provider {name}; built in are {names}"),
-                    format!("name one of them, or describe yours in [providers.{name}] of config.toml"),
+                    format!("unknown provider {name}; the built-in providers are {names}"),
+                    format!("use one of them, or define yours in [providers.{name}] of config.toml"),
                 ));
             }
         };
@@ -71,16 +73,17 @@ impl ProviderConfig {
         let base_url = base_url.or_else(|| built_in().map(|url| (url.to_owned(), "built in".to_owned())));
         let key = match (&own.key, known) {
             (Some(text), _) => KeyLocation::Handle(SecretHandle::parse(text).map_err(|_| {
-                let message = format!("providers.{name}.key is no place of a key");
+                let message = format!("providers.{name}.key is not the location of a key");
                 Failure::usage(
                     "config_invalid",
                     message,
-                    "write env:NAME, file:/PATH or keyring:SERVICE/ACCOUNT",
+                    "use env:NAME, file:/PATH or keyring:SERVICE/ACCOUNT",
                 )
             })?),
             (None, Some(known)) if !known.key_variables.is_empty() => KeyLocation::Variables {
                 names: known.key_variables,
-                // At its own address it wants its key, whatever others do who speak the format.
+                // A provider at its built-in address always requires a key, even if the wire format does
+                // not.
                 keyed: (known.base_url.is_some() && !is_moved).then_some(KeyRequirement::Always),
             },
             (None, _) => KeyLocation::Nowhere,
@@ -94,7 +97,8 @@ impl ProviderConfig {
         })
     }
 
-    /// One of its models. The error says as well where a request would have gone.
+    /// One of the provider's models. The error also contains the data boundary that a request would have
+    /// crossed.
     pub(super) fn hosted(
         &self,
         model: &str,
@@ -125,7 +129,7 @@ impl ProviderConfig {
         Ok(registry.kept(model_ref, made))
     }
 
-    /// Who listens at its address.
+    /// The host of the provider's address.
     pub(crate) fn host(&self) -> String {
         let url = self
             .base_url
@@ -134,7 +138,6 @@ impl ProviderConfig {
         host_of(url).unwrap_or_else(|| "-".to_owned())
     }
 
-    /// The key, if there is one.
     pub(crate) fn key(&self, registry: &ModelRegistry) -> Result<Option<Credential>, Failure> {
         match &self.key {
             KeyLocation::Handle(handle) => registry.key(handle),
@@ -150,7 +153,7 @@ impl ProviderConfig {
         }
     }
 
-    /// Whether a key is sent, as far as that is known without fetching it.
+    /// Whether requests contain a key, determined without resolving it.
     pub(super) fn sends_key(&self) -> bool {
         match &self.key {
             KeyLocation::Handle(SecretHandle::None) | KeyLocation::Nowhere => false,
@@ -163,7 +166,7 @@ impl ProviderConfig {
         }
     }
 
-    /// Where the key is looked for, in words.
+    /// A description of where the key is looked up, for messages.
     pub(crate) fn key_source(&self) -> String {
         match &self.key {
             KeyLocation::Handle(handle) => handle.to_string(),
@@ -220,19 +223,19 @@ impl ProviderConfig {
                     None => format!("providers.{}.thinking", self.name),
                 };
                 let message = format!("{model_ref}: {error}");
-                let failure = Failure::usage("config_invalid", message, format!("mend {place}"));
+                let failure = Failure::usage("config_invalid", message, format!("correct {place}"));
                 (DataBoundary::Process, failure)
             }
             HostedModelError::SecretMissing { .. } => {
                 let hint = "export it where wakeful and its daemon start; see docs/providers.md";
-                // Whoever is sent a key is somebody else, wherever they listen.
+                // A provider that receives a key is external, even if it listens on this machine.
                 (
                     DataBoundary::Outside,
                     Failure::new(NO_SECRET, error.to_string(), hint),
                 )
             }
             HostedModelError::ApiVersion { .. } => {
-                let hint = format!("mend providers.{}.api_version", self.name);
+                let hint = format!("correct providers.{}.api_version", self.name);
                 (
                     DataBoundary::Process,
                     Failure::new("unsupported_transport", error.to_string(), hint),
@@ -241,7 +244,9 @@ impl ProviderConfig {
             HostedModelError::Url { source, .. } => {
                 let place = self.base_url.as_ref().map_or("built in", |(_, place)| place);
                 let (code, hint) = match source {
-                    BadUrl::Insecure { .. } => ("insecure_url", "use https; http is for this machine alone"),
+                    BadUrl::Insecure { .. } => {
+                        ("insecure_url", "use https; http is allowed only on this machine")
+                    }
                     BadUrl::Malformed => ("bad_url", "set it to a base URL, or unset it"),
                 };
                 let message = format!("{place}: {source}");

@@ -1,4 +1,4 @@
-//! Scripts, read from files.
+//! Loads scripted models from files.
 
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -8,10 +8,10 @@ use wakeful_models::{SCRIPT_BYTES_MAX, ScriptedModel};
 
 use crate::failure::Failure;
 
-/// How the names of scripts end. Other files cannot be named as a script at all.
+/// The file extensions of scripts. Other files cannot be used as scripts.
 const SCRIPT_ENDINGS: [&str; 2] = ["yaml", "yml"];
 
-/// The script in a file, and the whole path under which it is found from any folder.
+/// Loads a script, and returns it with its absolute path.
 pub(super) fn load(file: &Path) -> Result<(String, ScriptedModel), Failure> {
     let invalid = |message: String| Failure::usage("script_invalid", message, "see docs/scripts.md");
     let unreadable = |error: &std::io::Error| {
@@ -23,7 +23,8 @@ pub(super) fn load(file: &Path) -> Result<(String, ScriptedModel), Failure> {
             "give a readable YAML file as scripted:FILE",
         )
     };
-    // Before the file is looked for: a caller of the API must not learn of any other file whether it is there.
+    // Checked before the file is accessed: a caller of the API must not learn whether any other file
+    // exists.
     if !is_named_as_script(file) {
         return Err(no_script_name(file));
     }
@@ -34,7 +35,7 @@ pub(super) fn load(file: &Path) -> Result<(String, ScriptedModel), Failure> {
     }
     let name = path.display().to_string();
     let bytes = read_regular(&path).map_err(|error| unreadable(&error))?;
-    // Before anything else, because a file that is cut at the limit may end inside a character.
+    // Checked first, because a file that is cut at the limit may end inside a character.
     if bytes.len() > SCRIPT_BYTES_MAX {
         return Err(invalid(format!(
             "{name}: a script has at most {SCRIPT_BYTES_MAX} bytes"
@@ -45,7 +46,7 @@ pub(super) fn load(file: &Path) -> Result<(String, ScriptedModel), Failure> {
     Ok((name, script))
 }
 
-/// Whether the name says that it is a script. A link is judged by where it leads.
+/// Whether a path has the extension of a script. A link is judged by its target.
 fn is_named_as_script(path: &Path) -> bool {
     path.extension()
         .is_some_and(|ending| SCRIPT_ENDINGS.iter().any(|script| ending == *script))
@@ -57,15 +58,15 @@ fn no_script_name(file: &Path) -> Failure {
     Failure::usage("script_invalid", message, hint)
 }
 
-/// Reads a script without ever holding more than the largest one and a byte. Pipes and devices are refused: a
-/// run is asked for its script again when it is resumed, and they would not say the same twice, or anything.
+/// Reads a script without holding more than the maximum size plus one byte in memory. Pipes and devices are
+/// refused: a resumed run reads its script again, and they might return different data or none.
 fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
-    // Opening a pipe would wait for its other end, so it is opened without waiting and looked at then.
+    // Opened without blocking and checked afterwards, because opening a pipe would wait for its other end.
     let mut options = std::fs::OpenOptions::new();
     let no_wait = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
     let file = options.read(true).custom_flags(no_wait).open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other("it is no regular file"));
+        return Err(std::io::Error::other("it is not a regular file"));
     }
     let limit = u64::try_from(SCRIPT_BYTES_MAX)
         .unwrap_or(u64::MAX)

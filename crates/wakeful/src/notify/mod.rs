@@ -1,4 +1,4 @@
-//! Notifications of pending decisions: when one is sent, what it says, and where it goes.
+//! Notifications of pending decisions: when they are sent, their content, and their targets.
 
 mod notifier;
 mod payload;

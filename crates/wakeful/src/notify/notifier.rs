@@ -1,7 +1,7 @@
-//! Notifies people of decisions that wait for them: a queue that nobody sees is a hang.
+//! Notifies people of pending decisions, because a decision that no person sees blocks its run.
 //!
-//! Each target has a loop of its own, so that one that hangs does not delay the others. A loop wakes when a decision was
-//! asked or escalated and when an attempt is due; otherwise it sleeps without a timer.
+//! Each target has its own loop, so that a target that hangs does not delay the others. A loop wakes when a
+//! decision is created or escalated and when an attempt is due; otherwise it sleeps without a timer.
 
 use std::sync::Arc;
 
@@ -19,39 +19,37 @@ use wakeful_store::{Store, StoreError};
 
 use super::{NotificationPayload, NotifyTarget};
 
-/// Most attempts for one decision by one target, at one severity. The last is made about an hour after the first.
+/// Maximum attempts for one decision, target and severity. The last is made about an hour after the first.
 const ATTEMPTS_MAX: u32 = 8;
 
-/// The wait after the first attempt that failed; it doubles.
+/// The delay after the first failed attempt; it doubles each time.
 const BACKOFF_MS: u64 = 30_000;
 
-/// The wait before pending decisions are read again when that failed.
+/// The delay before pending decisions are read again after a read error.
 const RETRY_MS: u64 = 60_000;
 
-/// Decisions that are read at a time, most urgent first.
+/// Maximum decisions that are read at a time, most urgent first.
 const PENDING_MAX: u32 = 1_000;
 
-/// Longest error that is stored.
+/// Maximum length of a stored error.
 const ERROR_CHARS_MAX: usize = 300;
 
-/// Notifies of every pending decision, at least once by every target, within bounds.
+/// Sends each pending decision to every target at least once, with bounded retries.
 #[derive(Clone)]
 pub(crate) struct Notifier {
-    /// Where decisions and attempts are stored.
     pub(crate) store: Store,
-    /// Announces new decisions.
+    /// Publishes new decisions.
     pub(crate) hub: Arc<Hub>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// The address of the page.
     pub(crate) page_url: Option<String>,
 }
 
 impl Notifier {
-    /// Notifies by every target until a stop is asked for.
+    /// Sends notifications to every target until a stop is requested.
     pub(crate) async fn run(self, targets: Vec<NotifyTarget>, halt: Halt) {
         let mut loops = JoinSet::new();
         for target in targets {
-            // Before the first read, so that no decision falls between.
+            // Subscribed before the first read, so that no decision is missed in between.
             let listener = self.hub.listen();
             let notifier = self.clone();
             let halt = halt.clone();
@@ -88,7 +86,7 @@ impl Notifier {
         }
     }
 
-    /// Makes every attempt that is due. Returns how long to wait for the next one.
+    /// Makes every due attempt. Returns how long to wait for the next one.
     async fn round(&self, target: &NotifyTarget) -> Result<Option<u64>, StoreError> {
         let filter = DecisionFilter {
             pending_only: true,
@@ -105,7 +103,8 @@ impl Notifier {
         Ok(again)
     }
 
-    /// Notifies of one decision, if an attempt is due. Returns how long to wait for the next attempt, if there is one.
+    /// Sends one decision if an attempt is due. Returns how long to wait for the next attempt, if there is
+    /// one.
     async fn notify(&self, target: &NotifyTarget, decision: &Decision) -> Result<Option<u64>, StoreError> {
         let (id, severity) = (decision.inquiry.decision_id, decision.inquiry.severity);
         let rows = self.store.read(move |view| view.announcements(&id)).await?;
@@ -132,7 +131,7 @@ impl Notifier {
             tracing::warn!(decision = %id, to = target.name(), error, "the notification could not be sent");
         }
         let next = next_attempt(Some(&row), row.at);
-        // Stored after it was sent: a crash in between notifies twice, and never not at all.
+        // Stored after sending: a crash in between sends a duplicate, but never loses a notification.
         self.store.write(move |tx| tx.put_announcement(&row)).await?;
         Ok(match next {
             NextAttempt::Now => Some(0),
@@ -145,9 +144,9 @@ impl Notifier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NextAttempt {
     Now,
-    /// In so many milliseconds.
+    /// After this many milliseconds.
     In(u64),
-    /// One succeeded, or all of them were made.
+    /// An attempt succeeded, or all attempts were made.
     Never,
 }
 
@@ -167,7 +166,7 @@ fn next_attempt(before: Option<&DecisionNotificationRow>, now: Millis) -> NextAt
     }
 }
 
-/// Waits until a decision was asked or escalated, or may have been. False when the hub is gone.
+/// Waits until a decision may have been created or escalated. Returns false when the hub is closed.
 async fn wait_for_decision_event(listener: &mut Listener) -> bool {
     let is_decision = |kind: &str| {
         [EventKind::DecisionAsked, EventKind::DecisionEscalated]
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_try_that_failed_is_made_again_later_and_later_and_not_for_ever() {
+    fn failed_attempts_are_repeated_with_growing_delays_up_to_a_limit() {
         assert_eq!(next_attempt(None, Millis(0)), NextAttempt::Now);
         assert_eq!(next_attempt(Some(&row(1, 0)), Millis(0)), NextAttempt::In(30_000));
         assert_eq!(
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_ten_years_silences_nobody() {
+    fn a_clock_set_back_ten_years_does_not_stop_notifications() {
         let ten_years = 315_576_000_000;
         assert_eq!(
             next_attempt(Some(&row(3, ten_years)), Millis(0)),
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_not_told_again() {
+    fn a_sent_notification_is_not_repeated() {
         let told = DecisionNotificationRow {
             is_done: true,
             ..row(1, 0)

@@ -1,31 +1,31 @@
-//! The content of a notification. It leaves this process and perhaps this machine, so it contains nothing that a model or
-//! a tool wrote but the tool's name: arguments may contain secrets, and are shown where people answer.
+//! The content of a notification. It leaves this process and perhaps this machine, so the tool's name is
+//! the only part that comes from a model or a tool. Arguments may contain secrets and are shown only where
+//! people answer.
 
 use serde::Serialize;
 use wakeful_core::decision::{Badge, BlastRadius, Channel, Decision, DecisionKind, Severity};
 use wakeful_core::time::Millis;
 
-/// Digits of a name in a command to copy.
+/// Digits of a decision id in a command to copy.
 const SHORT: usize = 12;
 
-/// A notification: the JSON that webhooks and commands get.
+/// A notification: the JSON that webhooks and commands receive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct NotificationPayload {
     event: &'static str,
     /// The question in one line.
     pub(crate) title: String,
-    /// Who asks, and how to answer.
+    /// Which agent asks, and how to answer.
     pub(crate) message: String,
-    /// How severe the decision is.
     pub(crate) severity: Severity,
     #[serde(skip_serializing_if = "Option::is_none")]
     decision: Option<DecisionInfo>,
-    /// Where the page is.
+    /// The address of the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
 }
 
-/// What a notification says of the decision.
+/// The fields of a decision that a notification contains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct DecisionInfo {
     decision_id: String,
@@ -43,7 +43,7 @@ struct DecisionInfo {
     deadline_at: Option<String>,
 }
 
-/// Where an answer is taken.
+/// How to answer the decision, depending on its permitted channels.
 fn how(decision: &Decision, name: &str, options: &[String]) -> String {
     let by = |channel| decision.may_answer.contains(&channel);
     let command = format!("wakeful decision answer {name} {}", options.join("|"));
@@ -96,23 +96,22 @@ impl NotificationPayload {
         }
     }
 
-    /// A notification that only tests its target.
+    /// A notification for testing a target.
     #[must_use]
     pub(crate) fn test() -> Self {
         Self {
             event: "test",
-            title: "A test of Wakeful".to_owned(),
-            message: "This is how you are told that a decision waits for you. Nothing waits now.".to_owned(),
+            title: "Wakeful test notification".to_owned(),
+            message: "This is a test: you will be notified like this when a decision is pending. No decision is pending now.".to_owned(),
             severity: Severity::Low,
             decision: None,
             url: None,
         }
     }
 
-    /// Its JSON form.
     #[must_use]
     pub(crate) fn json(&self) -> Vec<u8> {
-        // Text and numbers always have a JSON form.
+        // Text and numbers always serialize.
         serde_json::to_vec(self).unwrap_or_default()
     }
 }
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_of_a_tool_are_in_no_notification() {
+    fn a_notification_does_not_contain_tool_arguments() {
         let note = NotificationPayload::new(&asked(), Some("http://127.0.0.1:7717"));
         let json = String::from_utf8(note.json()).expect("UTF-8");
         assert!(!json.contains("very-secret") && !json.contains("curl"), "{json}");
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_that_grew_more_severe_says_so() {
+    fn an_escalated_decision_is_marked_as_overdue() {
         let late = asked()
             .escalate_if_overdue(Millis(1_000))
             .expect("its deadline has passed");

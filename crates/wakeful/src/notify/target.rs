@@ -1,4 +1,4 @@
-//! The targets of notifications. Each attempt is bounded in time, and nothing of a program outlives it.
+//! The targets of notifications. Each attempt has a time limit, and no process of a program outlives it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,14 @@ use crate::config::{Settings, WebhookFormat};
 use crate::failure::Failure;
 use crate::secret::SecretHandle;
 
-/// The program that shows notes on the desktop.
+/// The program that shows desktop notifications.
 const NOTIFY: &str = "notify-send";
 
-/// Longest time that a program may take.
+/// Maximum run time of a program.
 const PROGRAM_MS_MAX: u64 = 10_000;
 
-/// What a program is told of our environment: where it lives, and how it reaches the desktop. Keys are not among it.
+/// Environment variables that a program receives: enough to find its home and reach the desktop. Keys are
+/// not among them.
 const VARIABLES: [&str; 12] = [
     "PATH",
     "HOME",
@@ -37,39 +38,37 @@ const VARIABLES: [&str; 12] = [
     "XAUTHORITY",
 ];
 
-/// One target.
 #[derive(Debug, Clone)]
 pub(crate) enum NotifyTarget {
-    /// A note on the desktop.
+    /// A desktop notification.
     Desktop {
-        /// What programs are told of our environment.
+        /// The environment of the programs.
         session: DesktopSession,
     },
-    /// A request to an address.
+    /// An HTTP request to a URL.
     Webhook(WebhookTarget),
-    /// A program of the person's own.
+    /// A program that the person configured.
     Command {
         words: Vec<String>,
         session: DesktopSession,
     },
 }
 
-/// A webhook.
 #[derive(Debug, Clone)]
 pub(crate) struct WebhookTarget {
     url: String,
-    /// Where its key is; looked for at every attempt, because it may be put there later.
+    /// Where the key is stored. It is resolved at every attempt, because it may be added later.
     key: Option<SecretHandle>,
     format: WebhookFormat,
     clients: HttpClients,
 }
 
-/// The part of the environment that programs get.
+/// The part of the environment that programs receive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct DesktopSession(Vec<(&'static str, OsString)>);
 
 impl DesktopSession {
-    /// That of this process.
+    /// The session of this process.
     pub(crate) fn found() -> Self {
         let found = VARIABLES
             .into_iter()
@@ -84,7 +83,7 @@ impl DesktopSession {
             .map(|(_, value)| value)
     }
 
-    /// Whether somebody sits at a desktop that shows notes.
+    /// Whether a desktop session that can show notifications exists.
     fn has_desktop(&self) -> bool {
         let has = |name| self.get(name).is_some();
         let has_screen = has("DISPLAY") || has("WAYLAND_DISPLAY");
@@ -95,7 +94,7 @@ impl DesktopSession {
         has_screen && has_bus && self.finds(NOTIFY)
     }
 
-    /// Whether there is such a program.
+    /// Whether the program is installed.
     fn finds(&self, program: &str) -> bool {
         if program.contains('/') {
             return Path::new(program).is_file();
@@ -105,7 +104,7 @@ impl DesktopSession {
     }
 }
 
-/// The configured targets. Where there is a desktop, it is one of them without being configured.
+/// The configured targets. An available desktop is a target without being configured.
 pub(crate) fn notify_targets(
     config: &Settings,
     session: &DesktopSession,
@@ -118,7 +117,7 @@ pub(crate) fn notify_targets(
     }
     if let Some(url) = &settings.webhook {
         let clients = HttpClients::default();
-        // Looked at once at the start, so that an address that can never work is told then.
+        // Checked at startup, so that an invalid URL is reported then.
         Webhook::new(url, None, clients.clone()).map_err(|error| bad(&format!("notify.webhook: {error}")))?;
         let key = settings
             .webhook_key
@@ -127,7 +126,7 @@ pub(crate) fn notify_targets(
             .transpose();
         targets.push(NotifyTarget::Webhook(WebhookTarget {
             url: url.clone(),
-            key: key.map_err(|_| bad("notify.webhook_key is no handle"))?,
+            key: key.map_err(|_| bad("notify.webhook_key is not a valid key location"))?,
             format: settings.webhook_format.unwrap_or(WebhookFormat::Json),
             clients,
         }));
@@ -150,7 +149,6 @@ fn bad(message: &str) -> Failure {
 }
 
 impl NotifyTarget {
-    /// The name under which attempts are stored.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Desktop { .. } => "desktop",
@@ -159,14 +157,14 @@ impl NotifyTarget {
         }
     }
 
-    /// Sends one notification. The error is for people and holds neither an address nor a key.
+    /// Sends one notification. The error is shown to people and contains neither a URL nor a key.
     pub(crate) async fn send(&self, payload: &NotificationPayload) -> Result<(), String> {
         match self {
             Self::Desktop { session } => show(payload, session).await,
             Self::Webhook(webhook) => webhook.post(payload).await,
             Self::Command { words, session } => {
                 let Some((program, arguments)) = words.split_first() else {
-                    return Err("there is no command".to_owned());
+                    return Err("no command is configured".to_owned());
                 };
                 run(program, arguments, payload.json(), session).await
             }
@@ -188,7 +186,7 @@ async fn show(payload: &NotificationPayload, session: &DesktopSession) -> Result
         format!("--urgency={urgency}"),
         "--".to_owned(),
         payload.title.clone(),
-        // Some desktops read marks in it.
+        // Some desktops interpret markup in the text.
         payload.message.replace('&', "&amp;").replace('<', "&lt;"),
     ];
     run(NOTIFY, &arguments, Vec::new(), session).await
@@ -197,11 +195,11 @@ async fn show(payload: &NotificationPayload, session: &DesktopSession) -> Result
 impl WebhookTarget {
     async fn post(&self, payload: &NotificationPayload) -> Result<(), String> {
         let key = self.key.clone();
-        // A keyring may ask a person; no other task may wait for it.
+        // A keyring may prompt a person, which must not block other tasks.
         let looked = tokio::task::spawn_blocking(move || key.map(|key| key.resolve()).transpose());
         let key = looked
             .await
-            .map_err(|_| "the key could not be looked for".to_owned())?;
+            .map_err(|_| "the key could not be looked up".to_owned())?;
         let key = key.map_err(|failure| failure.message().to_owned())?.flatten();
         let hook = Webhook::new(&self.url, key, self.clients.clone()).map_err(|error| error.to_string())?;
         let posted = match self.format {
@@ -226,7 +224,7 @@ impl WebhookTarget {
     }
 }
 
-/// Runs a program to its end, gives it something to read, and ends it with everything it started when its time is over.
+/// Runs a program with input on standard input. On timeout it kills the program and everything it started.
 async fn run(
     program: &str,
     arguments: &[String],
@@ -248,7 +246,7 @@ async fn run(
     let stdin = child.stdin.take();
     let working = async {
         if let Some(mut stdin) = stdin {
-            // Whoever does not want to read it need not.
+            // The program is not required to read its input.
             let _ = stdin.write_all(&input).await;
             drop(stdin);
         }
@@ -256,13 +254,13 @@ async fn run(
     };
     let ended = tokio::time::timeout(Duration::from_millis(PROGRAM_MS_MAX), working).await;
     if ended.is_ok() {
-        // It was waited for, and its number may be somebody else's by now.
+        // The process was reaped, so its pid may have been reused.
         group.0 = None;
     }
     drop(group);
     match ended {
         Err(_) => {
-            // Waited for, so that nothing of it stays.
+            // Reaped, so that no zombie stays.
             let _ = child.wait().await;
             Err(format!(
                 "the program did not end within {PROGRAM_MS_MAX} ms and was killed"
@@ -274,7 +272,7 @@ async fn run(
     }
 }
 
-/// A program with everything it started, ended when dropped.
+/// A program and everything it started, killed when dropped.
 struct ProcessGroup(Option<rustix::process::Pid>);
 
 impl ProcessGroup {
@@ -287,7 +285,7 @@ impl ProcessGroup {
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(group) = self.0 {
-            // There may be nobody left in it.
+            // The group may already be empty.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
     }

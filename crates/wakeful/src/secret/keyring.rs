@@ -1,4 +1,5 @@
-//! The keyring of the desktop, asked through the program that comes with it: nothing else of us speaks its protocol.
+//! The desktop's keyring, read through its own program, because Wakeful does not implement the keyring
+//! protocol.
 
 use std::io::Read as _;
 use std::process::{Child, Command, Stdio};
@@ -7,13 +8,13 @@ use std::time::Duration;
 
 use wakeful_models::CREDENTIAL_BYTES_MAX;
 
-/// The program of libsecret.
+/// The command-line program of libsecret.
 const PROGRAM: &str = "secret-tool";
 
-/// Longest time that it may take. A keyring that is locked asks a person, and a daemon has none.
+/// Maximum run time of the program. A locked keyring prompts a person, which a daemon cannot do.
 const WAIT_MS_MAX: u64 = 3_000;
 
-/// Asks for one key. The error is a reason, and never anything that was found.
+/// Looks up one key. The error is a reason and never contains the program's output.
 pub(super) fn look(service: &str, account: &str) -> Result<String, String> {
     ask(PROGRAM, service, account)
 }
@@ -28,20 +29,20 @@ fn ask(program: &str, service: &str, account: &str) -> Result<String, String> {
     let mut child = match started {
         Ok(child) => child,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(format!("there is no keyring here: {PROGRAM} is not installed"));
+            return Err(format!("no keyring is available: {PROGRAM} is not installed"));
         }
         Err(error) => return Err(format!("{PROGRAM} cannot be started: {error}")),
     };
     let (sender, receiver) = mpsc::channel();
     let output = child.stdout.take();
-    // Read beside, because a pipe has no time limit of its own. It ends when the program does.
+    // Read in a thread, because a pipe has no timeout. The thread ends when the program does.
     std::thread::spawn(move || {
         let limit = u64::try_from(CREDENTIAL_BYTES_MAX)
             .unwrap_or(u64::MAX)
             .saturating_add(64);
         let mut text = String::new();
         let read = output.map(|output| output.take(limit).read_to_string(&mut text));
-        // Nobody listens any more if it took too long.
+        // The receiver is gone after a timeout.
         let _ = sender.send(read.is_some_and(|read| read.is_ok()).then_some(text));
     });
     let heard = receiver.recv_timeout(Duration::from_millis(WAIT_MS_MAX));
@@ -52,7 +53,7 @@ fn ask(program: &str, service: &str, account: &str) -> Result<String, String> {
         ));
     };
     let succeeded = {
-        // What has said all it has to say and stays is not waited for.
+        // A program that has closed its output but still runs is not waited for.
         let ended = child.try_wait().ok().flatten();
         let ended = ended.or_else(|| {
             end(&mut child);
@@ -67,7 +68,7 @@ fn ask(program: &str, service: &str, account: &str) -> Result<String, String> {
 }
 
 fn end(child: &mut Child) {
-    // It may have ended meanwhile; in either case it is waited for, so that nothing of it stays.
+    // It may have exited already. It is reaped in both cases, so that no zombie stays.
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_what_the_program_says_and_no_key_is_a_reason() {
+    fn the_program_output_is_the_key_and_no_key_has_a_reason() {
         let (_folder, tool) = program("[ \"$*\" = \"lookup service wakeful account openai\" ] && echo sk-1");
         assert_eq!(
             ask(&tool, "wakeful", "openai").map(|key| key.trim().to_owned()),
@@ -99,9 +100,9 @@ mod tests {
     }
 
     #[test]
-    fn a_program_without_end_is_ended() {
+    fn a_program_that_never_ends_is_killed() {
         let (_folder, endless) = program("exec yes sk-secret");
-        // Cut off or ended: in neither case is it a key, which is shorter.
+        // Truncated or killed: the result is not a key in either case, because keys are shorter.
         let said = ask(&endless, "a", "b");
         assert!(said.is_err() || said.is_ok_and(|text| text.len() > CREDENTIAL_BYTES_MAX));
     }

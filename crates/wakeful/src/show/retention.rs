@@ -1,35 +1,35 @@
-//! What retention keeps and removes, in words.
+//! Text output of retention: what is kept and what was removed.
 
 use wakeful_runtime::retention::RetentionRound;
 use wakeful_store::rows::DataSize;
 
-/// What a round of retention removed, in a few lines.
+/// A summary of what a retention round removed.
 pub(crate) fn removed_text(cared: &RetentionRound) -> String {
     let mut lines: Vec<String> = cared
         .pruned
         .iter()
-        .map(|(class, taken)| format!("{:<10} {} taken away", class.as_str(), amount(*taken)))
+        .map(|(class, taken)| format!("{:<10} {} removed", class.as_str(), amount(*taken)))
         .collect();
     lines.push(format!(
-        "{:<10} {} that nobody named",
+        "{:<10} {} without references removed",
         "contents",
         amount(cared.swept)
     ));
     lines.push(format!(
-        "{:<10} {} that no row named",
+        "{:<10} {} without a row removed",
         "files",
         amount(cared.files.removed)
     ));
     if !cared.files.is_all {
-        lines.push("some files were left for the next time: a backup is being made".to_owned());
+        lines.push("some files are left for the next round: a backup is in progress".to_owned());
     }
     if !cared.is_done {
-        lines.push("it was not finished; the next time goes on".to_owned());
+        lines.push("not finished; the next round continues".to_owned());
     }
     lines.join("\n")
 }
 
-/// Rows and their size.
+/// A number of rows and their size, as text.
 pub(crate) fn amount(held: DataSize) -> String {
     format!("{} rows with {} KiB", held.rows, held.bytes.div_ceil(1_024))
 }

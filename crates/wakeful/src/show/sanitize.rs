@@ -1,9 +1,9 @@
-//! Text that a terminal may be shown. Models and tools say whatever they like, and a terminal takes control
-//! characters as orders: to hide a line, to retitle a window, to answer as if somebody had typed.
+//! Makes text safe for a terminal. Output of models and tools may contain control characters, which a
+//! terminal executes as commands: to hide a line, to change the window title, or to inject input.
 
 use std::borrow::Cow;
 
-/// Replaces control characters, but for line ends and tabs, by a sign that something was there.
+/// Replaces control characters except line ends and tabs with a visible placeholder.
 pub(super) fn text(text: &str) -> Cow<'_, str> {
     let order = |c: char| c.is_control() && c != '\n' && c != '\t';
     if text.contains(order) {
@@ -13,8 +13,8 @@ pub(super) fn text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Escapes the control characters that JSON leaves as they are. They stand in strings only, and the value is the
-/// same.
+/// Escapes the control characters that JSON permits unescaped. They occur only in strings, so the value
+/// stays the same.
 pub(super) fn json(line: &str) -> Cow<'_, str> {
     if !line.contains(char::is_control) {
         return Cow::Borrowed(line);
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn orders_to_a_terminal_are_replaced_and_lines_and_tabs_stay() {
+    fn control_characters_are_replaced_and_lines_and_tabs_stay() {
         assert_eq!(text("a\tb\nc"), "a\tb\nc");
         assert_eq!(
             text("\u{1b}[2Jx\u{7}\r\u{9b}y\u{7f}"),

@@ -1,4 +1,4 @@
-//! What people read: plain lines that fit a terminal.
+//! Text output for people: plain lines that fit a terminal.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -16,16 +16,16 @@ use super::view::{QueuedView, ResumedView};
 use wakeful_core::attempt::AttemptOutcome;
 use wakeful_core::policy::PolicyEffect;
 
-/// Digits of a run key in lists: enough to tell thousands apart, and to name one.
+/// Digits of a run key in lists: enough to distinguish and name thousands of runs.
 const SHORT: usize = 12;
 
-/// Longest line of a tool's words in a transcript.
+/// Maximum length of a tool's output line in a transcript.
 const WORDS_MAX: usize = 2_000;
 
-/// Longest reason in a list why a run stands aside.
+/// Maximum length of a quarantine reason in a list.
 const FAULT_CHARS_MAX: usize = 100;
 
-/// The line that an event is worth while a run goes on.
+/// The progress line of an event while a run continues, if it has one.
 pub(super) fn progress(said: &Payload) -> Option<String> {
     let line = match said {
         Payload::AssistantRoundRecorded(round) if !round.text.is_empty() => {
@@ -43,7 +43,7 @@ pub(super) fn progress(said: &Payload) -> Option<String> {
         },
         Payload::ActionCancelled(action) => {
             let code = action.code.as_deref().unwrap_or_default();
-            format!("  ✗ {} called off ({code})", action.tool)
+            format!("  ✗ {} cancelled ({code})", action.tool)
         }
         Payload::ToolExecuted(executed) => {
             let code = executed.code.as_ref().map(|code| format!(" ({code})"));
@@ -72,7 +72,7 @@ pub(super) fn progress(said: &Payload) -> Option<String> {
             clip_key(&started.child_run_key.to_string()),
             started.child_agent_id
         ),
-        Payload::RunQuarantined(quarantined) => format!("  ✗ moved aside: {}", quarantined.fault.why),
+        Payload::RunQuarantined(quarantined) => format!("  ✗ quarantined: {}", quarantined.fault.why),
         Payload::AssistantRoundRecorded(_)
         | Payload::ProviderRoundCompleted(_)
         | Payload::MessageAdmitted(_)
@@ -92,7 +92,7 @@ pub(super) fn progress(said: &Payload) -> Option<String> {
     Some(line)
 }
 
-/// What is said of a run after its final text.
+/// The summary after the final text of a run.
 pub(super) fn ending(run: &Run) -> Vec<String> {
     let cost = run.cost_usd.as_ref().map(|usd| format!(", {usd} USD"));
     let mut lines = vec![format!(
@@ -119,7 +119,7 @@ pub(super) fn ending(run: &Run) -> Vec<String> {
     lines
 }
 
-/// Why nothing was resumed.
+/// Why no run was resumed.
 pub(super) fn nothing_resumed(view: &ResumedView) -> String {
     let count = |runs: u32, fate: &str| {
         let (noun, verb) = if runs == 1 { ("run", "is") } else { ("runs", "are") };
@@ -135,7 +135,8 @@ pub(super) fn nothing_resumed(view: &ResumedView) -> String {
     }
 }
 
-/// How it stands, and which run took the message up where another did: its answer stands there.
+/// The outcome of a run. If another run absorbed the message, its key is included, because the answer is in
+/// that run.
 fn outcome(run: &Run) -> String {
     let by = run.cause.as_ref().and_then(|cause| cause.absorbed_by.as_ref());
     match by {
@@ -226,12 +227,12 @@ pub(super) fn runs(view: &RunList, state: RunState) -> String {
     table(view.runs.iter().map(line_of_run))
 }
 
-/// Runs with what waits to become one: of one agent in the same table, of all agents as numbers below it.
+/// Runs with queued messages: for one agent in the same table, for all agents as counts below it.
 pub(super) fn runs_and_waits(view: &RunList, state: RunState, waits: &QueuedView) -> String {
     match waits {
         QueuedView::Queue(_, queued) if queued.is_empty() => runs(view, state),
         QueuedView::Queue(agent, queued) => {
-            // Newest first, as the runs below them.
+            // Newest first, like the runs below.
             let waiting = queued.iter().rev();
             let waiting = waiting.map(|one| row(&one.run_key, agent.as_str(), "queued", &one.admitted_at));
             table(waiting.chain(view.runs.iter().map(line_of_run)))
@@ -257,7 +258,7 @@ fn table(lines: impl Iterator<Item = String>) -> String {
 fn line_of_run(run: &RunSummary) -> String {
     let status = if run.parked { "parked" } else { run.status.as_str() };
     let line = row(&run.run_key, &run.agent_id, status, &run.started_at);
-    // One that is tried again keeps what was wrong with it, and stands aside no more.
+    // A run that is being retried keeps its last fault although it has left quarantine.
     if let Some(fault) = run
         .fault
         .as_deref()
@@ -280,17 +281,17 @@ fn row(key: &str, agent: &str, status: &str, at: &str) -> String {
     format!("{key}  {agent:<41}  {status:<13}  {at}")
 }
 
-/// Whether anybody goes on with open runs.
+/// Whether a process drives open runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DriverPresence {
     None,
-    /// Or it cannot be told.
+    /// A daemon drives them, or this cannot be determined.
     Daemon,
 }
 
 pub(super) fn agents(agents: &[AgentStatus], driver: DriverPresence) -> String {
     if agents.is_empty() {
-        return "no agents yet: `wakeful agent create ID` makes one".to_owned();
+        return "no agents yet: `wakeful agent create ID` creates one".to_owned();
     }
     let line = |agent: &AgentStatus| {
         let name = truncate_chars(&agent.agent_id, 41);
@@ -328,9 +329,9 @@ pub(super) fn agents(agents: &[AgentStatus], driver: DriverPresence) -> String {
 
 const fn woken_by(mode: InteractionMode) -> &'static str {
     match mode {
-        InteractionMode::Autonomous => "changes, moments and calls (autonomous)",
+        InteractionMode::Autonomous => "changes, schedules and external triggers (autonomous)",
         InteractionMode::Interactive => "only people (interactive)",
-        InteractionMode::Hybrid => "people, changes, moments and calls (hybrid)",
+        InteractionMode::Hybrid => "people, changes, schedules and external triggers (hybrid)",
     }
 }
 
@@ -348,7 +349,7 @@ pub(super) fn agent(agent: &AgentStatus) -> String {
     });
     let asked = asked.unwrap_or_default();
     let asleep = agent.sleep_until.as_ref();
-    let asleep = asleep.map(|until| format!(", only a person until {until}"));
+    let asleep = asleep.map(|until| format!(", only by people until {until}"));
     let asleep = asleep.unwrap_or_default();
     format!(
         "agent      {}\nvisibility {}\nlifecycle  {}\nwoken by   {}{asleep}\nstate      {}\nbrake      {}\nwaiting    {} messages, {} decisions, \
@@ -373,7 +374,7 @@ pub(super) fn agent(agent: &AgentStatus) -> String {
 
 pub(super) fn transcript(entries: &[TranscriptLine]) -> String {
     if entries.is_empty() {
-        return "nothing was said yet".to_owned();
+        return "the transcript is empty".to_owned();
     }
     let entry = |entry: &TranscriptLine| {
         let head = format!(
@@ -404,7 +405,8 @@ fn block(block: &Block) -> String {
     }
 }
 
-/// What an agent does, in a word. That it is paused is what a person has to know first.
+/// The state of an agent in one word. Paused or stopped is shown instead of asleep or queued, because it is
+/// the reason that nothing starts.
 fn state(agent: &AgentStatus) -> String {
     match (agent.control, agent.activity) {
         (AgentControl::Paused, Activity::Asleep | Activity::Queued) => "paused".to_owned(),
@@ -413,7 +415,7 @@ fn state(agent: &AgentStatus) -> String {
     }
 }
 
-/// The word of the contract for a value without data.
+/// The API's name of a value without data.
 fn word<T: Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(word)) => word,
@@ -430,7 +432,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_that_another_run_took_up_names_that_run() {
+    fn an_absorbed_message_names_the_run_that_absorbed_it() {
         let shown = |absorbed_by: Option<&str>| {
             let told = serde_json::json!({
                 "run_key": "a".repeat(64), "agent_id": "coach", "outcome": "absorbed", "final_text": "", "rounds": 0,

@@ -1,4 +1,4 @@
-//! Answers that only the command line gives. All others are the API's own shapes.
+//! Results that only the command line has. All others are types of the API.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use wakeful_api::{QueuedMessage, Run, RunList};
 use wakeful_core::id::AgentId;
 
-/// What became of the open runs when none was resumed.
+/// The states of the open runs when none was resumed.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct ResumedView {
     pub(crate) resumed: u32,
@@ -16,21 +16,21 @@ pub(crate) struct ResumedView {
     pub(crate) failed: u32,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Messages that have not become runs, beside a list of those that have.
+/// Messages that have not become runs, listed beside those that have.
 #[derive(Debug)]
 pub(crate) enum QueuedView {
-    /// Of all agents: how many wait for each.
+    /// Of all agents: the number of queued messages of each.
     Counts(BTreeMap<String, u64>),
-    /// Of one agent: which ones, next first.
+    /// Of one agent: its queued messages, next first.
     Queue(AgentId, Vec<QueuedMessage>),
 }
 
-/// Runs, and what waits to become one.
+/// Runs with queued messages.
 pub(super) fn runs(runs: &RunList, waits: &QueuedView) -> Value {
     let mut value = serde_json::to_value(runs).unwrap_or_default();
     let (name, waits) = match waits {
@@ -43,7 +43,7 @@ pub(super) fn runs(runs: &RunList, waits: &QueuedView) -> Value {
     value
 }
 
-/// What `wakeful run` promises of a run. Steps and cause are `wakeful runs show`'s.
+/// The fields of a run that `wakeful run` prints. Steps and cause are printed by `wakeful runs show`.
 const SHORT: [&str; 13] = [
     "run_key",
     "agent_id",
@@ -60,7 +60,7 @@ const SHORT: [&str; 13] = [
     "failure_artifact",
 ];
 
-/// A run as `wakeful run` answers with it.
+/// A run as `wakeful run` prints it.
 pub(super) fn in_short(run: &Run) -> Value {
     let mut value = serde_json::to_value(run).unwrap_or_default();
     if let Some(members) = value.as_object_mut() {

@@ -1,4 +1,4 @@
-//! The API of the real daemon, as programs meet it.
+//! The API of the real daemon, as programs use it.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ use wakeful_api::{
 use super::daemon::RunningDaemon;
 use super::home_fixture::{TestHome, commands, wait_until};
 
-/// Longest wait for something that comes.
+/// Maximum wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) fn client(daemon: &RunningDaemon<'_>) -> Client {
@@ -29,7 +29,6 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
         .block_on(async { tokio::time::timeout(PATIENCE, future).await.expect("in time") })
 }
 
-/// The input of an endpoint, from JSON.
 pub(super) fn input<E: Endpoint>(fields: Value) -> E {
     serde_json::from_value(fields).expect("an input")
 }
@@ -39,7 +38,7 @@ fn message(text: &str, key: &str) -> SendMessage {
 }
 
 #[test]
-fn a_bootstrap_and_the_events_after_it_are_the_state_that_a_new_bootstrap_shows() {
+fn a_bootstrap_plus_later_events_equals_a_new_bootstrap() {
     let world = TestHome::new();
     let model = world.script(&commands(&["true"]));
     let daemon = RunningDaemon::serve(&world, &["--model", &model]);
@@ -100,7 +99,7 @@ fn a_bootstrap_and_the_events_after_it_are_the_state_that_a_new_bootstrap_shows(
 }
 
 #[test]
-fn words_are_heard_live_and_only_the_round_that_follows_is_kept() {
+fn text_is_streamed_live_and_only_the_completed_round_is_stored() {
     let world = TestHome::new();
     let model = world.script("rounds: [{text: 'one two three', delay_ms: 300}]\n");
     let daemon = RunningDaemon::serve(&world, &["--model", &model]);
@@ -130,7 +129,7 @@ fn words_are_heard_live_and_only_the_round_that_follows_is_kept() {
 }
 
 #[test]
-fn the_feed_of_all_agents_goes_on_from_its_cursor_over_a_restart() {
+fn the_feed_of_all_agents_continues_from_its_cursor_after_a_restart() {
     let world = TestHome::new();
     let daemon = RunningDaemon::serve(&world, &[]);
     world.wakeful(&["agent", "create", "one"]);
@@ -166,7 +165,7 @@ fn the_feed_of_all_agents_goes_on_from_its_cursor_over_a_restart() {
 }
 
 #[test]
-fn the_same_key_with_another_body_is_a_conflict_and_nothing_runs_twice() {
+fn the_same_key_with_another_body_is_a_conflict() {
     let world = TestHome::new();
     let model = world.script(&commands(&["echo one >> world.txt"]));
     let daemon = RunningDaemon::serve(&world, &["--model", &model]);
@@ -196,7 +195,7 @@ fn the_same_key_with_another_body_is_a_conflict_and_nothing_runs_twice() {
 }
 
 #[test]
-fn a_thousand_clients_that_come_and_go_and_some_that_break_off_leave_the_daemon_well() {
+fn a_thousand_clients_that_connect_and_disconnect_do_not_harm_the_daemon() {
     let world = TestHome::new();
     let daemon = RunningDaemon::serve(&world, &[]);
     world.wakeful(&["agent", "create", "main"]);
@@ -209,7 +208,7 @@ fn a_thousand_clients_that_come_and_go_and_some_that_break_off_leave_the_daemon_
         let clients: Vec<TcpStream> = (0..100)
             .map(|number| {
                 let mut client = TcpStream::connect(&address).expect("a connection");
-                // Some leave in the middle of their request, some in the middle of the answer.
+                // Some disconnect in the middle of their request, some in the middle of the response.
                 let words = if number % 3 == 0 {
                     &ask[..ask.len() / 2]
                 } else {

@@ -1,4 +1,4 @@
-//! Pictures and documents that go with a prompt.
+//! Images and documents that are attached to a prompt.
 
 use serde_json::{Value, json};
 use wakeful_api::client::ClientError;
@@ -12,7 +12,7 @@ use super::home_fixture::TestHome;
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and more";
 const SCRIPT: &str = "repeat_last: true\nrounds:\n  - text: seen\n";
 
-/// Calls `wakeful run` for the agent `main`, which is made if need be.
+/// Calls `wakeful run` for the agent `main`, creating it if necessary.
 fn run(world: &TestHome, args: &[&str]) -> super::home_fixture::CommandOutput {
     let model = world.script(SCRIPT);
     let fixed = [
@@ -28,7 +28,7 @@ fn run(world: &TestHome, args: &[&str]) -> super::home_fixture::CommandOutput {
     world.wakeful(&[&fixed, args].concat())
 }
 
-/// What the newest message of the agent holds.
+/// The content of the agent's newest message.
 fn newest_message(world: &TestHome) -> Value {
     let said = world.wakeful(&["transcript", "main", "--json"]);
     let lines: Vec<Value> = said
@@ -49,7 +49,7 @@ fn expected() -> Value {
 }
 
 #[test]
-fn files_stand_before_the_words_and_are_what_their_bytes_say_alone_and_through_a_daemon() {
+fn attachments_precede_the_text_and_are_typed_by_their_bytes() {
     let world = TestHome::new();
     std::fs::write(world.workspace().join("a picture"), PNG).expect("written");
     std::fs::write(world.workspace().join("notes.pdf"), "héllo").expect("written");
@@ -88,7 +88,7 @@ fn a_message_with_another_attachment_is_another_message() {
 }
 
 #[test]
-fn what_cannot_be_attached_is_a_usage_error_that_names_the_file() {
+fn an_invalid_attachment_is_a_usage_error_that_names_the_file() {
     let world = TestHome::new();
     let folder = world.workspace();
     std::fs::write(folder.join("program"), b"\x7fELF\0\0").expect("written");
@@ -115,7 +115,7 @@ fn what_cannot_be_attached_is_a_usage_error_that_names_the_file() {
 }
 
 #[test]
-fn the_api_takes_large_attachments_and_looks_at_them() {
+fn the_api_accepts_and_checks_large_attachments() {
     let world = TestHome::new();
     let model = world.script(SCRIPT);
     let daemon = RunningDaemon::serve(&world, &["--model", &model]);
@@ -134,7 +134,7 @@ fn the_api_takes_large_attachments_and_looks_at_them() {
         let client = &client;
         block_on(async move { client.call(&message).await })
     };
-    // Three times a megabyte, far above what other bodies may have.
+    // Three attachments of a megabyte each, far above the limit of other request bodies.
     send("text/plain", "YWFh".repeat(1024 * 1024 / 3)).expect("accepted");
     for (media_type, data, word) in [
         ("image/png", "YWFh", "is text/plain"),

@@ -1,4 +1,4 @@
-//! What is kept of every attempt at a model round.
+//! The record of every attempt at a model round.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::home_fixture::TestHome;
 use super::provider::{FakeProvider, KEY, holds_key};
 use super::route::{call, chat, provider, write};
 
-/// Milliseconds since midnight of a time that the program wrote.
+/// Milliseconds since midnight of a time in the program's output.
 fn millis(time: &Value) -> i64 {
     let time = time.as_str().expect("a time");
     let part = |range: std::ops::Range<usize>| time[range].parse::<i64>().expect("digits");
@@ -14,7 +14,7 @@ fn millis(time: &Value) -> i64 {
 }
 
 #[test]
-fn the_timeline_tells_every_attempt_with_its_wait_its_times_and_its_tokens() {
+fn the_timeline_has_every_attempt_with_its_delay_times_and_tokens() {
     let world = TestHome::new();
     let script = "
 rounds:
@@ -66,7 +66,7 @@ rounds:
 }
 
 #[test]
-fn a_provider_that_does_not_count_fails_nothing() {
+fn a_provider_that_reports_no_usage_fails_nothing() {
     let world = TestHome::new();
     let run = world.run("rounds: [{text: done}]\n", &[]).json();
     assert_eq!(run["token_usage"]["total_tokens"], 0);
@@ -75,10 +75,10 @@ fn a_provider_that_does_not_count_fails_nothing() {
 }
 
 #[test]
-fn a_key_that_a_command_reads_goes_neither_to_the_model_nor_into_the_database() {
+fn a_key_read_by_a_command_reaches_neither_model_nor_database() {
     let world = TestHome::new();
     let path = world.path().join("key");
-    // The file that the settings name is closed to commands; a copy of it is not.
+    // The file named in the settings is denied to commands; a copy of it is not.
     let copy = world.path().join("copy");
     let asks = json!({"choices": [{"finish_reason": "tool_calls", "message": {"tool_calls": [{
         "id": "c1", "type": "function",

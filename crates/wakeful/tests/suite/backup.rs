@@ -1,4 +1,5 @@
-//! Backups as people make and use them: beside a daemon, whole or not at all, and back again as a life of its own.
+//! Backups as people make and use them: made while a daemon runs, complete or not at all, and restored as a
+//! new incarnation.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +10,7 @@ use serde_json::Value;
 use super::daemon::RunningDaemon;
 use super::home_fixture::{CommandOutput, TestHome, commands, program};
 
-/// A home with an agent, two runs, a large output, settings, a token and words for the agent.
+/// A home with an agent, two runs, a large output, settings, a token and guidance for the agent.
 fn lived_in() -> TestHome {
     let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
@@ -31,14 +32,13 @@ fn file(world: &TestHome) -> String {
     world.path().join("backup.tar").display().to_string()
 }
 
-/// Makes a backup.
 fn backed_up(world: &TestHome) -> CommandOutput {
     let said = world.wakeful(&["backup", &file(world), "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     said
 }
 
-/// Another home beside the first.
+/// The path of a second home beside the first.
 fn other(world: &TestHome) -> PathBuf {
     world.path().join("other")
 }
@@ -55,7 +55,7 @@ fn restored(world: &TestHome, home: &Path) -> CommandOutput {
     said
 }
 
-/// Runs and transcript of a home, as others see them.
+/// Runs and transcript of a home, as the commands print them.
 fn seen(world: &TestHome, home: &Path) -> (Value, String) {
     let runs = at(world, home, &["runs", "list", "--json"]);
     let said = at(world, home, &["transcript", "main", "--json"]);
@@ -63,7 +63,7 @@ fn seen(world: &TestHome, home: &Path) -> (Value, String) {
     (runs.json(), said.stdout)
 }
 
-/// Everything below a folder but the lock, with its bytes.
+/// Every file below a folder except the lock, with its bytes.
 fn tree(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -81,7 +81,7 @@ fn tree(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn a_backup_brings_everything_back_but_secrets_and_begins_a_new_life() {
+fn a_restore_brings_back_everything_but_secrets_as_a_new_incarnation() {
     let world = lived_in();
     let made = backed_up(&world).json();
     assert_eq!(
@@ -111,7 +111,7 @@ fn a_backup_brings_everything_back_but_secrets_and_begins_a_new_life() {
             .is_some_and(|line| line.contains("restored")),
         "{events:?}"
     );
-    // It goes on from there.
+    // Work continues in the restored home.
     let model = world.script("rounds:\n  - text: here again\n");
     let again = at(
         &world,
@@ -136,7 +136,7 @@ fn a_backup_brings_everything_back_but_secrets_and_begins_a_new_life() {
 }
 
 #[test]
-fn a_second_database_is_part_of_a_home_and_of_its_new_life() {
+fn a_second_database_is_part_of_a_home_and_its_new_incarnation() {
     let world = lived_in();
     let task = world.wakeful(&["journal", "task", "add", "mine"]);
     assert_eq!(task.code, Some(0), "{task:?}");
@@ -153,7 +153,7 @@ fn a_second_database_is_part_of_a_home_and_of_its_new_life() {
 }
 
 #[test]
-fn secrets_are_in_a_backup_only_when_they_are_asked_for() {
+fn secrets_are_in_a_backup_only_on_request() {
     let world = lived_in();
     let said = world.wakeful(&["backup", &file(&world), "--with-secrets"]);
     assert!(
@@ -167,7 +167,7 @@ fn secrets_are_in_a_backup_only_when_they_are_asked_for() {
 }
 
 #[test]
-fn a_backup_is_made_beside_a_daemon_that_works() {
+fn a_backup_is_made_while_a_daemon_works() {
     let world = lived_in();
     let daemon = RunningDaemon::serve(&world, &[]);
     let model = world.script_named("slow.yaml", &commands(&["echo one >> world.txt"; 12]));
@@ -186,7 +186,7 @@ fn a_backup_is_made_beside_a_daemon_that_works() {
 }
 
 #[test]
-fn a_file_that_is_there_is_never_overwritten() {
+fn an_existing_file_is_never_overwritten() {
     let world = lived_in();
     fs::write(file(&world), "mine").expect("a file");
     let said = world.wakeful(&["backup", &file(&world), "--json"]);
@@ -203,7 +203,7 @@ fn a_file_that_is_there_is_never_overwritten() {
 }
 
 #[test]
-fn without_a_home_there_is_nothing_to_back_up_and_a_server_has_its_own_way() {
+fn a_backup_without_a_home_or_of_a_server_is_refused() {
     let world = TestHome::new();
     assert_eq!(
         world.wakeful(&["backup", &file(&world), "--json"]).error_code(),
@@ -227,7 +227,7 @@ fn without_a_home_there_is_nothing_to_back_up_and_a_server_has_its_own_way() {
 }
 
 #[test]
-fn a_backup_that_is_damaged_cut_foreign_or_newer_is_refused_and_nothing_is_made() {
+fn a_damaged_truncated_foreign_or_newer_backup_is_refused() {
     let world = lived_in();
     backed_up(&world);
     let whole = fs::read(file(&world)).expect("read");
@@ -263,7 +263,7 @@ fn a_backup_that_is_damaged_cut_foreign_or_newer_is_refused_and_nothing_is_made(
             "{said:?}"
         );
         assert!(!other(&world).exists(), "{code}");
-        // Not even what may be replaced is touched.
+        // With `--replace` the existing home is not touched either.
         let before = tree(&world.home());
         let said = world.wakeful(&["restore", &file(&world), "--replace", "--json"]);
         assert_eq!(said.error_code(), code);
@@ -274,7 +274,7 @@ fn a_backup_that_is_damaged_cut_foreign_or_newer_is_refused_and_nothing_is_made(
 }
 
 #[test]
-fn a_home_that_is_not_empty_is_replaced_only_when_told_and_kept_aside() {
+fn a_home_with_data_is_replaced_only_on_request_and_kept() {
     let world = lived_in();
     backed_up(&world);
     let said = world.wakeful(&["restore", &file(&world), "--json"]);
@@ -289,7 +289,7 @@ fn a_home_that_is_not_empty_is_replaced_only_when_told_and_kept_aside() {
     let aside = PathBuf::from(told.json()["kept_aside"].as_str().expect("a path"));
     let count = |home: &Path| seen(&world, home).0["runs"].as_array().expect("runs").len();
     assert_eq!((count(&world.home()), count(&aside)), (2, 3));
-    // Somebody else's folder is not moved.
+    // A folder that is not a Wakeful home is not moved.
     fs::create_dir(other(&world)).expect("a folder");
     fs::write(other(&world).join("thesis.txt"), "mine").expect("a file");
     let said = at(
@@ -344,7 +344,7 @@ fn a_full_disk_leaves_neither_a_backup_nor_a_home() {
 }
 
 #[test]
-fn open_runs_of_a_backup_are_counted_and_the_way_out_is_told() {
+fn open_runs_of_a_backup_are_counted_with_a_hint() {
     let world = TestHome::new();
     world.orphan("silent.yaml", &["--agent", "main", "--create-agent"]);
     backed_up(&world);
@@ -360,14 +360,14 @@ fn open_runs_of_a_backup_are_counted_and_the_way_out_is_told() {
     assert_eq!(resumed.json()["problems"], 0, "{resumed:?}");
 }
 
-/// Another schema number, or another owner, written into a database by hand.
+/// Writes another schema number or application id into a database.
 fn marked(path: &Path, pragma: &str) {
     let database = rusqlite::Connection::open(path).expect("opens");
     database.execute_batch(pragma).expect("marked");
 }
 
 #[test]
-fn a_journal_that_is_foreign_or_newer_is_neither_copied_nor_brought_back() {
+fn a_foreign_or_newer_journal_is_neither_copied_nor_restored() {
     let world = lived_in();
     assert_eq!(world.wakeful(&["journal", "task", "add", "x"]).code, Some(0));
     let journal = world.home().join("db.sqlite");
@@ -379,7 +379,7 @@ fn a_journal_that_is_foreign_or_newer_is_neither_copied_nor_brought_back() {
             "not_a_wakeful_database",
             "not_a_backup",
         ),
-        // The database of agents is ours, and no journal.
+        // The agents' database belongs to Wakeful but is not a journal.
         (
             "PRAGMA application_id = 0x574b4641",
             "not_a_wakeful_database",
@@ -402,7 +402,7 @@ fn a_journal_that_is_foreign_or_newer_is_neither_copied_nor_brought_back() {
         assert!(said.stderr.contains("the journal"), "{said:?}");
         assert!(!Path::new(&file(&world)).exists(), "{pragma}");
         fs::write(&journal, &sound).expect("put back");
-        // A backup of a sound home in which somebody exchanged the journal afterwards, checksums and all.
+        // A backup of a sound home whose journal was exchanged afterwards, with matching checksums.
         backed_up(&world);
         let forged = forged(&world, &|folder| marked(&folder.join("db.sqlite"), pragma));
         let said = at(&world, &other(&world), &["restore", &forged, "--json"]);
@@ -419,7 +419,7 @@ fn a_journal_that_is_foreign_or_newer_is_neither_copied_nor_brought_back() {
     }
 }
 
-/// A backup that was taken apart, changed, and put together again with checksums that fit.
+/// A backup that was unpacked, changed, and packed again with matching checksums.
 fn forged(world: &TestHome, change: &dyn Fn(&Path)) -> String {
     let folder = world.path().join("forged");
     let _ = fs::remove_dir_all(&folder);

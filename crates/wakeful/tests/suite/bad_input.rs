@@ -1,4 +1,4 @@
-//! Calls that are wrong: each gets a code, a sentence that names what is wrong, and touches nothing.
+//! Wrong calls: each gets a code and a sentence that names the problem, and changes nothing.
 
 use super::home_fixture::TestHome;
 
@@ -46,7 +46,7 @@ fn a_missing_prompt_is_refused() {
 }
 
 #[test]
-fn a_prompt_that_is_too_large_is_refused_with_the_way_out() {
+fn a_prompt_that_is_too_large_is_refused_with_a_hint() {
     let world = TestHome::new();
     let large = world.path().join("large.yaml");
     std::fs::write(&large, "x".repeat(300 * 1024)).expect("a file");
@@ -141,7 +141,7 @@ fn bad_names_and_numbers_are_refused() {
 }
 
 #[test]
-fn a_workspace_that_overlaps_the_home_is_refused_before_anything_is_made() {
+fn a_workspace_that_overlaps_the_home_is_refused_before_any_change() {
     let world = TestHome::new();
     let around = world.path().display().to_string();
     refused_workspace(&world, &around, "workspace_overlaps_home", "give --workspace DIR");
@@ -154,7 +154,7 @@ fn a_workspace_that_overlaps_the_home_is_refused_before_anything_is_made() {
         "workspace_overlaps_home",
         "give --workspace DIR",
     );
-    // A named agent that is not there yet would work in the current folder.
+    // A named agent that does not exist yet would work in the current folder.
     let mut command = world.command(super::home_fixture::program());
     command
         .current_dir(world.path())
@@ -175,7 +175,7 @@ fn a_workspace_that_overlaps_the_home_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn a_workspace_inside_a_home_that_exists_is_refused() {
+fn a_workspace_inside_an_existing_home_is_refused() {
     let world = TestHome::new();
     assert_eq!(world.run("rounds: [{text: hello}]\n", &[]).code, Some(0));
     std::os::unix::fs::symlink(world.home(), world.path().join("link")).expect("a link");
@@ -219,7 +219,7 @@ fn a_script_must_be_a_regular_file() {
             (Some(1), "script_unreadable"),
             "{said:?}"
         );
-        assert!(said.stderr.contains("no regular file"), "{said:?}");
+        assert!(said.stderr.contains("not a regular file"), "{said:?}");
     }
 }
 
@@ -245,10 +245,10 @@ fn only_a_yaml_file_can_be_named_as_a_script() {
 }
 
 #[test]
-fn what_is_cut_inside_a_character_is_still_called_too_large() {
+fn input_cut_inside_a_character_is_still_reported_as_too_large() {
     let world = TestHome::new();
     let large = world.path().join("large.yaml");
-    // Two bytes each: a byte more than any even limit falls into a character.
+    // Two bytes each: one byte more than any even limit is inside a character.
     std::fs::write(&large, "é".repeat(5 * 1024 * 1024)).expect("a file");
     let mut command = world.command(super::home_fixture::program());
     command
@@ -271,7 +271,7 @@ fn what_is_cut_inside_a_character_is_still_called_too_large() {
 }
 
 #[test]
-fn the_runs_of_an_agent_that_is_not_there_are_not_simply_none() {
+fn listing_runs_of_an_unknown_agent_is_an_error() {
     let world = TestHome::new();
     assert_eq!(world.run("rounds: [{text: hello}]\n", &[]).code, Some(0));
     let said = world.wakeful(&["runs", "list", "--agent", "nobody", "--json"]);

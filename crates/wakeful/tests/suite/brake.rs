@@ -1,4 +1,4 @@
-//! The brake as people meet it: set, shown everywhere, held over restarts, released.
+//! The brake as people use it: set, shown everywhere, kept across restarts, released.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ fn brake(world: &TestHome, args: &[&str]) -> CommandOutput {
     world.wakeful(&[&["brake"], args, &["--json"]].concat())
 }
 
-/// What each status surface says of the brake.
+/// Whether each status output shows the brake.
 fn surfaces(world: &TestHome) -> Vec<bool> {
     let status = world.wakeful(&["status"]);
     let json = world.wakeful(&["status", "--json"]).json();
@@ -36,7 +36,7 @@ fn surfaces(world: &TestHome) -> Vec<bool> {
 }
 
 #[test]
-fn one_verb_sets_the_brake_and_every_status_shows_it() {
+fn one_command_sets_the_brake_and_every_status_shows_it() {
     let world = TestHome::new();
     with_open_run(&world);
     assert_eq!(surfaces(&world), [false; 6]);
@@ -76,7 +76,7 @@ fn one_verb_sets_the_brake_and_every_status_shows_it() {
 }
 
 #[test]
-fn a_brake_of_one_agent_holds_no_other() {
+fn the_brake_of_one_agent_stops_no_other() {
     let world = TestHome::new();
     let script = world.script(&commands(&["echo one >> world.txt"]));
     for agent in ["main", "other"] {
@@ -110,7 +110,7 @@ fn a_brake_of_one_agent_holds_no_other() {
 }
 
 #[test]
-fn a_message_to_a_braked_daemon_is_kept_and_answered_after_the_release() {
+fn a_message_to_a_braked_daemon_is_answered_after_the_release() {
     let world = TestHome::new();
     let script = world.script(&commands(&["echo one >> world.txt"]));
     world.wakeful(&["agent", "create", "main"]);
@@ -152,7 +152,7 @@ fn a_message_to_a_braked_daemon_is_kept_and_answered_after_the_release() {
 }
 
 #[test]
-fn a_brake_ends_the_command_that_runs_and_the_run_goes_on_after_the_release() {
+fn a_brake_stops_the_running_command_and_the_run_continues_later() {
     let world = TestHome::new();
     let word = format!("{}.5", 900_000 + std::process::id() % 90_000);
     let script = world.script(&lasting(&word));
@@ -193,7 +193,7 @@ fn a_brake_ends_the_command_that_runs_and_the_run_goes_on_after_the_release() {
 }
 
 #[test]
-fn a_brake_reaches_a_run_in_the_foreground_that_holds_the_home() {
+fn a_brake_reaches_a_foreground_run_that_holds_the_home() {
     let world = TestHome::new();
     let word = format!("{}.25", 700_000 + std::process::id() % 90_000);
     let script = world.script(&lasting(&word));
@@ -215,7 +215,7 @@ fn a_brake_reaches_a_run_in_the_foreground_that_holds_the_home() {
 }
 
 #[test]
-fn a_brake_where_there_is_no_home_makes_none() {
+fn a_brake_without_a_home_creates_none() {
     let world = TestHome::new();
     for args in [["on"].as_slice(), &["off"], &["status"]] {
         let said = brake(&world, args);
@@ -236,7 +236,7 @@ fn a_brake_where_there_is_no_home_makes_none() {
 }
 
 #[test]
-fn a_brake_of_nobody_is_neither_set_nor_released_and_work_that_it_holds_is_not_called_work() {
+fn an_unknown_agent_has_no_brake_and_held_work_is_not_active() {
     let world = TestHome::new();
     world.orphan("silent.yaml", &["--agent", "main", "--create-agent"]);
     for verb in ["on", "off"] {
@@ -259,7 +259,7 @@ fn a_brake_of_nobody_is_neither_set_nor_released_and_work_that_it_holds_is_not_c
     assert!(!text.contains("nobody drives"), "{text}");
 }
 
-/// Says something under a brake, in a process of its own, and returns what was answered.
+/// Sends a message under a brake in a separate process, and returns its output.
 fn said_under_brake(world: &TestHome, script: &str, whom: &[&str]) -> CommandOutput {
     let args = ["run", "do it", "--agent", "main", "--model", script, "--json"];
     let said = world.wakeful(&[&args, whom].concat());
@@ -275,7 +275,7 @@ fn said_under_brake(world: &TestHome, script: &str, whom: &[&str]) -> CommandOut
 }
 
 #[test]
-fn what_is_said_under_a_brake_without_a_daemon_is_kept_and_answered_once_after_the_release() {
+fn a_message_under_a_brake_without_daemon_is_answered_once_after_release() {
     for whom in [&[][..], &["--agent", "main"]] {
         let world = TestHome::new();
         let script = world.script(&commands(&["echo one >> world.txt"]));
@@ -314,7 +314,7 @@ fn what_is_said_under_a_brake_without_a_daemon_is_kept_and_answered_once_after_t
 }
 
 #[test]
-fn the_same_words_after_the_release_begin_the_run_that_the_brake_kept_from_its_turn() {
+fn the_same_message_after_the_release_starts_the_held_run() {
     let world = TestHome::new();
     let script = world.script(&commands(&["echo one >> world.txt"]));
     world.wakeful(&["agent", "create", "main"]);
@@ -335,20 +335,20 @@ fn the_same_words_after_the_release_begin_the_run_that_the_brake_kept_from_its_t
 }
 
 #[test]
-fn a_daemon_answers_what_was_said_under_a_brake_with_the_model_that_was_named_for_it() {
+fn a_daemon_answers_a_message_held_by_a_brake_with_its_model() {
     let world = TestHome::new();
     let script = world.script(&commands(&["echo one >> world.txt"]));
     world.wakeful(&["agent", "create", "main"]);
     brake(&world, &["on"]);
     said_under_brake(&world, &script, &[]);
-    // It would be answered by another one where nobody had said so.
+    // The daemon's default is another model, which must not answer.
     let _daemon = RunningDaemon::serve(&world, &["--model", "demo"]);
     brake(&world, &["off"]);
     wait_until(|| world.lines() == ["one"]);
 }
 
 #[test]
-fn a_message_that_a_brake_kept_says_why_it_cannot_start_afterwards() {
+fn a_message_held_by_a_brake_reports_why_it_cannot_start() {
     let world = TestHome::new();
     let model = world.script("repeat_last: true\nrounds:\n  - text: fine\n");
     let run = || {

@@ -1,4 +1,4 @@
-//! Money: a run that would cost more than its day may waits, durably, and goes on when there is some.
+//! Budget: a run that would exceed its daily cap waits durably, and continues when budget is available.
 
 use std::fs;
 use std::io::Read as _;
@@ -11,7 +11,7 @@ use super::home_fixture::{CommandOutput, TestHome, wait_until};
 use super::provider::{FakeProvider, KEY};
 use super::route::{chat, provider, write};
 
-/// Each answer costs a cent; a request may cost about two at most.
+/// Each reply costs one cent; a request may cost about two at most.
 const CENTS: &str = r#"
 price: { input: 10, output: 10 }
 max_output_tokens: 1000
@@ -32,7 +32,7 @@ pub(super) fn set(world: &TestHome, args: &[&str]) -> CommandOutput {
 }
 
 #[test]
-fn a_day_begins_with_the_stated_default_and_says_so() {
+fn a_day_starts_with_the_default_cap_and_shows_it() {
     let world = TestHome::new();
     let said = world.run(CENTS, &[]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -53,7 +53,7 @@ fn a_day_begins_with_the_stated_default_and_says_so() {
 }
 
 #[test]
-fn a_run_over_its_cap_waits_with_exit_5_and_goes_on_after_the_cap_was_raised() {
+fn a_run_over_its_cap_exits_5_and_continues_after_a_raise() {
     let world = TestHome::new();
     assert_eq!(set(&world, &["0.03"]).code, Some(0));
     let said = world.run(CENTS, &["--agent", "main", "--create-agent"]);
@@ -79,7 +79,7 @@ fn a_run_over_its_cap_waits_with_exit_5_and_goes_on_after_the_cap_was_raised() {
     assert_eq!(
         events.matches("\"kind\":\"run_parked\"").count(),
         1,
-        "looking again is no event: {events}"
+        "checking again adds no event: {events}"
     );
     assert_eq!(set(&world, &["1"]).code, Some(0));
     let done = world.wakeful(&["run", "--resume", "--json"]);
@@ -93,7 +93,7 @@ fn a_run_over_its_cap_waits_with_exit_5_and_goes_on_after_the_cap_was_raised() {
 }
 
 #[test]
-fn a_model_that_costs_nothing_is_asked_where_there_is_no_money_for_the_first() {
+fn a_free_model_is_used_when_the_first_exceeds_the_budget() {
     let world = TestHome::new();
     let dear = world.script_named("dear.yaml", CENTS);
     let free = world.script_named("free.yaml", "rounds: [{text: free}]\nrepeat_last: true\n");
@@ -110,7 +110,7 @@ fn a_model_that_costs_nothing_is_asked_where_there_is_no_money_for_the_first() {
     assert_eq!(attempts[0]["failure_kind"], "budget_exceeded", "{attempts}");
     assert_eq!(attempts[0]["advanced_to_fallback"], true, "{attempts}");
     assert_eq!(budget(&world)["spent_usd"], "0.00");
-    // One that may not be asked is no way out, and neither is one that cannot be: the run waits for money.
+    // A forbidden or unavailable fallback does not help: the run waits for budget.
     settings(&format!("[inference]\nmodels = [\"{dear}\"]\n"));
     assert_eq!(run().code, Some(5));
     let typo = format!("[model]\ndefault = \"{dear}\"\nfallbacks = [\"nobody/x\"]\n");
@@ -123,7 +123,7 @@ fn a_model_that_costs_nothing_is_asked_where_there_is_no_money_for_the_first() {
 }
 
 #[test]
-fn the_cap_of_an_agent_holds_beside_that_of_all() {
+fn the_cap_of_an_agent_applies_beside_the_cap_of_all() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "poor"]);
     assert_eq!(set(&world, &["0", "--agent", "poor"]).code, Some(0));
@@ -143,7 +143,7 @@ fn the_cap_of_an_agent_holds_beside_that_of_all() {
 }
 
 #[test]
-fn amounts_that_are_none_are_refused() {
+fn invalid_amounts_are_refused() {
     let world = TestHome::new();
     for (args, code) in [
         (["-1"].as_slice(), "bad_amount"),
@@ -163,7 +163,7 @@ fn amounts_that_are_none_are_refused() {
 }
 
 #[test]
-fn a_daemon_parks_a_run_tells_why_and_goes_on_as_soon_as_the_cap_is_raised() {
+fn a_parked_run_shows_why_and_continues_once_the_cap_is_raised() {
     let world = TestHome::new();
     assert_eq!(set(&world, &["0.03"]).code, Some(0));
     world.wakeful(&["agent", "create", "main"]);
@@ -175,13 +175,13 @@ fn a_daemon_parks_a_run_tells_why_and_goes_on_as_soon_as_the_cap_is_raised() {
         (Some(5), "budget_exceeded"),
         "{said:?}"
     );
-    // That a run waits is told before its worker has come home.
+    // The run is reported as waiting before its worker has finished.
     wait_until(|| world.wakeful(&["agent", "show", "main", "--json"]).json()["activity"] == "stuck");
     let behind = world.wakeful(&["run", "and this", "--agent", "main", "--json"]);
     assert_eq!(
         behind.code,
         Some(5),
-        "whoever asks meanwhile is not kept waiting: {behind:?}"
+        "a request meanwhile is not delayed: {behind:?}"
     );
     let key = world.open_runs().remove(0);
     assert_eq!(set(&world, &["1"]).code, Some(0));
@@ -190,7 +190,7 @@ fn a_daemon_parks_a_run_tells_why_and_goes_on_as_soon_as_the_cap_is_raised() {
     drop(daemon);
 }
 
-/// A daemon until the work is done, and what it logged.
+/// Runs a daemon while the work is done, and returns its log.
 fn logged(world: &TestHome, work: impl FnOnce()) -> String {
     let mut child = world.start(&["serve", "--port", "0"]);
     let mut log = child.stderr.take().expect("a log");
@@ -204,8 +204,8 @@ fn logged(world: &TestHome, work: impl FnOnce()) -> String {
 }
 
 #[test]
-fn with_a_daemon_it_is_told_as_well_that_nobody_has_set_a_cap() {
-    const HOLDS: &str = "nobody has set a spending cap: 5.00 USD a day in all holds";
+fn a_daemon_also_reports_that_no_cap_is_set() {
+    const HOLDS: &str = "no spending cap is set: the default of 5.00 USD per day applies";
     let (world, fake) = (
         TestHome::new(),
         FakeProvider::new(["one", "two", "three", "four", "five"].map(chat).to_vec()),
@@ -249,7 +249,7 @@ fn with_a_daemon_it_is_told_as_well_that_nobody_has_set_a_cap() {
     assert!(!log.contains("spending cap"), "{log}");
 }
 
-/// Kills the program while a request of `main` is under way, for which money is put aside.
+/// Kills the program during a request of `main`, for which budget is reserved.
 fn cut_off(world: &TestHome, model: &str) {
     let mut child = world.start(&[
         "run",
@@ -270,7 +270,7 @@ fn cut_off(world: &TestHome, model: &str) {
 }
 
 #[test]
-fn a_request_that_was_cut_off_counts_as_spent() {
+fn an_interrupted_request_counts_as_spent() {
     let world = TestHome::new();
     let model = world.script(
         "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nrounds:\n  - text: late\n    delay_ms: 60000\n",
@@ -288,7 +288,7 @@ fn a_request_that_was_cut_off_counts_as_spent() {
 }
 
 #[test]
-fn a_script_that_claims_to_go_outside_meets_every_gate() {
+fn a_script_that_poses_as_an_external_model_passes_every_gate() {
     let world = TestHome::new();
     let outside = "boundary: outside\nrounds:\n  - text: hello\n";
     let run = world.run(outside, &[]).json();
@@ -321,7 +321,7 @@ fn a_script_that_claims_to_go_outside_meets_every_gate() {
 }
 
 #[test]
-fn a_model_that_a_person_chose_for_an_agent_answers_until_it_is_taken_back() {
+fn a_model_chosen_for_an_agent_is_used_until_it_is_reset() {
     let world = TestHome::new();
     let chosen = world.script_named("chosen.yaml", "rounds: [{text: chosen}]\nrepeat_last: true\n");
     let usual = world.script_named("usual.yaml", "rounds: [{text: usual}]\nrepeat_last: true\n");
@@ -351,9 +351,9 @@ fn a_model_that_a_person_chose_for_an_agent_answers_until_it_is_taken_back() {
     drop(daemon);
 }
 
-/// What is chosen holds for runs that begin; one that is under way ends as it began.
+/// A new choice applies to runs that start later; a running one keeps its model.
 #[test]
-fn a_model_that_is_chosen_during_a_turn_answers_the_next_one() {
+fn a_model_chosen_during_a_turn_is_used_for_the_next_one() {
     let world = TestHome::new();
     let waits = "rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"touch begun; until [ -e go ]; do sleep 0.01; done\"}}]\n  \
                  - text: usual\n";
@@ -404,11 +404,11 @@ fn an_agent_is_shown_with_its_model() {
 }
 
 #[test]
-fn an_agent_with_a_model_of_its_own_needs_no_default_that_can_be_asked() {
+fn an_agent_with_its_own_model_needs_no_usable_default() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     world.wakeful(&["agent", "model", "main", "demo"]);
-    // No key for it is anywhere.
+    // No key is available for it.
     world.wakeful(&["config", "set", "model.default", "anthropic/claude-x"]);
     let said = world.wakeful(&["run", "hello", "--agent", "main", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -438,7 +438,7 @@ fn an_agent_with_a_model_of_its_own_needs_no_default_that_can_be_asked() {
 }
 
 #[test]
-fn a_request_that_is_denied_after_a_crash_leaves_nothing_put_aside() {
+fn a_request_denied_after_a_crash_leaves_no_reservation() {
     let world = TestHome::new();
     let model = world.script(
         "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nboundary: outside\nrounds:\n  - text: late\n    delay_ms: 60000\n",

@@ -1,4 +1,5 @@
-//! `wakeful export` and `wakeful verify --bundle`: one run in one file, proved on a machine that knows nothing of it.
+//! `wakeful export` and `wakeful verify --bundle`: one run in one file, verified on a machine without its
+//! home.
 
 use std::fs;
 
@@ -10,7 +11,7 @@ use super::daemon::RunningDaemon;
 use super::home_fixture::{CommandOutput, TestHome, program};
 use super::proof::{ran, ran_as, verify};
 
-/// Exports a run and says where to.
+/// Exports a run and returns the path of the file.
 fn export(world: &TestHome, run: &str) -> String {
     let path = world.path().join("run.bundle").display().to_string();
     let said = world.wakeful(&["export", run, "--out", &path, "--json"]);
@@ -24,13 +25,13 @@ fn key(world: &TestHome) -> String {
 }
 
 #[test]
-fn a_bundle_proves_its_run_on_a_machine_that_has_no_home() {
+fn a_bundle_proves_its_run_on_a_machine_without_a_home() {
     let (here, there) = (TestHome::new(), TestHome::new());
     ran(&here);
     ran_as(&here, "other");
     let run = ran(&here);
     ran(&here);
-    // Beside a daemon as well as alone: it only looks.
+    // With a daemon as well as without: export only reads.
     let daemon = RunningDaemon::serve(&here, &[]);
     let streamed = here.wakeful(&["export", &run]);
     daemon.terminate();
@@ -50,17 +51,17 @@ fn a_bundle_proves_its_run_on_a_machine_that_has_no_home() {
         verify(&there, &["--bundle", &path, "--key", &key(&here)]).code,
         Some(0)
     );
-    // What was streamed is the same but for the time of the export.
+    // The streamed export is the same except for the export time.
     let lines = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(
         lines(&streamed.stdout),
         lines(&fs::read_to_string(&path).expect("a file"))
     );
-    // Nobody's business: what other runs of the agent said stays at home.
+    // The content of other runs of the agent is not exported.
     let text = fs::read_to_string(&path).expect("a file");
     let own = text.matches("\"own\":true").count();
     assert_eq!(text.matches("\"payload\":[").count(), own, "{text}");
-    // A file is not overwritten, and not every run can leave.
+    // An existing file is not overwritten, and not every run can be exported.
     assert_eq!(
         here.wakeful(&["export", &run, "--out", &path, "--json"])
             .error_code(),
@@ -78,7 +79,7 @@ fn a_bundle_proves_its_run_on_a_machine_that_has_no_home() {
 }
 
 #[test]
-fn a_bundle_that_was_changed_cut_off_or_reordered_proves_nothing() {
+fn a_bundle_that_was_changed_truncated_or_reordered_proves_nothing() {
     let world = TestHome::new();
     let run = ran(&world);
     let path = export(&world, &run);
@@ -124,11 +125,11 @@ fn a_bundle_that_was_changed_cut_off_or_reordered_proves_nothing() {
 }
 
 #[test]
-fn a_bundle_of_another_device_a_newer_one_and_a_file_that_is_none_are_told_apart() {
+fn foreign_newer_and_invalid_bundles_are_distinguished() {
     let (here, there) = (TestHome::new(), TestHome::new());
     let path = export(&there, &ran(&there));
     ran(&here);
-    // It is sound, and from elsewhere.
+    // The bundle is valid, and from another device.
     let said = verify(&here, &["--bundle", &path]);
     assert_eq!(
         (said.code, said.json()["keys"][0].as_str()),
@@ -169,7 +170,7 @@ fn a_bundle_of_another_device_a_newer_one_and_a_file_that_is_none_are_told_apart
 }
 
 #[test]
-fn what_was_changed_here_does_not_leave_as_a_bundle() {
+fn a_run_that_was_tampered_with_cannot_be_exported() {
     let world = TestHome::new();
     let run = ran(&world);
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
@@ -187,7 +188,7 @@ fn what_was_changed_here_does_not_leave_as_a_bundle() {
 }
 
 #[test]
-fn secrets_do_not_leave_with_a_bundle() {
+fn secrets_are_not_exported_with_a_bundle() {
     const KEY: &str = "a-secret-of-no-known-shape";
     let world = TestHome::new();
     let script = format!(
@@ -206,13 +207,14 @@ fn secrets_do_not_leave_with_a_bundle() {
     let device = fs::read_to_string(world.home().join("device.key")).expect("a key");
     assert!(!text.contains(KEY) && !text.contains(&device), "{text}");
     assert!(said.json()["withheld"].as_u64() > Some(2), "{said:?}");
-    // What is left still proves that the log is whole, and says that something stayed behind.
+    // The remaining content still proves that the log is complete, and reports that content was withheld.
     let said = verify(&TestHome::new(), &["--bundle", &path]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let answer: Value = said.json();
     assert_eq!(answer["replayed"], false);
     assert!(answer["withheld"].as_u64() > Some(2), "{answer}");
-    // Which run it was and how it ended is signed; that it was so and not otherwise is not.
+    // The run key and the outcome are reported from the signed log. The run itself is not proved, so
+    // verification with the key of the log fails.
     assert_eq!(
         (answer["run_key"].as_str(), &answer["outcome"]),
         (Some(run.as_str()), &"completed".into())
@@ -225,7 +227,6 @@ fn secrets_do_not_leave_with_a_bundle() {
     );
 }
 
-/// The lines of a bundle.
 fn lines(world: &TestHome, run: &str) -> Vec<BundleLine> {
     let said = world.wakeful(&["export", run]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -235,7 +236,7 @@ fn lines(world: &TestHome, run: &str) -> Vec<BundleLine> {
         .collect()
 }
 
-/// One run of the same name in each of two homes, with other words.
+/// A run of the same name in each of two homes, with different content.
 fn twins() -> [(TestHome, String); 2] {
     ["it was paid", "nothing was paid"].map(|words| {
         let world = TestHome::new();
@@ -249,7 +250,7 @@ fn twins() -> [(TestHome, String); 2] {
     })
 }
 
-/// Writes a bundle that somebody made up, and has it judged: with the key of the log, and without.
+/// Writes a forged bundle and verifies it, with the key of the log and without.
 fn judged(world: &TestHome, lines: &[BundleLine]) -> [CommandOutput; 2] {
     let path = world.path().join("forged.bundle");
     let spelled = lines
@@ -263,7 +264,7 @@ fn judged(world: &TestHome, lines: &[BundleLine]) -> [CommandOutput; 2] {
     ]
 }
 
-/// The log of a bundle, with or without what its events say.
+/// The log of a bundle, with or without the contents of its events.
 fn log(lines: &[BundleLine], says: bool) -> Vec<BundleLine> {
     let log = lines
         .iter()
@@ -280,7 +281,7 @@ fn log(lines: &[BundleLine], says: bool) -> Vec<BundleLine> {
 }
 
 #[test]
-fn the_signed_log_of_one_home_proves_no_journal_of_another() {
+fn the_signed_log_of_one_home_proves_no_other_run_log() {
     let [(here, run), (there, other)] = twins();
     assert_eq!(run, other, "the same name");
     let (mine, theirs) = (lines(&here, &run), lines(&there, &run));
@@ -311,7 +312,7 @@ fn the_signed_log_of_one_home_proves_no_journal_of_another() {
 }
 
 #[test]
-fn a_log_that_says_nothing_is_told_to_say_nothing() {
+fn a_log_without_contents_is_reported_as_such() {
     let [(here, run), _] = twins();
     let mine = lines(&here, &run);
     let (BundleLine::Opening(mut opening), Some(BundleLine::Closing(mut closing))) =
@@ -346,7 +347,7 @@ fn a_log_that_says_nothing_is_told_to_say_nothing() {
 }
 
 #[test]
-fn what_a_command_gave_out_goes_with_its_bundle() {
+fn the_output_of_a_command_is_exported_with_its_bundle() {
     let world = TestHome::new();
     let said = world.run(
         &super::home_fixture::commands(&["seq 1 9000"]),
@@ -358,7 +359,7 @@ fn what_a_command_gave_out_goes_with_its_bundle() {
     let output = whole.lines().find(|line| line.contains("8998\\n8999\\n9000"));
     let output = output.expect("the whole output");
     assert_eq!(verify(&world, &["--bundle", &path]).code, Some(0));
-    // It cannot be left out, whatever the last line says.
+    // A blob cannot be left out, regardless of the last line.
     let count = |text: &str| text.matches("{\"blob\"").count();
     let fewer = whole.replace(&format!("{output}\n"), "");
     let fewer = fewer.replace(

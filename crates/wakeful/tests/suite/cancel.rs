@@ -1,5 +1,4 @@
-//! Ending a run from outside: the one that is driven, the one that nobody drives, and the one in the way of which
-//! another run stands.
+//! Cancelling a run: one that is being driven, one without a driver, and one that waits behind another run.
 
 use super::home_fixture::{CommandOutput, TestHome, alive, lasting, wait_until};
 
@@ -34,7 +33,7 @@ fn cancelling_reaches_the_command_that_is_running() {
 }
 
 #[test]
-fn a_run_that_nobody_drives_can_be_cancelled() {
+fn a_run_without_a_driver_can_be_cancelled() {
     let world = TestHome::new();
     let key = world.orphan("script.yaml", &[]);
     let said = world.wakeful(&["runs", "cancel", &key[..10], "--json"]);
@@ -46,7 +45,7 @@ fn a_run_that_nobody_drives_can_be_cancelled() {
 }
 
 #[test]
-fn a_run_whose_workspace_and_script_are_gone_can_be_cancelled() {
+fn a_run_whose_workspace_and_script_are_missing_can_be_cancelled() {
     let world = TestHome::new();
     let gone = world.path().join("gone");
     std::fs::create_dir(&gone).expect("a workspace");
@@ -73,7 +72,7 @@ fn a_run_whose_workspace_and_script_are_gone_can_be_cancelled() {
 }
 
 #[test]
-fn cancelling_beside_another_run_says_who_holds_the_home_and_leaves_the_request() {
+fn cancelling_beside_another_run_names_the_holder_and_stores_the_request() {
     let world = TestHome::new();
     let key = world.orphan("silent.yaml", &["--agent", "a", "--create-agent"]);
     let model = world.script(&lasting("60"));
@@ -92,13 +91,13 @@ fn cancelling_beside_another_run_says_who_holds_the_home_and_leaves_the_request(
     );
     holder.kill().expect("kill -9");
     holder.wait().expect("gone");
-    // The request is met by whoever comes next, before the model is asked for anything.
+    // The next driver handles the request before it calls the model.
     let resumed = world.wakeful(&["run", "--resume", "--json", "--agent", "a"]);
     assert_eq!(resumed.json()["outcome"], "cancelled", "{resumed:?}");
 }
 
 #[test]
-fn cancelling_beside_another_run_ends_the_run_as_soon_as_the_home_is_free() {
+fn cancelling_beside_another_run_takes_effect_once_the_home_is_free() {
     let world = TestHome::new();
     let key = world.orphan("silent.yaml", &["--agent", "a", "--create-agent"]);
     let model = world.script(&lasting("1.5"));
@@ -153,7 +152,7 @@ fn cancelling_on_postgres_waits_for_the_driver_and_leaves_no_runner_behind() {
 }
 
 #[test]
-fn clearing_a_queue_cancels_what_waits_for_this_agent_alone() {
+fn clearing_a_queue_cancels_only_the_messages_of_this_agent() {
     let world = TestHome::new();
     let send = |agent: &str| {
         world.wakeful(&["agent", "create", agent]);

@@ -1,4 +1,4 @@
-//! Settings: read from three places, changed in one, and explained when they are wrong.
+//! Settings: read from three layers, changed in one, and explained when they are wrong.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,7 @@ use super::daemon::RunningDaemon;
 use super::home_fixture::{CommandOutput, TestHome, commands, program, wait_until};
 
 fn write(world: &TestHome, text: &str) {
-    // A first setting makes the home, as nobody should do by hand.
+    // The first setting creates the home, which people should not do by hand.
     assert_eq!(
         world.wakeful(&["config", "set", "server.port", "1"]).code,
         Some(0)
@@ -31,14 +31,14 @@ fn with_variable(world: &TestHome, name: &str, value: &str, args: &[&str]) -> Co
         .into()
 }
 
-/// Value and kind of origin of one setting.
+/// The value of one setting and the kind of its origin.
 fn value(said: &CommandOutput) -> (Value, Value) {
     let json = said.json();
     (json["value"].clone(), json["origin"]["kind"].clone())
 }
 
 #[test]
-fn looking_makes_nothing_and_shows_what_is_built_in() {
+fn reading_settings_creates_nothing_and_shows_the_defaults() {
     let world = TestHome::new();
     let said = world.wakeful(&["config", "get", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -94,7 +94,7 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
 }
 
 #[test]
-fn the_environment_wins_over_the_file_which_wins_over_what_is_built_in() {
+fn the_environment_overrides_the_file_which_overrides_the_defaults() {
     let world = TestHome::new();
     let get = ["config", "get", "server.port", "--json"];
     assert_eq!(value(&world.wakeful(&get)), (json!(7717), json!("default")));
@@ -158,12 +158,12 @@ fn a_change_keeps_comments_and_order_and_is_private() {
 }
 
 #[test]
-fn whoever_changes_a_setting_beside_a_daemon_is_told_that_it_goes_on_with_the_old_ones() {
+fn a_change_while_a_daemon_runs_reports_that_a_restart_is_needed() {
     let world = TestHome::new();
     let set = |value| world.wakeful(&["config", "set", "server.port", value]);
     let word = "daemon restart";
-    assert!(!set("1").stderr.contains(word), "there is no daemon");
-    // This test stands in for one: what is left in `run/` names a process that lives.
+    assert!(!set("1").stderr.contains(word), "no daemon is running");
+    // This test stands in for a daemon: the record in `run/` names a live process.
     let stat = fs::read_to_string("/proc/self/stat").expect("ourselves");
     let fields = stat.rsplit(')').next().expect("fields");
     let began: u64 = fields
@@ -200,7 +200,7 @@ fn a_link_to_the_file_stays_a_link() {
 }
 
 #[test]
-fn changes_at_once_are_all_kept() {
+fn concurrent_changes_are_all_kept() {
     let world = TestHome::new();
     write(&world, "");
     let settings = [
@@ -222,7 +222,7 @@ fn changes_at_once_are_all_kept() {
 }
 
 #[test]
-fn a_wrong_change_is_refused_and_makes_no_home() {
+fn a_wrong_change_is_refused_and_creates_no_home() {
     for (args, code, word) in [
         (
             ["server.prot", "1"],
@@ -262,7 +262,7 @@ fn a_wrong_change_is_refused_and_makes_no_home() {
 }
 
 #[test]
-fn a_path_is_kept_from_the_root_because_a_daemon_works_elsewhere() {
+fn a_path_is_stored_as_absolute() {
     let world = TestHome::new();
     assert_eq!(
         world.wakeful(&["config", "set", "agent.workspace", "sub"]).code,
@@ -274,7 +274,7 @@ fn a_path_is_kept_from_the_root_because_a_daemon_works_elsewhere() {
 }
 
 #[test]
-fn a_wrong_file_is_refused_with_its_line_and_never_half_changed() {
+fn a_wrong_file_is_refused_with_its_line_and_never_changed() {
     let world = TestHome::new();
     let wrong = "[server]\nport = 80\nadress = \"::1\"\n";
     write(&world, wrong);
@@ -290,7 +290,7 @@ fn a_wrong_file_is_refused_with_its_line_and_never_half_changed() {
     let said = world.wakeful(&["config", "set", "server.port", "81", "--json"]);
     assert_eq!(said.error_code(), "config_invalid");
     assert_eq!(text(&world), wrong);
-    // The way out is a call, too.
+    // The hint is a call that works.
     let said = world.wakeful(&["config", "set", "server.adress", "--unset"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(text(&world), "[server]\nport = 80\n");
@@ -300,9 +300,9 @@ fn a_wrong_file_is_refused_with_its_line_and_never_half_changed() {
     assert_eq!(text(&world), "[server\n");
 }
 
-/// An editor or a full disk may leave half of a file.
+/// An editor or a full disk may leave a partial file.
 #[test]
-fn a_half_written_file_under_a_live_daemon_is_refused_and_loses_nothing() {
+fn a_partial_file_under_a_live_daemon_is_refused_without_data_loss() {
     let world = TestHome::new();
     write(&world, "[agent]\ndefault = \"main\"\n");
     let whole = text(&world);
@@ -371,7 +371,7 @@ fn a_file_that_cannot_be_read_is_named() {
         "config_unreadable"
     );
     fs::remove_file(&path).expect("removed");
-    // A pipe that nobody writes to would keep us waiting for ever.
+    // Reading a pipe without a writer would block forever.
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(made.expect("starts").success());
     assert_eq!(
@@ -387,7 +387,7 @@ fn a_file_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn the_doctor_of_settings_explains_every_problem() {
+fn config_doctor_explains_every_problem() {
     let world = TestHome::new();
     write(
         &world,

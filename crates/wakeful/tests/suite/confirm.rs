@@ -1,4 +1,4 @@
-//! What a person agreed to: which rules and which addresses it holds for.
+//! Privacy receipts: the rules and addresses for which a person's confirmation is valid.
 
 use serde_json::json;
 
@@ -6,11 +6,12 @@ use super::home_fixture::TestHome;
 use super::provider::{FakeProvider, KEY};
 use super::route::{call, chat, provider, write};
 
-/// Where a person wants to be asked, nothing is sent before they agreed, and a change of the rules asks again.
+/// If confirmation is required, nothing is sent before a person confirms, and a change of the rules
+/// requires a new confirmation.
 #[test]
-fn a_confirmation_holds_for_the_rules_under_which_it_was_given() {
+fn a_confirmation_is_valid_only_for_the_rules_it_was_given_under() {
     let world = TestHome::new();
-    // What it may be shown is too little for any request, so that nothing is ever sent.
+    // The permitted content is too little for any request, so nothing is ever sent.
     let rules = |shown: &str| {
         format!(
             "[privacy]\nconfirm = \"explicit\"\n[providers.out]\nkind = \"openai-chat\"\nkey = \"none\"\n\
@@ -48,9 +49,9 @@ fn a_confirmation_holds_for_the_rules_under_which_it_was_given() {
     );
 }
 
-/// A script may stand for somebody outside; who is asked to agree to it must be able to.
+/// A script may stand for an external model, so its confirmation must be possible.
 #[test]
-fn a_script_that_stands_for_somebody_outside_can_be_confirmed() {
+fn a_script_that_stands_for_an_external_model_can_be_confirmed() {
     let world = TestHome::new();
     write(&world, "[privacy]\nconfirm = \"explicit\"\n");
     let run = || world.run("boundary: outside\nrounds: [{text: hi}]\n", &[]);
@@ -65,7 +66,7 @@ fn a_script_that_stands_for_somebody_outside_can_be_confirmed() {
     assert_eq!(run().json()["final_text"], "hi");
 }
 
-/// Whoever agreed to one machine did not agree to another of the same name.
+/// A confirmation for one machine is not valid for another of the same name.
 #[test]
 fn a_confirmation_does_not_follow_a_provider_to_another_address() {
     let world = TestHome::new();
@@ -102,9 +103,10 @@ fn a_confirmation_does_not_follow_a_provider_to_another_address() {
     assert_eq!(kind("anthropic/m", &[key, moved]), confirmed);
 }
 
-/// Whoever wants a key hands on what they hear: a gateway, a tunnel. That it listens on this machine changes nothing.
+/// A provider that requires a key may forward what it receives, like a gateway or a tunnel. That it listens
+/// on this machine changes nothing.
 #[test]
-fn a_provider_on_this_machine_that_is_sent_a_key_is_somebody_else() {
+fn a_local_provider_that_receives_a_key_is_external() {
     let run = |world: &TestHome, environment: &[(&str, &str)]| {
         call(
             world,
@@ -135,14 +137,14 @@ fn a_provider_on_this_machine_that_is_sent_a_key_is_somebody_else() {
     assert_eq!(confirmed.code, Some(0), "{confirmed:?}");
     let said = run(&world, &[key]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    // The list has gpt-5 at 1.25 for a million tokens in and 10 out.
+    // The price list has gpt-5 at 1.25 per million input tokens and 10 per million output tokens.
     assert_eq!(said.json()["cost_usd"], "0.000027", "{said:?}");
     assert_eq!(fake.asked()[0].1["max_tokens"], 8_192);
 }
 
-/// Without a key nothing is handed on in anybody's name, and what is said to cost nothing does.
+/// Without a key nothing is forwarded in a person's name, and a configured price of zero is free.
 #[test]
-fn a_provider_on_this_machine_without_a_key_is_free_and_so_is_one_whose_price_is_nothing() {
+fn a_local_provider_without_a_key_or_price_is_free() {
     let run = |world: &TestHome| {
         call(
             world,

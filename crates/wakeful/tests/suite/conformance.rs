@@ -1,4 +1,4 @@
-//! Promises of the conformance tables that no other test shows, without a daemon.
+//! Requirements of the conformance tables that no other test covers, without a daemon.
 
 use serde_json::{Value, json};
 

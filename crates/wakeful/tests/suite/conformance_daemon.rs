@@ -1,4 +1,4 @@
-//! Promises of the conformance tables that no other test shows, with a daemon.
+//! Requirements of the conformance tables that no other test covers, with a daemon.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ fn json(world: &TestHome, args: &[&str]) -> Value {
     said.json()
 }
 
-/// Calls a trigger as a system without our token does: the status and the body of the response.
+/// Calls a trigger like a system without the API token. Returns the status and body of the response.
 fn deliver(address: &str, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).expect("a connection");
     let head = format!(

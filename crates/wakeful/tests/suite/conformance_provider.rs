@@ -1,4 +1,4 @@
-//! Promises of the conformance tables about what a provider is sent and what its failures say.
+//! Requirements of the conformance tables about requests to a provider and its failures.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::provider::FakeProvider;
 use super::route::{chat, provider, write};
 use super::schema::sent;
 
-/// The tools that a provider is offered for an agent that may start runs of another.
+/// The tools offered to a provider for an agent that may start runs of another.
 fn offered_tools() -> Vec<Value> {
     let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Hi.")]));
     let settings = format!(

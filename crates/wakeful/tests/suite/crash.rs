@@ -1,5 +1,5 @@
-//! Kill it. At every fail point, at each passage, also during recovery; the world file outside the program
-//! is the judge.
+//! Kills the program at every fail point and each passage, also during recovery. The world file outside the
+//! program shows which effects really happened.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -15,14 +15,14 @@ use wakeful_ports::fail_point::POINTS;
 use super::home_fixture::{CommandOutput, TestHome, alive, statuses, wait_until};
 use super::postgres::Database;
 
-/// What each tool call of the scenario adds to the world file, in the order of the calls.
+/// The line that each tool call of the scenario adds to the world file, in the order of the calls.
 const EFFECTS: [&str; 4] = ["one", "two", "three", "four"];
 
-/// Passages of a point that are tried at most. No point is passed more often in the scenario.
+/// Maximum passages tried per point. No point is passed more often in the scenario.
 const PASSAGES_MAX: u32 = 40;
 
-/// Four plain effects: two in one reply, one with an output too large for a row, one after a pause. Each of the four
-/// answers costs a millionth of a dollar.
+/// Four plain effects: two in one reply, one with an output too large for a row, one after a pause. Each of
+/// the four replies costs a millionth of a dollar.
 const SCENARIO: &str = r#"
 price: { input: 0.001, output: 0.001 }
 rounds:
@@ -42,7 +42,7 @@ rounds:
     usage: { input_tokens: 1000, output_tokens: 0 }
 "#;
 
-/// What the four answers cost, in millionths of a dollar.
+/// The cost of the four replies, in millionths of a dollar.
 const COST: f64 = 4.0;
 
 /// The program with its fail points compiled in.
@@ -52,7 +52,8 @@ pub(super) fn crash_binary() -> &'static PathBuf {
         if let Some(path) = std::env::var_os("WAKEFUL_CRASH_BIN") {
             return path.into();
         }
-        // Without the check script: build it here. A profile of its own keeps the other builds warm.
+        // Built here when the check script has not built it. A separate profile keeps the other builds
+        // cached.
         let mut build = Command::new(env!("CARGO"));
         build.args(["build", "--locked", "-p", "wakeful", "--profile", "crash"]);
         build
@@ -69,15 +70,15 @@ pub(super) fn crash_binary() -> &'static PathBuf {
 }
 
 struct Campaign {
-    /// One database for all worlds, because making one takes longer than a crash. None on SQLite.
+    /// One database for all fixtures, because creating one takes longer than a crash. `None` on SQLite.
     database: Option<Rc<Database>>,
     worlds: Cell<u32>,
     crashes: u32,
-    /// How often each point really ended the process.
+    /// How often each point actually ended the process.
     hits: BTreeMap<&'static str, u32>,
 }
 
-/// A world with an agent of its own.
+/// A test home with its own agent.
 struct CrashFixture {
     world: TestHome,
     agent: String,
@@ -100,7 +101,8 @@ impl Campaign {
         CrashFixture { world, agent }
     }
 
-    /// Starts the scenario and crashes it at a passage of a point. False when the point is not passed so often.
+    /// Starts the scenario and crashes it at a passage of a point. Returns false if the point is not passed
+    /// that often.
     fn crash_start(&mut self, stage: &CrashFixture, point: &'static str, passage: u32) -> bool {
         let said = stage.start(Some((point, passage)));
         self.count(&said, point)
@@ -146,12 +148,12 @@ impl CrashFixture {
         )
     }
 
-    /// Lets the program finish, whatever happened before, and judges.
+    /// Lets the program finish after any crash, and checks the result.
     fn finish(&self, story: &str) {
         let mut said = self.resume(None);
         if said.stdout.contains("\"resumed\":0") {
-            // Either nothing was admitted or the run had ended before its report. The same message again must
-            // give one run in both cases.
+            // Either nothing was admitted, or the run ended before its report. Sending the same message
+            // again must give one run in both cases.
             said = self.start(None);
         }
         judge(&self.world, &said, story);
@@ -166,7 +168,8 @@ impl CrashFixture {
 }
 
 impl CrashFixture {
-    /// Nothing stays put aside, and what was sent twice was paid twice: the sum is never too small.
+    /// No reservation is left, and a request that was sent twice is charged twice: the sum is never too
+    /// small.
     fn audit(&self, story: &str) {
         let budget = self.world.wakeful(&["budget", "show", "--json"]).json();
         let agents = budget["agents"].as_array().expect("agents");
@@ -183,7 +186,7 @@ impl CrashFixture {
     }
 }
 
-/// Calls the program with its fail points.
+/// Calls the program with fail points compiled in.
 pub(super) fn call(world: &TestHome, args: &[&str], fail: Option<(&str, u32)>) -> CommandOutput {
     let mut command = world.command(crash_binary());
     if let Some((point, passage)) = fail {
@@ -192,7 +195,8 @@ pub(super) fn call(world: &TestHome, args: &[&str], fail: Option<(&str, u32)>) -
     command.args(args).output().expect("the program starts").into()
 }
 
-/// Every effect at most once; every effect that is reported as done exactly once; none without a report.
+/// Checks that every effect happened at most once, that every effect reported as done happened exactly
+/// once, and that none is unreported.
 fn judge(world: &TestHome, said: &CommandOutput, story: &str) {
     let run: Value = said.json();
     assert_eq!(run["outcome"], "completed", "{story}: {said:?}");
@@ -215,8 +219,8 @@ fn judge(world: &TestHome, said: &CommandOutput, story: &str) {
     assert_eq!(said.code, Some(i32::from(unknown > 0)), "{story}: {said:?}");
 }
 
-/// The points that the scenario passes. The others are walked elsewhere: with the journal, in `saga`; with a change, in
-/// `alert`; with an answer, below. On a server large contents are rows, so that no file of a blob is renamed.
+/// The points that the scenario passes. The others are covered elsewhere: journal writes in `saga`, changes
+/// in `subscription`, answers below. On a server large contents are rows, so no blob file is renamed.
 fn points(on_server: bool) -> Vec<&'static str> {
     let elsewhere = ["journal.", "saga.", "decision.", "notice.", "timer.", "outside."];
     let is_elsewhere = |point: &str| elsewhere.iter().any(|noun| point.starts_with(noun));
@@ -227,7 +231,7 @@ fn points(on_server: bool) -> Vec<&'static str> {
 }
 
 /// Crashes at every passage of every point, and again at points of the recovery: at all of them when the
-/// environment asks for depth, else at one that changes with the first crash. Every point has to be hit.
+/// environment requests depth, else at one that varies with the first crash. Every point has to be hit.
 fn campaign(database: Option<Rc<Database>>) {
     let deep = std::env::var_os("WAKEFUL_CRASH_DEEP").is_some();
     let points = points(database.is_some());
@@ -242,7 +246,7 @@ fn campaign(database: Option<Rc<Database>>) {
             stage.finish(&format!("{point}:{passage}"));
             turn += 1;
             for (index, &second) in points.iter().enumerate() {
-                // Only a command that was under way leaves something to clear.
+                // Only a running command leaves something to clear.
                 let clears = point == "act.in_process" && second.starts_with("recover.");
                 if !deep && !clears && index != turn % points.len() {
                     continue;
@@ -264,7 +268,7 @@ fn campaign(database: Option<Rc<Database>>) {
 }
 
 #[test]
-fn killed_right_after_an_answer_the_act_happens_once() {
+fn killed_right_after_an_answer_the_action_happens_once() {
     let world = TestHome::new();
     let model = world.script(&super::home_fixture::commands(&["echo one >> world.txt"]));
     let args = [
@@ -302,17 +306,17 @@ fn killed_right_after_an_answer_the_act_happens_once() {
 }
 
 #[test]
-fn killed_at_any_fail_point_a_run_loses_nothing_and_repeats_nothing_on_sqlite() {
+fn a_run_killed_at_any_fail_point_loses_nothing_on_sqlite() {
     campaign(None);
 }
 
 #[test]
-fn killed_at_any_fail_point_a_run_loses_nothing_and_repeats_nothing_on_postgres() {
+fn a_run_killed_at_any_fail_point_loses_nothing_on_postgres() {
     campaign(Some(Rc::new(Database::create())));
 }
 
 #[test]
-fn killed_in_the_middle_of_a_command_its_processes_die_and_the_outcome_is_unknown() {
+fn killed_during_a_command_its_processes_die_and_the_outcome_is_unknown() {
     let world = TestHome::new();
     let word = format!("{}.25", 700_000 + std::process::id() % 100_000);
     let escape =
@@ -369,7 +373,7 @@ fn an_identical_call_after_an_unknown_outcome_waits_for_a_person() {
 }
 
 #[test]
-fn a_resumed_run_is_as_limited_as_it_was() {
+fn a_resumed_run_keeps_its_limits() {
     let world = TestHome::new();
     let model = world.script(&super::home_fixture::commands(&["echo one >> world.txt"]));
     let args = [
@@ -391,12 +395,12 @@ fn a_resumed_run_is_as_limited_as_it_was() {
 }
 
 #[test]
-fn killed_at_random_moments_a_run_loses_nothing_and_repeats_nothing() {
+fn a_run_killed_at_random_times_loses_and_repeats_nothing() {
     kill_at_moments(&Campaign::new(None), 24);
 }
 
 #[test]
-fn killed_at_random_moments_on_postgres_a_run_loses_nothing_and_repeats_nothing() {
+fn a_run_killed_at_random_times_on_postgres_loses_and_repeats_nothing() {
     kill_at_moments(&Campaign::new(Some(Rc::new(Database::create()))), 8);
 }
 

@@ -1,4 +1,4 @@
-//! The daemon as people use it: started, stopped, killed, asked; and every other verb as its client.
+//! The daemon as people use it: started, stopped, killed, queried; and every other command as its client.
 
 use std::process::Child;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::home_fixture::{SILENT, TestHome, commands, lasting, wait_until};
 
-/// A daemon that is ended with the test.
+/// A daemon that is killed at the end of the test.
 pub(super) struct RunningDaemon<'a> {
     pub(super) world: &'a TestHome,
     child: Option<Child>,
@@ -21,7 +21,7 @@ impl<'a> RunningDaemon<'a> {
         daemon
     }
 
-    /// One that was started otherwise, and may be anywhere in its life.
+    /// A daemon that was started in another way and may be in any stage.
     pub(super) fn of(world: &'a TestHome, child: Child) -> Self {
         Self {
             world,
@@ -29,12 +29,12 @@ impl<'a> RunningDaemon<'a> {
         }
     }
 
-    /// Waits until it has died by itself.
+    /// Waits until the daemon exits by itself.
     pub(super) fn wait(mut self) {
         self.child.take().expect("running").wait().expect("gone");
     }
 
-    /// What it has used of the processor, in clock ticks.
+    /// The processor time it has used, in clock ticks.
     pub(super) fn processor_ticks(&self) -> u64 {
         let pid = self.child.as_ref().expect("running").id();
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("alive");
@@ -43,20 +43,19 @@ impl<'a> RunningDaemon<'a> {
         fields[11].parse::<u64>().expect("ticks") + fields[12].parse::<u64>().expect("ticks")
     }
 
-    /// Whether it has died.
     pub(super) fn is_dead(&mut self) -> bool {
         let child = self.child.as_mut().expect("not waited for");
         child.try_wait().expect("a process of ours").is_some()
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub(super) fn address(&self) -> Option<String> {
         let record = std::fs::read(self.world.home().join("run/daemon.json")).ok()?;
         let record: Value = serde_json::from_slice(&record).ok()?;
         Some(record["http_addr"].as_str()?.to_owned())
     }
 
-    /// `SIGTERM`, and what it left.
+    /// Sends `SIGTERM` and returns the exit status.
     pub(super) fn terminate(mut self) -> std::process::ExitStatus {
         let mut child = self.child.take().expect("running");
         let pid = i32::try_from(child.id()).expect("a pid");
@@ -68,7 +67,7 @@ impl<'a> RunningDaemon<'a> {
         child.wait().expect("ends")
     }
 
-    /// `SIGKILL`.
+    /// Sends `SIGKILL`.
     pub(super) fn kill(mut self) {
         let mut child = self.child.take().expect("running");
         child.kill().expect("killed");
@@ -99,14 +98,14 @@ pub(super) fn is_ready(address: &str) -> bool {
     asked.is_ok() && stream.read_to_string(&mut answer).is_ok() && answer.starts_with("HTTP/1.1 200")
 }
 
-/// The outcome of a run, as `runs show` tells it.
+/// The outcome of a run, as `runs show` prints it.
 fn outcome(world: &TestHome, key: &str) -> String {
     let run = world.wakeful(&["runs", "show", key, "--json"]).json();
     run["outcome"].as_str().unwrap_or_default().to_owned()
 }
 
 #[test]
-fn every_verb_gives_the_same_answer_with_and_without_a_daemon() {
+fn every_command_gives_the_same_result_with_and_without_a_daemon() {
     let world = TestHome::new();
     let script = commands(&["echo one >> world.txt"]);
     let alone = world.run(
@@ -130,7 +129,7 @@ fn every_verb_gives_the_same_answer_with_and_without_a_daemon() {
     assert_eq!(
         again.json(),
         alone.json(),
-        "the same key is the same run, whoever answers"
+        "the same key is the same run, with or without a daemon"
     );
     let second = world.run(&script, &["--agent", "main"]);
     assert_eq!((second.code, world.lines().len()), (Some(0), 2), "{second:?}");
@@ -165,7 +164,7 @@ fn a_temporary_agent_and_a_denied_tool_work_through_the_daemon() {
 }
 
 #[test]
-fn a_message_waits_for_a_daemon_and_is_answered_once_when_one_starts() {
+fn a_queued_message_is_answered_once_when_a_daemon_starts() {
     let world = TestHome::new();
     let model = world.script(&commands(&["echo one >> world.txt"]));
     world.wakeful(&["agent", "create", "main"]);
@@ -210,7 +209,7 @@ fn a_second_daemon_is_refused_and_names_the_first() {
 }
 
 #[test]
-fn a_port_in_use_and_an_open_address_without_a_token_are_refused_before_anything_is_made() {
+fn a_used_port_and_an_open_address_without_a_token_are_refused() {
     let world = TestHome::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
@@ -231,7 +230,7 @@ fn a_port_in_use_and_an_open_address_without_a_token_are_refused_before_anything
 fn stopped_by_a_signal_a_daemon_loses_and_repeats_nothing() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
-    // The first is under way when the signal comes, the others wait.
+    // The first is running when the signal arrives, the others are queued.
     let slow = world.script(&lasting("0.3"));
     let daemon = RunningDaemon::serve(&world, &["--model", &slow]);
     for _ in 0..3 {
@@ -252,7 +251,7 @@ fn stopped_by_a_signal_a_daemon_loses_and_repeats_nothing() {
 }
 
 #[test]
-fn killed_a_daemon_leaves_stale_files_that_stand_in_nobodys_way() {
+fn a_killed_daemon_leaves_stale_files_that_block_nothing() {
     let world = TestHome::new();
     let silent = world.script(SILENT);
     let daemon = RunningDaemon::serve(&world, &["--model", &silent]);
@@ -272,14 +271,14 @@ fn killed_a_daemon_leaves_stale_files_that_stand_in_nobodys_way() {
     );
     let quick = world.script_named("quick.yaml", "rounds: [{text: quick}]\n");
     let _daemon = RunningDaemon::serve(&world, &["--model", &quick]);
-    // The run keeps the model it was begun with, and is taken up again.
+    // The run keeps the model it was started with, and is resumed.
     assert_eq!(world.open_runs().len(), 1);
     let cancelled = world.wakeful(&["runs", "cancel", &world.open_runs().remove(0), "--json"]);
     assert_eq!(cancelled.json()["outcome"], "cancelled", "{cancelled:?}");
 }
 
 #[test]
-fn a_message_can_be_taken_back_before_its_turn_comes() {
+fn a_queued_message_can_be_cancelled() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     world.wakeful(&["agent", "pause", "main"]);
@@ -301,7 +300,7 @@ fn a_message_can_be_taken_back_before_its_turn_comes() {
 }
 
 #[test]
-fn work_that_cannot_go_on_is_told_with_the_way_out_and_goes_on_when_it_can() {
+fn stuck_work_is_reported_with_a_hint_and_continues_when_possible() {
     let world = TestHome::new();
     let model = world.script("rounds: [{text: here again}]\n");
     let daemon = RunningDaemon::serve(&world, &["--model", &model]);
@@ -321,7 +320,7 @@ fn work_that_cannot_go_on_is_told_with_the_way_out_and_goes_on_when_it_can() {
     assert_eq!(status()["agents"][0]["activity"], "stuck");
     assert_eq!(status()["daemon"]["stuck"][0]["code"], "workspace_unusable");
     std::fs::create_dir(&gone).expect("there again");
-    // Anything that happens makes it look again.
+    // Any event makes the daemon check again.
     world.wakeful(&["message", "main", "and this"]);
     wait_until(|| status()["agents"][0]["activity"] == "asleep");
     assert_eq!(status()["daemon"]["stuck"], serde_json::json!([]));
@@ -329,7 +328,7 @@ fn work_that_cannot_go_on_is_told_with_the_way_out_and_goes_on_when_it_can() {
 }
 
 #[test]
-fn two_daemons_on_one_database_share_the_work_and_each_message_runs_once() {
+fn two_daemons_on_one_database_run_each_message_once() {
     let one = TestHome::on_postgres();
     let other = TestHome::on(one.shared_database());
     let model = one.script(&commands(&["echo one >> world.txt"]));

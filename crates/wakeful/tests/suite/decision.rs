@@ -1,4 +1,4 @@
-//! Questions as people meet them: listed, shown, answered once, with and without a daemon.
+//! Decisions as people use them: listed, shown, answered once, with and without a daemon.
 
 use serde_json::{Value, json};
 use wakeful_core::conversation::Usage;
@@ -16,7 +16,7 @@ use super::api::block_on;
 use super::daemon::RunningDaemon;
 use super::home_fixture::{CommandOutput, TestHome, commands};
 
-/// Writes into a home's database, as a run of it would.
+/// Writes to a home's database, as one of its runs would.
 pub(super) fn write<T: Send + 'static>(
     world: &TestHome,
     change: impl Fn(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -31,7 +31,7 @@ pub(super) fn write<T: Send + 'static>(
     })
 }
 
-/// A question of a run of `main`.
+/// A pending decision of a run of `main`.
 pub(super) fn question(run: &str, name: &str) -> Decision {
     let inquiry = ApprovalRequest::new(
         ProposedAction {
@@ -48,7 +48,7 @@ pub(super) fn question(run: &str, name: &str) -> Decision {
     inquiry.asked_by(agent, run, Millis(1_771_344_000_000), None)
 }
 
-/// Asks, and returns the name of the question.
+/// Creates a decision and returns its id.
 pub(super) fn ask(world: &TestHome, run: &str, name: &str) -> String {
     let decision = question(run, name);
     let id = decision.inquiry.decision_id.to_string();
@@ -56,7 +56,7 @@ pub(super) fn ask(world: &TestHome, run: &str, name: &str) -> String {
     id
 }
 
-/// A home with an agent and an open run that nobody drives.
+/// A home with an agent and an open run without a driver.
 pub(super) fn with_open_run(world: &TestHome) -> String {
     world.wakeful(&["agent", "create", "main"]);
     world.orphan("silent.yaml", &["--agent", "main"])
@@ -67,7 +67,7 @@ fn answer(world: &TestHome, id: &str, args: &[&str]) -> CommandOutput {
 }
 
 #[test]
-fn a_question_is_listed_and_shown_with_the_command_that_answers_it() {
+fn a_decision_is_listed_and_shown_with_the_command_that_answers_it() {
     let world = TestHome::new();
     let run = with_open_run(&world);
     let id = ask(&world, &run, "a");
@@ -99,7 +99,7 @@ fn a_question_is_listed_and_shown_with_the_command_that_answers_it() {
 }
 
 #[test]
-fn an_answer_is_taken_once_and_whoever_comes_second_is_told_what_the_first_one_said() {
+fn a_second_answer_is_refused_and_shows_the_first() {
     let world = TestHome::new();
     let run = with_open_run(&world);
     let id = ask(&world, &run, "a");
@@ -114,7 +114,7 @@ fn an_answer_is_taken_once_and_whoever_comes_second_is_told_what_the_first_one_s
     let said = answer(
         &world,
         &id[..12],
-        &["approve", "--version", "1", "--note", "go on"],
+        &["approve", "--version", "1", "--note", "continue"],
     );
     assert_eq!(said.code, Some(0), "{said:?}");
     let answered = said.json();
@@ -122,7 +122,7 @@ fn an_answer_is_taken_once_and_whoever_comes_second_is_told_what_the_first_one_s
         (&answered["status"], &answered["answer"]["channel"]),
         (&json!("answered"), &json!("cli"))
     );
-    assert_eq!(answered["answer"]["note"], "go on");
+    assert_eq!(answered["answer"]["note"], "continue");
     assert!(said.stderr.contains("wakeful run --resume"), "{said:?}");
     let said = answer(&world, &id, &["deny"]);
     assert_eq!(
@@ -142,10 +142,10 @@ fn an_answer_is_taken_once_and_whoever_comes_second_is_told_what_the_first_one_s
 }
 
 #[test]
-fn a_name_that_leads_nowhere_or_to_several_is_told_apart() {
+fn an_unknown_and_an_ambiguous_decision_id_are_distinguished() {
     let world = TestHome::new();
     let run = with_open_run(&world);
-    // Of seventeen names two begin with the same digit.
+    // Of seventeen ids at least two start with the same digit.
     let names: Vec<String> = (0..17).map(|n| ask(&world, &run, &n.to_string())).collect();
     let twice = names.iter().find_map(|one| {
         let same = names.iter().filter(|other| other[..1] == one[..1]).count();
@@ -174,7 +174,7 @@ fn a_name_that_leads_nowhere_or_to_several_is_told_apart() {
 }
 
 #[test]
-fn a_daemon_gives_the_same_answers_and_takes_the_same_ones() {
+fn a_daemon_shows_the_same_decisions_and_accepts_the_same_answers() {
     let world = TestHome::new();
     let run = with_open_run(&world);
     let (first, second) = (ask(&world, &run, "a"), ask(&world, &run, "b"));
@@ -204,7 +204,7 @@ fn a_daemon_gives_the_same_answers_and_takes_the_same_ones() {
 }
 
 #[test]
-fn of_two_answers_at_the_same_moment_exactly_one_stands() {
+fn of_two_concurrent_answers_exactly_one_is_accepted() {
     let world = TestHome::new();
     let run = with_open_run(&world);
     let id = ask(&world, &run, "a");
@@ -224,7 +224,7 @@ fn of_two_answers_at_the_same_moment_exactly_one_stands() {
 }
 
 #[test]
-fn every_status_shows_what_waits_for_a_person() {
+fn every_status_shows_pending_decisions() {
     let world = TestHome::new();
     let run = with_open_run(&world);
     ask(&world, &run, "a");
@@ -250,7 +250,7 @@ fn every_status_shows_what_waits_for_a_person() {
     look(&world);
 }
 
-/// A run that stands aside has not ended, and is told apart from one that has.
+/// A quarantined run has not ended, and the error differs from that of an ended run.
 fn cannot_be_cancelled(world: &TestHome, run: &str) {
     let said = world.wakeful(&["runs", "cancel", run, "--json"]);
     assert_eq!(
@@ -273,7 +273,7 @@ fn is_listed_with_its_reason(world: &TestHome, run: &str) {
 }
 
 #[test]
-fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
+fn a_quarantined_run_is_listed_and_retried_or_abandoned() {
     let world = TestHome::new();
     let run = with_open_run(&world);
     let said = world.wakeful(&["runs", "resume", &run, "--json"]);
@@ -342,9 +342,9 @@ fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
     assert_eq!(said.stdout.trim(), "no run is quarantined");
 }
 
-/// Nobody goes on with a run that was given up, so nobody will find out how what was under way ended.
+/// An abandoned run is never continued, so the outcome of its unfinished action stays unknown.
 #[test]
-fn a_plain_action_of_a_run_that_is_given_up_ends_unknown() {
+fn a_plain_action_of_an_abandoned_run_ends_unknown() {
     let world = TestHome::new();
     let run = with_open_run(&world);
     let run_key = RunKey(Digest::from_hex(&run).expect("a key"));
@@ -383,7 +383,7 @@ fn a_plain_action_of_a_run_that_is_given_up_ends_unknown() {
     assert_eq!(status("Read"), Some(json!("intended")), "{steps}");
 }
 
-/// The tools that a run asks about, as its state has them.
+/// The tools for which a run needs approval, according to its state.
 fn asks(world: &TestHome, agent: &str) -> Vec<String> {
     let agent = AgentId::parse(agent).expect("a name");
     let filter = wakeful_store::rows::RunFilter {
@@ -401,7 +401,7 @@ fn asks(world: &TestHome, agent: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_tools_that_are_asked_about_come_from_settings_and_flags_together() {
+fn tools_that_need_approval_come_from_settings_and_flags_together() {
     let world = TestHome::new();
     let script = world.script(&commands(&[]));
     let run = |agent: &str, args: &[&str]| {

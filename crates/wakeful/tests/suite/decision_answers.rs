@@ -1,4 +1,4 @@
-//! Who may decide, how long there is for it, and what they see before they do.
+//! Who may answer a decision, its deadline, and what is shown before the answer.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use super::daemon::RunningDaemon;
 use super::decision::{ask, with_open_run, write};
 use super::home_fixture::{CommandOutput, TestHome, commands, program, wait_until};
 
-/// A command whose end no line shows.
+/// A command too long to be shown in one line.
 fn long_command() -> String {
     format!("{}echo the-tail >> world.txt", "true harmless; ".repeat(60))
 }
 
-/// Has an agent ask before it runs a command, and returns the name of the question.
+/// Lets an agent request approval for a command, and returns the id of the decision.
 fn asked(world: &TestHome, agent: &str, command: &str) -> (CommandOutput, String) {
     let model = world.script(&commands(&[command]));
     let said = world.wakeful(&[
@@ -52,7 +52,7 @@ fn show(world: &TestHome, id: &str) -> Value {
 }
 
 #[test]
-fn whoever_decides_sees_all_of_the_arguments() {
+fn all_arguments_are_shown_before_a_decision_is_answered() {
     let world = TestHome::new();
     let command = long_command();
     let whole = json!({"cmd": command}).to_string();
@@ -105,7 +105,7 @@ fn whoever_decides_sees_all_of_the_arguments() {
     assert_eq!(
         (&after["input"], &after["is_input_cut"]),
         (&json!(whole), &json!(false)),
-        "the run has gone on"
+        "the run has continued"
     );
     let run = after["run_key"].as_str().expect("a run").to_owned();
     let erased = world.wakeful(&[
@@ -123,7 +123,7 @@ fn whoever_decides_sees_all_of_the_arguments() {
 }
 
 #[test]
-fn what_nobody_would_see_in_the_arguments_is_spelled_out() {
+fn invisible_characters_in_the_arguments_are_spelled_out() {
     let world = TestHome::new();
     let (_, id) = asked(&world, "main", "echo \u{202e}fr- mr\u{202c}");
     let text = world.wakeful(&["decision", "show", &id]).stdout;
@@ -131,7 +131,7 @@ fn what_nobody_would_see_in_the_arguments_is_spelled_out() {
 }
 
 #[test]
-fn an_answer_is_taken_only_by_the_ways_that_the_settings_name() {
+fn an_answer_is_accepted_only_through_the_configured_channels() {
     let world = TestHome::new();
     let set = |key: &str, value: &str| world.wakeful(&["config", "set", key, value, "--json"]);
     assert_eq!(set("decisions.answer_channels", "page").code, Some(0));
@@ -191,7 +191,7 @@ fn an_answer_is_taken_only_by_the_ways_that_the_settings_name() {
 }
 
 #[test]
-fn how_a_question_is_answered_fits_the_way_by_which_one_comes() {
+fn the_instructions_for_answering_fit_the_channel() {
     let world = TestHome::new();
     let mut all = Vec::new();
     for (agent, from) in [
@@ -231,9 +231,9 @@ fn how_a_question_is_answered_fits_the_way_by_which_one_comes() {
     }
 }
 
-/// What is asked is shown and answered although the reply that asked for it is damaged.
+/// The decision is shown and can be answered although the reply that requested the action is damaged.
 #[test]
-fn a_damaged_reply_hides_the_end_of_the_arguments_and_nothing_else() {
+fn a_damaged_reply_hides_only_the_end_of_the_arguments() {
     let world = TestHome::new();
     let questions = ["one", "two"].map(|agent| asked(&world, agent, &long_command()).1);
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
@@ -269,7 +269,7 @@ fn a_damaged_reply_hides_the_end_of_the_arguments_and_nothing_else() {
 }
 
 #[test]
-fn a_held_tool_is_used_after_a_yes_through_the_api_and_not_after_a_no() {
+fn a_tool_is_used_only_after_approval_through_the_api() {
     let world = TestHome::new();
     let activity = |agent: &str| {
         let shown = world.wakeful(&["agent", "show", agent, "--json"]).json();
@@ -291,7 +291,7 @@ fn a_held_tool_is_used_after_a_yes_through_the_api_and_not_after_a_no() {
 }
 
 #[test]
-fn how_long_a_question_stands_is_a_setting_with_bounds() {
+fn the_deadline_of_a_decision_is_a_setting_with_bounds() {
     let world = TestHome::new();
     let patience = |world: &TestHome, id: &str| {
         let filter = DecisionFilter {
@@ -321,7 +321,7 @@ fn how_long_a_question_stands_is_a_setting_with_bounds() {
     }
 }
 
-/// Commands that try to decide in a person's place and write into the world file what they were told.
+/// Commands that try to answer in a person's place and write the response to the world file.
 fn tries(world: &TestHome, id: &str) -> Vec<String> {
     let (home, program) = (
         world.home().display().to_string(),
@@ -334,7 +334,7 @@ fn tries(world: &TestHome, id: &str) -> Vec<String> {
     vec![
         noted(answer.clone()),
         noted(format!("{program} brake off --home {home} --json")),
-        // Whoever loses its parent stays below the tool.
+        // A process that loses its parent still belongs to the tool.
         noted(format!(
             "rm -f done; (setsid sh -c '{answer} > orphan; echo $? > code; mv orphan done' &); \
              while [ ! -s done ]; do sleep 0.02; done; cat done; (exit $(cat code))"
@@ -342,7 +342,7 @@ fn tries(world: &TestHome, id: &str) -> Vec<String> {
     ]
 }
 
-/// A request to the daemon with the token of the home, spoken by a shell.
+/// A shell command that sends a request to the daemon with the token of the home.
 fn posted(daemon: &RunningDaemon<'_>, (path, body): (&str, &str), then: &str) -> String {
     let address = daemon.address().expect("an address");
     let token = daemon.world.home().join("token").display().to_string();
@@ -361,7 +361,7 @@ fn posted(daemon: &RunningDaemon<'_>, (path, body): (&str, &str), then: &str) ->
 const ANSWERED_BY_TOOL: &str = "4 caller_is_tool_process";
 
 #[test]
-fn a_command_of_an_agent_cannot_answer_its_own_question() {
+fn a_command_of_an_agent_cannot_answer_its_own_decision() {
     let world = TestHome::new();
     let run = with_open_run(&world);
     let id = ask(&world, &run, "a");
@@ -400,7 +400,7 @@ fn a_command_of_an_agent_cannot_answer_its_own_question() {
     assert!(!events.stdout.contains(token.trim()), "{events:?}");
 }
 
-/// Runs a command as an agent's tool does where the kernel cannot confine it.
+/// Runs a command like an agent's tool on a kernel that cannot confine it.
 pub(super) fn unconfined(world: &TestHome, no_namespaces: bool, command: &str) {
     let environment = BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]);
     let tools = Tools::new(ToolsOptions {
@@ -440,7 +440,7 @@ impl StopSignal for Never {
 }
 
 #[test]
-fn a_command_that_nothing_confines_cannot_decide_in_a_persons_place_either() {
+fn an_unconfined_command_cannot_answer_in_a_persons_place() {
     let world = TestHome::new();
     let run = with_open_run(&world);
     let id = ask(&world, &run, "a");
@@ -460,7 +460,7 @@ fn a_command_that_nothing_confines_cannot_decide_in_a_persons_place_either() {
     for no_namespaces in [false, true] {
         let mut all = tries(&world, &id);
         all.extend([answer, release].map(noted));
-        // Whoever hangs up at once cannot be asked who it was.
+        // A client that disconnects at once cannot be identified.
         all.extend([answer, release].map(|what| posted(&daemon, what, "exec 3>&-")));
         for command in &all {
             unconfined(&world, no_namespaces, command);

@@ -1,5 +1,5 @@
-//! Verbs and their daemon: one that is dead, hangs, ends, comes back or works elsewhere is told apart from one that
-//! serves.
+//! Commands and their daemon: a daemon that is dead, hangs, stops, restarts or uses another database is
+//! distinguished from one that serves.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -13,10 +13,10 @@ use super::daemon::{RunningDaemon, is_ready};
 use super::home_fixture::{CommandOutput, TestHome, commands, lasting, program, wait_until};
 use super::postgres::Database;
 
-/// Longest time until a verb has found out that a daemon hangs, on a machine that has much else to do.
+/// Maximum time until a command detects that a daemon hangs, on a busy machine.
 const FOUND_OUT: Duration = Duration::from_secs(10);
 
-/// Ends what was started in the background.
+/// Stops the background daemon of a test.
 struct StopOnDrop<'a>(&'a TestHome);
 
 impl Drop for StopOnDrop<'_> {
@@ -37,7 +37,7 @@ fn start(world: &TestHome, args: &[&str]) -> CommandOutput {
 }
 
 #[test]
-fn a_daemon_that_hangs_is_told_within_seconds_and_never_called_running() {
+fn a_hanging_daemon_is_detected_within_seconds_and_never_reported_as_running() {
     let world = TestHome::new();
     let daemon = RunningDaemon::serve(&world, &[]);
     kill_process(pid(&world), Signal::STOP).expect("a signal");
@@ -65,10 +65,10 @@ fn a_daemon_that_hangs_is_told_within_seconds_and_never_called_running() {
 }
 
 #[test]
-fn a_daemon_that_died_and_that_nobody_has_waited_for_is_dead() {
+fn a_zombie_daemon_counts_as_dead() {
     let world = TestHome::new();
     let _ending = StopOnDrop(&world);
-    // Its parent is this test, which does not ask how it ended until the end.
+    // Its parent is this test, which reaps it only at the end.
     let _daemon = RunningDaemon::serve(&world, &[]);
     let dead = pid(&world);
     kill_process(dead, Signal::KILL).expect("a signal");
@@ -80,7 +80,7 @@ fn a_daemon_that_died_and_that_nobody_has_waited_for_is_dead() {
 }
 
 #[test]
-fn a_start_waits_for_a_daemon_that_is_ending() {
+fn a_start_waits_for_a_daemon_that_is_stopping() {
     let world = TestHome::new();
     let _ending = StopOnDrop(&world);
     let slow = world.script(&lasting("1.5"));
@@ -97,7 +97,7 @@ fn a_start_waits_for_a_daemon_that_is_ending() {
 }
 
 #[test]
-fn a_daemon_on_a_server_is_found_by_its_database_and_never_denied() {
+fn a_daemon_is_found_by_its_database_on_a_server() {
     let (world, other) = (TestHome::on_postgres(), Database::create());
     let _daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(world.wakeful(&["agent", "create", "main"]).code, Some(0));
@@ -108,7 +108,7 @@ fn a_daemon_on_a_server_is_found_by_its_database_and_never_denied() {
         sent.code == Some(0) && !sent.stderr.contains("daemon"),
         "{sent:?}"
     );
-    // The same home, and a database that its daemon does not work on.
+    // The same home with a database that its daemon does not use.
     let elsewhere = |args: &[&str]| world.wakeful(&[args, &["--database", &other.url()]].concat());
     assert_eq!(elsewhere(&["agent", "create", "there"]).code, Some(0));
     let status = elsewhere(&["status"]);
@@ -125,7 +125,7 @@ fn a_daemon_on_a_server_is_found_by_its_database_and_never_denied() {
 }
 
 #[test]
-fn a_daemon_that_is_still_opening_its_database_is_found_and_waited_for() {
+fn a_daemon_that_is_opening_its_database_is_waited_for() {
     let world = TestHome::on_postgres();
     assert_eq!(world.wakeful(&["agent", "create", "main"]).code, Some(0));
     let mut holder = Command::new("psql")
@@ -155,7 +155,7 @@ fn a_daemon_that_is_still_opening_its_database_is_found_and_waited_for() {
 }
 
 #[test]
-fn who_watches_a_run_or_the_events_goes_on_watching_when_the_daemon_is_restarted() {
+fn watching_continues_after_the_daemon_is_restarted() {
     let world = TestHome::new();
     let _ending = StopOnDrop(&world);
     let slow = world.script(&lasting("0.5"));
@@ -178,13 +178,13 @@ fn who_watches_a_run_or_the_events_goes_on_watching_when_the_daemon_is_restarted
     );
     let end = |text: String| text.contains("run_ended");
     wait_until(|| std::fs::read_to_string(&seen).is_ok_and(end));
-    assert_eq!(tail.try_wait().expect("a process of ours"), None, "it goes on");
+    assert_eq!(tail.try_wait().expect("a process of ours"), None, "it continues");
     tail.kill().expect("killed");
     tail.wait().expect("gone");
 }
 
 #[test]
-fn who_waits_for_an_answer_is_told_what_it_waits_for() {
+fn waiting_for_an_answer_shows_what_is_waited_for() {
     let world = TestHome::new();
     let model = world.script("rounds: [{text: done}]\n");
     world.wakeful(&["agent", "create", "main"]);
@@ -204,7 +204,7 @@ fn who_waits_for_an_answer_is_told_what_it_waits_for() {
     assert!(said.stderr.contains("1 message before it"), "{said:?}");
 }
 
-/// A message that waits is found, shown and taken back by the first digits of its key.
+/// Finds, shows and cancels a queued message by the first digits of its key.
 fn find_what_waits(world: &TestHome) {
     let sent = world.wakeful(&["message", "main", "do it", "--json"]).json();
     let key = sent["run_key"].as_str().expect("a key");
@@ -229,7 +229,7 @@ fn find_what_waits(world: &TestHome) {
 }
 
 #[test]
-fn a_message_that_waits_is_found_by_the_first_digits_of_its_key() {
+fn a_queued_message_is_found_by_the_first_digits_of_its_key() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     world.wakeful(&["agent", "pause", "main"]);
@@ -239,7 +239,7 @@ fn a_message_that_waits_is_found_by_the_first_digits_of_its_key() {
 }
 
 #[test]
-fn a_run_that_nobody_drives_is_not_called_work() {
+fn a_run_without_a_driver_is_not_reported_as_active() {
     let world = TestHome::new();
     world.orphan("silent.yaml", &["--agent", "main", "--create-agent"]);
     let text = world.wakeful(&["status"]).stdout;
@@ -248,7 +248,7 @@ fn a_run_that_nobody_drives_is_not_called_work() {
 }
 
 #[test]
-fn a_verb_for_an_agent_makes_no_home() {
+fn a_command_for_an_agent_creates_no_home() {
     let world = TestHome::new();
     let verbs: [&[&str]; 3] = [
         &["message", "main", "do it", "--json"],

@@ -1,5 +1,5 @@
-//! A disk that is full before anything begins. It is called so by whoever meets it, nothing is acknowledged, and what is
-//! there can be read and copied to another disk.
+//! A disk that is already full. Every command reports it, nothing is acknowledged, and existing data can be
+//! read and copied to another disk.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::home_fixture::{CommandOutput, TestHome, commands, program};
 
 const HELLO: &str = "rounds:\n  - text: hello\n";
 
-/// A home with a run, a large output and a journal, on which nothing works any more.
+/// A home with a run, a large output and a journal, and no running process.
 fn lived_in() -> TestHome {
     let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
@@ -21,11 +21,11 @@ fn lived_in() -> TestHome {
     world
 }
 
-/// Words of a shell in a world whose home is a file system of its own, on which not a byte is free. `$1` is the program.
+/// Runs a shell script in a test home on its own file system without a free byte. `$1` is the program.
 fn on_a_full_disk(world: &TestHome, words: &str) -> CommandOutput {
     let (home, aside) = (world.home(), world.path().join("aside"));
     if !aside.exists() {
-        fs::rename(&home, &aside).expect("moved aside");
+        fs::rename(&home, &aside).expect("moved away");
         fs::create_dir(&home).expect("a mount point");
     }
     let (home, aside) = (home.display(), aside.display());
@@ -41,7 +41,7 @@ fn on_a_full_disk(world: &TestHome, words: &str) -> CommandOutput {
 }
 
 #[test]
-fn whoever_writes_is_told_that_the_disk_is_full_and_the_way_out() {
+fn every_write_reports_the_full_disk_with_a_hint() {
     let world = lived_in();
     let model = world.script(HELLO);
     let run = format!("run x --agent main --model '{model}'");
@@ -64,7 +64,7 @@ fn whoever_writes_is_told_that_the_disk_is_full_and_the_way_out() {
 }
 
 #[test]
-fn a_full_disk_can_still_be_read_and_work_goes_on_when_there_is_room() {
+fn a_full_disk_can_be_read_and_work_continues_with_free_space() {
     let world = lived_in();
     for verb in [
         "verify",
@@ -73,7 +73,7 @@ fn a_full_disk_can_still_be_read_and_work_goes_on_when_there_is_room() {
         "transcript main",
         "journal task list",
     ] {
-        // Twice: what the first look leaves must not stand in the way of the second.
+        // Twice: the first read must not leave anything that makes the second one fail.
         let said = on_a_full_disk(&world, &format!("\"$1\" {verb} >/dev/null; \"$1\" {verb} --json"));
         assert_eq!(
             (said.code, said.stderr.as_str()),
@@ -81,7 +81,7 @@ fn a_full_disk_can_still_be_read_and_work_goes_on_when_there_is_room() {
             "{verb}: {said:?}"
         );
     }
-    // Once there is room again everything goes on.
+    // Once there is space again, work continues.
     let model = world.script(HELLO);
     let words = format!(
         "\"$1\" run x --agent main --model '{model}' >/dev/null 2>&1; \"$1\" verify >/dev/null; \
@@ -92,7 +92,7 @@ fn a_full_disk_can_still_be_read_and_work_goes_on_when_there_is_room() {
 }
 
 #[test]
-fn a_full_home_is_copied_to_another_disk_and_nothing_is_restored_onto_a_full_one() {
+fn a_full_home_can_be_backed_up_but_not_restored_onto() {
     let world = lived_in();
     let target = world.path().join("backup.tar").display().to_string();
     let said = on_a_full_disk(&world, &format!("\"$1\" backup '{target}' --json"));
@@ -113,7 +113,7 @@ fn a_full_home_is_copied_to_another_disk_and_nothing_is_restored_onto_a_full_one
 }
 
 #[test]
-fn a_daemon_whose_storage_refuses_says_so_until_a_write_has_worked_again() {
+fn a_daemon_reports_failing_storage_until_a_write_succeeds() {
     let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
     let daemon = RunningDaemon::serve(&world, &[]);
@@ -128,8 +128,8 @@ fn a_daemon_whose_storage_refuses_says_so_until_a_write_has_worked_again() {
     assert_eq!(status["storage"]["code"], "wal_missing", "{status}");
     let words = world.wakeful(&["daemon", "status"]).stdout;
     assert!(words.contains("health    wal_missing"), "{words}");
-    // Put back before anything else was lost, it is the same file, and whoever asks finds that out: no message would come to
-    // a daemon that says it cannot be used.
+    // The log is back before anything else was lost, so it is the same file. The health check must detect
+    // that itself, because clients send no message to a daemon that reports itself unusable.
     fs::rename(&away, &log).expect("put back");
     let status = health();
     assert_eq!(

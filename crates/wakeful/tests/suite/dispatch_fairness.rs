@@ -1,4 +1,4 @@
-//! Many agents, few places: who cannot work stands in nobody's way.
+//! Many agents and few slots: an agent that cannot work does not block the others.
 
 use serde_json::{Value, json};
 use wakeful_api::{CreateAgent, PauseAgent, ResumeAgent, SendMessage};
@@ -7,7 +7,7 @@ use super::api::{block_on, client, input};
 use super::daemon::RunningDaemon;
 use super::home_fixture::{SILENT, TestHome, wait_until};
 
-/// More than are driven at once.
+/// More agents than are driven at once.
 const CROWD: usize = 70;
 
 fn status(world: &TestHome) -> Value {
@@ -15,7 +15,7 @@ fn status(world: &TestHome) -> Value {
 }
 
 #[test]
-fn a_crowd_that_cannot_work_keeps_nobody_else_waiting_and_burns_nothing() {
+fn many_stuck_agents_delay_no_other_and_use_no_processor() {
     let world = TestHome::new();
     let model = world.script_named("quick.yaml", "rounds: [{text: quick}]\n");
     let gone = world.script_named("gone.yaml", "rounds: [{text: never}]\n");
@@ -48,7 +48,7 @@ fn a_crowd_that_cannot_work_keeps_nobody_else_waiting_and_burns_nothing() {
     });
     let stuck = |status: &Value| status["daemon"]["stuck"].as_array().map_or(0, Vec::len);
     wait_until(|| stuck(&status(&world)) == 50);
-    // Once everybody has been tried there is nothing to do until somebody has rested.
+    // Once every agent has been tried, nothing is due until a backoff ends.
     let spent = || daemon.processor_ticks();
     let before = spent();
     std::thread::sleep(std::time::Duration::from_millis(500));
@@ -60,7 +60,7 @@ fn a_crowd_that_cannot_work_keeps_nobody_else_waiting_and_burns_nothing() {
 }
 
 #[test]
-fn a_run_whose_script_is_gone_can_be_ended_through_the_daemon() {
+fn a_run_whose_script_is_missing_can_be_ended_through_the_daemon() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     let key = world.orphan("gone.yaml", &["--agent", "main"]);
@@ -73,7 +73,7 @@ fn a_run_whose_script_is_gone_can_be_ended_through_the_daemon() {
 }
 
 #[test]
-fn whoever_is_stuck_with_a_message_that_is_taken_back_is_stuck_no_more() {
+fn an_agent_is_not_stuck_after_its_message_is_cancelled() {
     let world = TestHome::new();
     let gone = world.script_named("gone.yaml", SILENT);
     let daemon = RunningDaemon::serve(&world, &[]);

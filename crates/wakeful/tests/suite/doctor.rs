@@ -1,4 +1,4 @@
-//! What is out of order is found, explained and, when asked, mended; and looking changes nothing.
+//! Problems are found, explained and, on request, fixed; a check changes nothing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::home_fixture::{CommandOutput, TestHome, lasting, program, wait_until};
 
-/// A world that was set up.
+/// A home after `wakeful init`.
 fn settled() -> TestHome {
     let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
@@ -43,7 +43,7 @@ fn open_to_all(path: &std::path::Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set");
 }
 
-/// The number of a process that is certainly gone.
+/// The pid of a process that is certainly dead.
 fn dead() -> u32 {
     let mut child = Command::new("true").stdin(Stdio::null()).spawn().expect("starts");
     child.wait().expect("ends");
@@ -51,7 +51,7 @@ fn dead() -> u32 {
 }
 
 #[test]
-fn a_settled_home_has_no_problem() {
+fn an_initialized_home_has_no_problem() {
     let world = settled();
     let said = doctor(&world);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -92,7 +92,7 @@ fn a_settled_home_has_no_problem() {
 }
 
 #[test]
-fn a_missing_home_is_a_problem_with_a_way_out_and_is_not_made() {
+fn a_missing_home_is_a_problem_with_a_hint_and_not_created() {
     let world = TestHome::new();
     for args in [&["doctor", "--json"][..], &["doctor", "--fix", "--json"]] {
         let said = world.wakeful(args);
@@ -107,7 +107,7 @@ fn a_missing_home_is_a_problem_with_a_way_out_and_is_not_made() {
 fn a_home_that_cannot_be_written_to_is_a_problem() {
     let world = settled();
     let home = world.home().display().to_string();
-    // A read-only mount stops root, too, which permissions do not.
+    // A read-only mount also stops root, unlike permissions.
     let inside =
         format!("mount --bind '{home}' '{home}' && mount -o remount,bind,ro '{home}' && exec \"$@\"");
     let mut command = world.command("unshare".as_ref());
@@ -138,7 +138,7 @@ fn a_foreign_folder_is_named_and_left_alone() {
 }
 
 #[test]
-fn what_is_open_to_others_is_closed_when_asked() {
+fn files_open_to_others_are_made_private_on_request() {
     let world = settled();
     let (config, token) = (world.home().join("config.toml"), world.home().join("token"));
     fs::write(&token, "secret").expect("a token");
@@ -172,7 +172,7 @@ fn what_is_open_to_others_is_closed_when_asked() {
 }
 
 #[test]
-fn notes_of_dead_processes_are_removed_and_those_of_the_living_stay() {
+fn records_of_dead_processes_are_removed_and_others_stay() {
     let world = settled();
     let run = world.home().join("run");
     fs::create_dir(&run).expect("a folder");
@@ -181,7 +181,7 @@ fn notes_of_dead_processes_are_removed_and_those_of_the_living_stay() {
     for (name, text) in [
         ("dead.pid", format!("{dead}\n")),
         ("dead.json", format!("{{\"pid\":{dead},\"port\":1}}")),
-        // The number lives, but it is another process's by now.
+        // The pid is alive but belongs to another process now.
         ("reused.json", format!("{{\"pid\":{living},\"pid_started\":1}}")),
         ("living.pid", living.to_string()),
         ("living.json", format!("{{\"pid\":{living}}}")),
@@ -237,7 +237,7 @@ fn a_token_file_that_was_named_and_is_missing_is_a_problem() {
 fn a_damaged_database_is_a_problem_and_is_not_touched() {
     let world = settled();
     let path = world.home().join("agent.sqlite");
-    fs::write(&path, "this is no database".repeat(500)).expect("damage");
+    fs::write(&path, "this is not a database".repeat(500)).expect("damage");
     let before = fs::read(&path).expect("bytes");
     let said = world.wakeful(&["doctor", "--fix", "--json"]);
     let (status, hint) = check(&said, "database");
@@ -249,7 +249,7 @@ fn a_damaged_database_is_a_problem_and_is_not_touched() {
 }
 
 #[test]
-fn a_home_without_a_database_is_no_problem() {
+fn a_home_without_a_database_has_no_problem() {
     let world = TestHome::new();
     assert_eq!(
         world.wakeful(&["config", "set", "server.port", "1"]).code,
@@ -265,7 +265,7 @@ fn a_home_without_a_database_is_no_problem() {
 }
 
 #[test]
-fn a_workspace_that_is_gone_is_a_problem_of_its_agent() {
+fn a_missing_workspace_is_a_problem_of_its_agent() {
     let world = settled();
     let gone = world.path().join("gone");
     fs::create_dir(&gone).expect("a folder");
@@ -287,7 +287,7 @@ fn a_workspace_that_is_gone_is_a_problem_of_its_agent() {
 }
 
 #[test]
-fn a_run_that_a_crash_cut_off_is_a_warning_and_one_that_is_driven_is_not() {
+fn a_run_interrupted_by_a_crash_is_a_warning() {
     let world = settled();
     let model = world.script(&lasting("60"));
     let mut driver = world
@@ -335,7 +335,7 @@ fn a_server_that_does_not_answer_is_a_problem() {
 }
 
 #[test]
-fn a_server_that_answers_is_looked_at_without_leaving_anything_there() {
+fn checking_a_server_leaves_nothing_there() {
     let world = TestHome::on_postgres();
     let said = doctor(&world);
     assert_eq!(
@@ -355,7 +355,7 @@ fn a_server_that_answers_is_looked_at_without_leaving_anything_there() {
 }
 
 #[test]
-fn words_for_people_name_the_check_and_the_way_out() {
+fn the_text_output_names_the_check_and_the_hint() {
     let world = TestHome::new();
     let said = world.wakeful(&["doctor"]);
     assert_eq!(said.code, Some(1));

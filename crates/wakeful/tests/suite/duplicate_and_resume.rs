@@ -1,9 +1,9 @@
-//! The same message again, and runs that were cut off.
+//! Repeated messages and interrupted runs.
 
 use super::home_fixture::{CommandOutput, SILENT, TestHome, commands, lasting, program, wait_until};
 
 #[test]
-fn the_same_key_without_an_agent_is_the_same_run_and_acts_once() {
+fn the_same_key_without_an_agent_is_the_same_run() {
     let world = TestHome::new();
     let script = commands(&["echo one >> world.txt"]);
     let key = ["--idempotency-key", "order-66"];
@@ -26,7 +26,7 @@ fn the_same_key_without_an_agent_is_the_same_run_and_acts_once() {
 }
 
 #[test]
-fn a_repeated_key_on_an_open_run_goes_on_with_what_the_run_was_begun_with() {
+fn a_repeated_key_continues_an_open_run_with_its_original_options() {
     let world = TestHome::new();
     let key = ["--agent", "a", "--create-agent", "--idempotency-key", "k"];
     let run = world.orphan("first.yaml", &key);
@@ -59,7 +59,7 @@ fn a_repeated_key_on_an_open_run_goes_on_with_what_the_run_was_begun_with() {
 }
 
 #[test]
-fn one_bad_run_does_not_stand_in_the_way_of_resuming_the_others() {
+fn one_bad_run_does_not_block_resuming_the_others() {
     let world = TestHome::new();
     let gone = world.path().join("gone");
     std::fs::create_dir(&gone).expect("a workspace");
@@ -101,7 +101,7 @@ fn one_bad_run_does_not_stand_in_the_way_of_resuming_the_others() {
             Some(1),
             serde_json::json!({"resumed": 0, "driven_elsewhere": 0, "failed": 2})
         ),
-        "what can never go on stands aside: {again:?}"
+        "a run that cannot continue is quarantined: {again:?}"
     );
     world.script_named("one.yaml", "rounds: [{text: back}]\n");
     let back = world.wakeful(&["run", "--resume", "--json"]);
@@ -113,7 +113,7 @@ fn one_bad_run_does_not_stand_in_the_way_of_resuming_the_others() {
 }
 
 #[test]
-fn a_run_whose_state_cannot_be_read_is_shown_as_far_as_its_rows_go() {
+fn a_run_with_an_unreadable_state_is_shown_from_its_rows() {
     let world = TestHome::new();
     let run = world.orphan("one.yaml", &[]);
     damage(&world, &run);
@@ -139,7 +139,7 @@ fn damage(world: &TestHome, run: &str) {
 }
 
 #[test]
-fn what_a_run_already_has_cannot_be_given_when_it_is_resumed() {
+fn options_that_a_run_already_has_are_refused_on_resume() {
     let world = TestHome::new();
     for given in [
         ["--model", "demo"],
@@ -155,7 +155,7 @@ fn what_a_run_already_has_cannot_be_given_when_it_is_resumed() {
         );
     }
     assert!(!world.home().exists());
-    // The environment is there for every call and means none in particular.
+    // Environment variables apply to every call, so they do not conflict with `--resume`.
     let mut command = world.command(program());
     let said: CommandOutput = command
         .env("WAKEFUL_MODEL", "demo")
@@ -171,7 +171,7 @@ fn what_a_run_already_has_cannot_be_given_when_it_is_resumed() {
 }
 
 #[test]
-fn runs_that_others_drive_are_counted_and_not_denied() {
+fn runs_driven_by_other_processes_are_counted() {
     let world = TestHome::on_postgres();
     let model = world.script(&lasting("60"));
     let mut running = world.start(&["run", "x", "--model", &model]);
@@ -212,7 +212,7 @@ fn a_resumed_run_keeps_its_model_when_the_environment_names_another() {
 }
 
 #[test]
-fn a_run_without_a_daemon_begins_nothing_else_that_is_queued() {
+fn a_run_without_a_daemon_starts_no_other_queued_message() {
     let world = TestHome::new();
     assert_eq!(world.wakeful(&["agent", "create", "main"]).code, Some(0));
     assert_eq!(world.wakeful(&["message", "main", "earlier"]).code, Some(0));

@@ -1,4 +1,4 @@
-//! `wakeful erase`: contents go for good, the log stays whole and tells of it.
+//! `wakeful erase`: contents are deleted permanently, and the log stays complete and records the erasure.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use super::daemon::RunningDaemon;
 use super::home_fixture::{CommandOutput, TestHome, wait_until};
 use super::proof::verify;
 
-const SECRET: &str = "the name nobody may read";
+const SECRET: &str = "the name to keep secret";
 
-/// A run that says the secret in every way there is, and its key.
+/// A run that contains the secret in every possible place. Returns its key.
 fn told(world: &TestHome, prompt: &str) -> String {
     let model = world.script(&format!(
         "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"echo '{SECRET}'\"}}}}]\n  - text: '{SECRET}'\n"
@@ -41,10 +41,10 @@ fn erase(world: &TestHome, args: &[&str]) -> CommandOutput {
     world.wakeful(&[&call, args].concat())
 }
 
-/// Whether any file of the home holds these words.
+/// Whether any file of the home contains this text.
 fn holds(world: &TestHome, words: &str) -> bool {
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
-    // What stands in the log beside the database goes into it.
+    // A checkpoint moves the write-ahead log into the database.
     let _: i64 = database
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
         .expect("a checkpoint");
@@ -70,17 +70,16 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// A number from the database.
 fn number(world: &TestHome, sql: &str) -> i64 {
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
     database.query_row(sql, [], |row| row.get(0)).expect(sql)
 }
 
-/// How many whole outputs there are: contents that are no line of a transcript.
+/// The number of full outputs: contents that do not belong to a transcript entry.
 const OUTPUTS: &str =
     "SELECT COUNT(*) FROM blob WHERE hash NOT IN (SELECT content_hash FROM transcript_entry)";
 
-/// A run whose commands give out so many numbered lines each, and its key.
+/// A run whose commands each print this many numbered lines. Returns its key.
 fn gave_out(world: &TestHome, word: &str, lines: &[u32]) -> String {
     let commands: Vec<String> = lines
         .iter()
@@ -96,9 +95,10 @@ fn gave_out(world: &TestHome, word: &str, lines: &[u32]) -> String {
 }
 
 #[test]
-fn the_whole_output_of_a_command_goes_with_its_run() {
+fn the_full_output_of_a_command_is_erased_with_its_run() {
     let world = TestHome::new();
-    // Some 15 kB, which the model reads whole, some 50 that stay in a row, and some 200 that are a file.
+    // About 15 kB, which the model reads completely, about 50 kB that are stored in a row, and about 200 kB
+    // that are stored in a file.
     let run = gave_out(&world, "gold", &[900, 3_000, 14_000]);
     let files = |world: &TestHome| {
         let mut files = Vec::new();
@@ -115,12 +115,12 @@ fn the_whole_output_of_a_command_goes_with_its_run() {
     assert_eq!(verify(&world, &[]).code, Some(0));
     assert!(
         number(&world, "SELECT unswept_generation FROM retention_state") > 0,
-        "nobody would sweep"
+        "no sweep is scheduled"
     );
 }
 
 #[test]
-fn an_output_that_another_run_has_as_well_stays() {
+fn an_output_that_another_run_shares_stays() {
     let world = TestHome::new();
     let first = gave_out(&world, "gold", &[3_000, 14_000]);
     let second = gave_out(&world, "gold", &[3_000]);
@@ -131,10 +131,10 @@ fn an_output_that_another_run_has_as_well_stays() {
 }
 
 #[test]
-fn no_older_page_keeps_what_was_erased() {
+fn no_older_page_keeps_erased_content() {
     let world = TestHome::new();
     let run = told(&world, "remember Rumpelstilzchen");
-    // Tables grow, and their pages are divided.
+    // Tables grow until their pages are split.
     for _ in 0..12 {
         world.run(
             &super::home_fixture::commands(&["echo more", "echo again"]),
@@ -150,7 +150,7 @@ fn no_older_page_keeps_what_was_erased() {
 }
 
 #[test]
-fn what_tells_of_an_erasure_cannot_be_erased() {
+fn the_record_of_an_erasure_cannot_be_erased() {
     let world = TestHome::new();
     told(&world, "hello");
     let record = erase(&world, &["--seq", "1"]).json()["seq"].to_string();
@@ -160,7 +160,7 @@ fn what_tells_of_an_erasure_cannot_be_erased() {
         (Some(1), "event_not_erasable"),
         "{said:?}"
     );
-    // Nor what tells of what was too old. Among others it is passed over.
+    // A pruning record cannot be erased either. In a range it is skipped.
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
     let sql = format!("UPDATE event SET kind = 'data_pruned' WHERE seq = {record}");
     database.execute_batch(&sql).expect("another kind");
@@ -190,7 +190,7 @@ fn copies_from_before_a_migration_are_named() {
 }
 
 #[test]
-fn an_erased_run_is_gone_from_the_disk_and_the_log_stays_whole() {
+fn an_erased_run_is_deleted_from_disk_and_the_log_stays_complete() {
     let world = TestHome::new();
     let run = told(&world, "remember Rumpelstilzchen");
     assert!(holds(&world, "Rumpelstilzchen") && holds(&world, SECRET));
@@ -211,7 +211,7 @@ fn an_erased_run_is_gone_from_the_disk_and_the_log_stays_whole() {
         (Some(0), &erased["events"]),
         "{said:?}"
     );
-    // Who, what, why and how much stands in the log, and cannot be erased itself.
+    // The log records who erased what, why and how much, and this record cannot be erased.
     let events = world.wakeful(&["events", "main", "--json"]).stdout;
     let record = events
         .lines()
@@ -222,14 +222,14 @@ fn an_erased_run_is_gone_from_the_disk_and_the_log_stays_whole() {
         "{record}"
     );
     let last = erased["seq"].as_u64().expect("a number").to_string();
-    // The first event says that the agent was created, and is of no run.
+    // The first event is the creation of the agent and belongs to no run.
     let again = erase(&world, &["--seq", &format!("2..{last}")]).json();
     assert_eq!(
         (&again["events"], &again["seq"]),
         (&0.into(), &serde_json::Value::Null),
         "{again}"
     );
-    // Whoever asks for it is told plainly.
+    // Commands that need the contents report the erasure.
     for verb in ["replay", "export"] {
         assert_eq!(world.wakeful(&[verb, &run, "--json"]).error_code(), "run_erased");
     }
@@ -239,14 +239,14 @@ fn an_erased_run_is_gone_from_the_disk_and_the_log_stays_whole() {
         (Some(0), Some("completed")),
         "{shown:?}"
     );
-    // The agent goes on.
+    // The agent continues to work.
     let next = told(&world, "and now?");
     assert_eq!(world.wakeful(&["replay", &next]).code, Some(0));
     assert_eq!(verify(&world, &[]).code, Some(0));
 }
 
 #[test]
-fn what_another_run_names_as_well_stays() {
+fn content_that_another_run_references_stays() {
     let world = TestHome::new();
     let (first, second) = (told(&world, "the same words"), told(&world, "the same words"));
     let said = erase(&world, &["--run", &first]);
@@ -258,7 +258,7 @@ fn what_another_run_names_as_well_stays() {
 }
 
 #[test]
-fn single_events_lose_what_they_say_and_nothing_else() {
+fn single_events_lose_their_content_and_nothing_else() {
     let world = TestHome::new();
     let run = told(&world, "hello");
     let said = erase(&world, &["--seq", "1..2"]);
@@ -281,7 +281,7 @@ fn single_events_lose_what_they_say_and_nothing_else() {
 }
 
 #[test]
-fn only_what_has_ended_can_be_erased_and_only_with_a_reason() {
+fn only_finished_runs_can_be_erased_and_only_with_a_reason() {
     let world = TestHome::new();
     told(&world, "hello");
     let open = world.orphan("silent.yaml", &["--agent", "main"]);
@@ -320,7 +320,7 @@ fn only_what_has_ended_can_be_erased_and_only_with_a_reason() {
             .error_code(),
         "agent_unknown"
     );
-    // A run of somebody else.
+    // A run of another agent.
     let other = world.run(
         "rounds: [{text: hello}]\n",
         &["--agent", "other", "--create-agent"],
@@ -330,7 +330,7 @@ fn only_what_has_ended_can_be_erased_and_only_with_a_reason() {
 }
 
 #[test]
-fn a_daemon_erases_what_it_is_asked_to() {
+fn a_daemon_erases_on_request() {
     let world = TestHome::new();
     let run = told(&world, "remember Rumpelstilzchen");
     let daemon = RunningDaemon::serve(&world, &[]);
@@ -358,7 +358,7 @@ fn a_daemon_erases_what_it_is_asked_to() {
 }
 
 #[test]
-fn what_was_asked_and_said_about_an_erased_run_goes_with_it() {
+fn decisions_about_an_erased_run_are_erased_with_it() {
     let world = TestHome::new();
     let script = world.script(&super::home_fixture::commands(&["echo secret-plan >> world.txt"]));
     let base = [

@@ -1,4 +1,5 @@
-//! A system outside wakes an agent: with the right address only, each delivery once, and never as an instruction.
+//! An external system wakes an agent: only with the right URL, once per delivery, and never as an
+//! instruction.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -17,7 +18,7 @@ fn json(world: &TestHome, args: &[&str]) -> Value {
     said.json()
 }
 
-/// What a system without any token of ours sends: the status and the body of the answer.
+/// Sends a request like a system without an API token. Returns the status and body of the response.
 fn call(address: &str, path: &str, name: Option<&str>, body: &[u8]) -> (u16, String) {
     let host = address.trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).expect("a connection");
@@ -29,7 +30,7 @@ fn call(address: &str, path: &str, name: Option<&str>, body: &[u8]) -> (u16, Str
         body.len()
     );
     stream.write_all(head.as_bytes()).expect("sent");
-    // Somebody who refuses a large body may hang up before all of it came.
+    // A server that rejects a large body may close the connection before all of it was sent.
     let _ = stream.write_all(body);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -45,7 +46,7 @@ fn runs(world: &TestHome) -> Vec<Value> {
 }
 
 #[test]
-fn a_delivery_wakes_its_agent_once_and_is_evidence() {
+fn a_delivery_wakes_its_agent_once_as_untrusted_data() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     let model = world.script(ANSWER);
@@ -87,7 +88,7 @@ fn a_delivery_wakes_its_agent_once_and_is_evidence() {
     assert!(why.contains("a system outside called trigger"), "{why}");
     let counted = json(&world, &["agent", "external-trigger", "show", "coach"]);
     assert_eq!(counted["trigger_count"], 1, "{counted}");
-    // The secret stands in no log, no event and no transcript.
+    // The secret is in no log, no event and no transcript.
     let (_, token) = path.rsplit_once('/').expect("a token");
     let told = [
         world.wakeful(&["events", "coach", "--json"]).stdout,
@@ -99,7 +100,7 @@ fn a_delivery_wakes_its_agent_once_and_is_evidence() {
 }
 
 #[test]
-fn a_run_that_a_delivery_caused_asks_before_its_command() {
+fn a_run_caused_by_a_delivery_asks_before_its_command() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     let model = world.script(&commands(&["echo done >> world.txt"]));
@@ -125,7 +126,7 @@ fn a_run_that_a_delivery_caused_asks_before_its_command() {
 }
 
 #[test]
-fn a_forged_revoked_or_unknown_address_gets_the_same_answer() {
+fn forged_revoked_and_unknown_urls_get_the_same_response() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     let daemon = RunningDaemon::serve(&world, &[]);
@@ -192,7 +193,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_secret_of_a_trigger_is_marked_and_stands_in_no_file_of_the_home() {
+fn the_secret_of_a_trigger_is_in_no_file_of_the_home() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     let model = world.script(ANSWER);
@@ -204,7 +205,7 @@ fn the_secret_of_a_trigger_is_marked_and_stands_in_no_file_of_the_home() {
     let shown = world.wakeful(&["agent", "external-trigger", "show", "coach"]);
     assert!(
         shown.stderr.contains("secret"),
-        "who is shown it is told so: {shown:?}"
+        "the output warns that it shows the secret: {shown:?}"
     );
     let path = json(&world, &["agent", "external-trigger", "show", "coach"])["trigger_path"].clone();
     let path = path.as_str().expect("a path");
@@ -230,7 +231,7 @@ fn the_secret_of_a_trigger_is_marked_and_stands_in_no_file_of_the_home() {
 }
 
 #[test]
-fn what_belongs_to_the_runtime_is_no_tool() {
+fn operations_of_the_runtime_are_not_offered_as_tools() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     let names = [

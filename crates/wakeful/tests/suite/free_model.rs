@@ -1,11 +1,11 @@
-//! A model that costs nothing, where there is no money for the others.
+//! A free model, used when the budget does not allow the others.
 
 use super::budget::set;
 use super::home_fixture::TestHome;
 use super::route::write;
 
 #[test]
-fn a_run_whose_free_model_fails_waits_for_money_and_goes_on_with_the_paid_one() {
+fn a_run_whose_free_model_fails_waits_for_budget() {
     let world = TestHome::new();
     let paid = "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nrounds: [{text: paid}]\nrepeat_last: true\n";
     let dear = world.script_named("dear.yaml", paid);

@@ -1,8 +1,8 @@
-//! The words that teach: they change only on purpose.
+//! The help texts, as snapshots, so that they change only on purpose.
 
 use super::home_fixture::TestHome;
 
-/// Every verb with words of its own.
+/// Every command with its own help text.
 const VERBS: [&str; 114] = [
     "init",
     "run",
@@ -127,7 +127,7 @@ fn help(args: &[&str]) -> String {
 }
 
 #[test]
-fn the_help_of_every_verb_is_as_reviewed() {
+fn the_help_of_every_command_is_as_reviewed() {
     insta::assert_snapshot!("help", help(&["--help"]));
     for verb in VERBS {
         let words: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
@@ -143,7 +143,7 @@ fn completion_scripts_exist_for_the_usual_shells() {
 }
 
 #[test]
-fn the_version_is_told_without_touching_anything() {
+fn the_version_is_printed_without_creating_anything() {
     let world = TestHome::new();
     let said = world.wakeful(&["--version"]);
     assert_eq!(

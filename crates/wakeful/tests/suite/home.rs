@@ -8,7 +8,7 @@ use super::home_fixture::{TestHome, commands, program};
 const HELLO: &str = "rounds: [{text: hello}]\n";
 
 #[test]
-fn a_missing_home_is_made_for_a_run_and_named_as_missing_for_a_look() {
+fn a_missing_home_is_created_for_a_run_but_not_for_reading() {
     let world = TestHome::new();
     assert_eq!(
         world.wakeful(&["runs", "list", "--json"]).error_code(),
@@ -43,13 +43,13 @@ fn a_foreign_database_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_damaged_database_is_named_and_nothing_is_changed() {
+fn a_damaged_database_is_reported_and_not_changed() {
     let world = TestHome::new();
     assert_eq!(world.run(HELLO, &[]).code, Some(0));
     let path = world.home().join("agent.sqlite");
     fs::write(
         &path,
-        "this is no database, however long one looks at it".repeat(100),
+        "this is not a database, no matter how it is read".repeat(100),
     )
     .expect("damage");
     let before = fs::read(&path).expect("bytes");
@@ -62,7 +62,7 @@ fn a_damaged_database_is_named_and_nothing_is_changed() {
 }
 
 #[test]
-fn an_emptied_database_is_damage_and_no_new_home() {
+fn an_emptied_database_is_damaged_and_not_a_new_home() {
     let world = TestHome::new();
     assert_eq!(world.run(HELLO, &[]).code, Some(0));
     let path = world.home().join("agent.sqlite");
@@ -103,7 +103,7 @@ fn a_newer_schema_is_refused() {
     );
 }
 
-/// The marks and the newest schema numbers of the files that builds before the first schema wrote.
+/// The application ids and newest schema numbers of files that builds before the first schema wrote.
 const DEVELOPMENT: [(&str, &str); 2] = [
     (
         "agent.sqlite",
@@ -116,7 +116,7 @@ const DEVELOPMENT: [(&str, &str); 2] = [
 ];
 
 #[test]
-fn a_home_of_a_development_build_is_refused_and_left_as_it_is() {
+fn a_home_of_a_development_build_is_refused_and_left_unchanged() {
     for (name, marks) in DEVELOPMENT {
         let world = TestHome::new();
         assert_eq!(world.run(HELLO, &[]).code, Some(0));
@@ -154,7 +154,7 @@ fn a_home_of_a_development_build_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_home_that_cannot_be_made_is_named() {
+fn a_home_that_cannot_be_created_is_named() {
     let world = TestHome::new();
     let file = world.path().join("file");
     fs::write(&file, "").expect("a file");
@@ -167,10 +167,10 @@ fn a_home_that_cannot_be_made_is_named() {
 }
 
 #[test]
-fn a_read_only_home_is_named_and_can_still_be_looked_at() {
+fn a_read_only_home_is_reported_and_can_still_be_read() {
     let world = TestHome::new();
     assert_eq!(world.run(HELLO, &[]).code, Some(0));
-    // A read-only mount stops root, too, which permissions do not.
+    // A read-only mount also stops root, unlike permissions.
     let home = world.home().display().to_string();
     let model = world.script(HELLO);
     let inside =
@@ -199,9 +199,9 @@ fn a_read_only_home_is_named_and_can_still_be_looked_at() {
 }
 
 #[test]
-fn a_full_disk_stops_before_anything_is_acknowledged_and_the_run_can_be_resumed() {
+fn a_full_disk_acknowledges_nothing_and_the_run_can_be_resumed() {
     let world = TestHome::new();
-    // A small file system of its own: real blocks that really run out.
+    // A small separate file system whose blocks really run out.
     let home = world.home().display().to_string();
     fs::create_dir(world.home()).expect("a mount point");
     let model = world.script(&commands(&[
@@ -209,8 +209,8 @@ fn a_full_disk_stops_before_anything_is_acknowledged_and_the_run_can_be_resumed(
         "head -c 3000000 /dev/urandom | od -An -tx1; touch waiting; until [ -e full ]; do sleep 0.01; done",
         "echo two >> world.txt",
     ]));
-    // A command does not begin on a disk that is nearly full, so another program fills it while one runs: all at once, because
-    // the command is ended as soon as space is short.
+    // A command does not start on a nearly full disk, so another program fills it while one runs, all at
+    // once, because the command is stopped as soon as space is short.
     let workspace = world.workspace().display().to_string();
     let fill = format!(
         "until [ -e '{workspace}/waiting' ]; do sleep 0.01; done; fallocate -l $(stat -f -c '%a * %S' '{home}' | xargs expr) '{home}/filler'; \
@@ -266,14 +266,14 @@ fn a_home_that_stays_busy_is_named_with_its_holder() {
     let said = world.run(HELLO, &[]);
     assert_eq!((said.code, said.error_code().as_str()), (Some(1), "home_busy"));
     assert!(said.stderr.contains(&holder.id().to_string()), "{said:?}");
-    // Reading verbs take no lock.
+    // Read-only commands take no lock.
     assert_eq!(world.wakeful(&["runs", "list", "--json"]).code, Some(0));
     holder.kill().expect("kill -9");
     holder.wait().expect("gone");
 }
 
 #[test]
-fn an_open_run_of_the_same_agent_is_named_with_the_way_out() {
+fn an_open_run_of_the_same_agent_is_named_with_a_hint() {
     let world = TestHome::new();
     let model = world.script("rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"touch begun; sleep 60\"}}]\n  - text: done\n");
     let args = ["run", "x", "--model", &model, "--agent", "a", "--create-agent"];
@@ -295,7 +295,7 @@ fn an_open_run_of_the_same_agent_is_named_with_the_way_out() {
 }
 
 #[test]
-fn several_first_calls_at_once_all_find_the_home_they_make_together() {
+fn several_concurrent_first_calls_share_the_home_they_create() {
     for _ in 0..12 {
         let world = TestHome::new();
         let calls: Vec<_> = (0..6)
@@ -309,7 +309,7 @@ fn several_first_calls_at_once_all_find_the_home_they_make_together() {
 }
 
 #[test]
-fn an_empty_folder_that_becomes_a_home_is_closed_to_others() {
+fn an_empty_folder_that_becomes_a_home_is_made_private() {
     let world = TestHome::new();
     fs::create_dir(world.home()).expect("a folder");
     fs::set_permissions(world.home(), fs::Permissions::from_mode(0o755)).expect("open to all");

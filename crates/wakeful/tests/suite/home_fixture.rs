@@ -1,4 +1,4 @@
-//! A home, a workspace and the world file that judges: all in one temporary folder.
+//! A home, a workspace and the world file that records effects, all in one temporary folder.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -10,13 +10,13 @@ use tempfile::TempDir;
 
 use super::postgres::Database;
 
-/// A fresh place to run the program in.
+/// A new home for running the program.
 pub(super) struct TestHome {
     dir: TempDir,
     database: Option<Rc<Database>>,
 }
 
-/// What a call of the program left.
+/// The exit status and output of a call of the program.
 #[derive(Debug)]
 pub(super) struct CommandOutput {
     pub(super) code: Option<i32>,
@@ -30,7 +30,7 @@ impl CommandOutput {
         serde_json::from_str(self.stdout.trim()).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
     }
 
-    /// The stable code of the failure it printed.
+    /// The stable code of the printed failure.
     pub(super) fn error_code(&self) -> String {
         self.json()["error"]["code"]
             .as_str()
@@ -50,19 +50,19 @@ impl From<Output> for CommandOutput {
 }
 
 impl TestHome {
-    /// A world on the home's own database.
+    /// A test home with its own SQLite database.
     pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(dir.path().join("work")).expect("a workspace");
         Self { dir, database: None }
     }
 
-    /// A world on a PostgreSQL database of its own.
+    /// A test home with its own PostgreSQL database.
     pub(super) fn on_postgres() -> Self {
         Self::on(Rc::new(Database::create()))
     }
 
-    /// A world on a database that it shares with others.
+    /// A test home on a database that it shares with others.
     pub(super) fn on(database: Rc<Database>) -> Self {
         Self {
             database: Some(database),
@@ -70,12 +70,11 @@ impl TestHome {
         }
     }
 
-    /// Its PostgreSQL database.
     pub(super) fn database(&self) -> &Database {
         self.database.as_ref().expect("a world on PostgreSQL")
     }
 
-    /// The same, for another world on it.
+    /// The PostgreSQL database, to be shared with another test home.
     pub(super) fn shared_database(&self) -> Rc<Database> {
         Rc::clone(self.database.as_ref().expect("a world on PostgreSQL"))
     }
@@ -97,21 +96,21 @@ impl TestHome {
         self.script_named("script.yaml", yaml)
     }
 
-    /// The same for one of several scripts.
+    /// Writes one of several scripts.
     pub(super) fn script_named(&self, name: &str, yaml: &str) -> String {
         let path = self.dir.path().join(name);
         std::fs::write(&path, yaml).expect("a script");
         format!("scripted:{}", path.display())
     }
 
-    /// Starts the program and does not wait for it.
+    /// Starts the program without waiting for it.
     pub(super) fn start(&self, args: &[&str]) -> Child {
         let mut command = self.command(program());
         command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().expect("the program starts")
     }
 
-    /// The runs that are open, newest first; none while there is no database yet.
+    /// The open runs, newest first; none while the database does not exist.
     pub(super) fn open_runs(&self) -> Vec<String> {
         let said = self.wakeful(&["runs", "list", "--open", "--json"]);
         let list: Value = serde_json::from_str(&said.stdout).unwrap_or_default();
@@ -122,7 +121,7 @@ impl TestHome {
         keys.collect()
     }
 
-    /// Begins a run whose model is silent, kills the program and returns the key of what it left open.
+    /// Starts a run whose model does not answer, kills the program and returns the key of the open run.
     pub(super) fn orphan(&self, script: &str, args: &[&str]) -> String {
         let model = self.script_named(script, SILENT);
         let before = self.open_runs();
@@ -137,13 +136,13 @@ impl TestHome {
         key.expect("an open run")
     }
 
-    /// The lines of the world file: what really happened.
+    /// The lines of the world file: the effects that really happened.
     pub(super) fn lines(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.workspace().join("world.txt")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
-    /// The program with this home, from the workspace, with a clean environment.
+    /// The program with this home, in the workspace, with a clean environment.
     pub(super) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
@@ -160,7 +159,6 @@ impl TestHome {
         command
     }
 
-    /// Calls the program.
     pub(super) fn wakeful(&self, args: &[&str]) -> CommandOutput {
         self.command(program())
             .args(args)
@@ -178,17 +176,17 @@ impl TestHome {
     }
 }
 
-/// A model that takes its time.
+/// A model that answers only after a minute.
 pub(super) const SILENT: &str = "rounds:\n  - text: late\n    delay_ms: 60000\n";
 
-/// A script whose one command says that it has begun and then goes on for so many seconds.
+/// A script whose one command signals its start and then runs for this many seconds.
 pub(super) fn lasting(seconds: &str) -> String {
     format!(
         "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"touch begun; sleep {seconds}; echo one >> world.txt\"}}}}]\n  - text: done\n"
     )
 }
 
-/// Waits for something that another process does; gives up when it certainly hangs.
+/// Waits for a condition that another process fulfils; fails after a timeout.
 pub(super) fn wait_until(mut there: impl FnMut() -> bool) {
     for _ in 0..4_000 {
         if there() {
@@ -204,7 +202,7 @@ pub(super) fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_wakeful"))
 }
 
-/// A script whose rounds each run one command, and which ends with a sentence.
+/// A script whose rounds each run one command, and which ends with a text.
 pub(super) fn commands(commands: &[&str]) -> String {
     let mut yaml = String::from("rounds:\n");
     for command in commands {

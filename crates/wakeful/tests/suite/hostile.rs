@@ -1,12 +1,12 @@
-//! Commands that try to harm the daemon by what they leave.
+//! Commands that try to harm the daemon through the files they leave.
 
 use std::fs;
 
 use super::daemon::{RunningDaemon, is_ready};
 use super::home_fixture::{TestHome, commands, wait_until};
 
-/// Makes more nested folders than a recursive removal has stack for: 150 short chains, each moved into the next one,
-/// because Landlock makes each new folder cost as much as it is deep.
+/// Creates more nested folders than a recursive removal has stack for: 150 short chains, each moved into
+/// the next one, because under Landlock the cost of a new folder grows with its depth.
 const NEST: &str = "cd $TMPDIR && p=$(printf 'd/%.0s' $(seq 100)) && mkdir acc && \
     for i in $(seq 150); do mkdir -p n/$p && mv acc n/$p && mv n acc || exit 1; done";
 
@@ -18,7 +18,7 @@ fn scratch_is_empty(world: &TestHome) -> bool {
 }
 
 #[test]
-fn deeply_nested_temporary_folders_do_not_end_the_daemon() {
+fn deeply_nested_temporary_folders_do_not_crash_the_daemon() {
     let world = TestHome::new();
     let mut daemon = RunningDaemon::serve(&world, &[]);
     let script = commands(&[NEST, "echo alive >> world.txt"]);
@@ -28,7 +28,7 @@ fn deeply_nested_temporary_folders_do_not_end_the_daemon() {
         (Some(0), 1),
         "the next command ran: {said:?}"
     );
-    // What takes long is removed in the background.
+    // A slow removal happens in the background.
     wait_until(|| scratch_is_empty(&world));
     assert!(!daemon.is_dead());
 }

@@ -1,4 +1,5 @@
-//! The first minute: a home, settings and an agent, by questions or by flags, and the second time nothing.
+//! `wakeful init`: creates a home, settings and an agent from questions or flags; a second call changes
+//! nothing.
 
 use std::fs;
 use std::io::Write as _;
@@ -12,7 +13,7 @@ fn config(world: &TestHome) -> String {
     fs::read_to_string(world.home().join("config.toml")).expect("a file")
 }
 
-/// Calls the program at a terminal, where somebody types these lines.
+/// Calls the program at a terminal with these lines as input.
 fn typed(world: &TestHome, args: &str, lines: &str) -> CommandOutput {
     let mut command = world.command("script".as_ref());
     let call = format!("{} init {args}", program().display());
@@ -28,7 +29,7 @@ fn typed(world: &TestHome, args: &str, lines: &str) -> CommandOutput {
 }
 
 #[test]
-fn without_a_terminal_nothing_is_asked_and_defaults_hold() {
+fn without_a_terminal_nothing_is_asked_and_defaults_apply() {
     let world = TestHome::new();
     let said = world.wakeful(&["init", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -50,7 +51,7 @@ fn without_a_terminal_nothing_is_asked_and_defaults_hold() {
 }
 
 #[test]
-fn flags_settle_everything() {
+fn flags_answer_every_question() {
     let world = TestHome::new();
     let model = world.script("rounds: [{text: hello}]\n");
     let said = world.wakeful(&[
@@ -77,7 +78,7 @@ fn flags_settle_everything() {
 }
 
 #[test]
-fn the_second_time_changes_nothing_and_says_so() {
+fn a_second_call_changes_nothing_and_reports_it() {
     let world = TestHome::new();
     assert_eq!(world.wakeful(&["init", "--agent", "helper"]).code, Some(0));
     let before = config(&world);
@@ -93,7 +94,7 @@ fn the_second_time_changes_nothing_and_says_so() {
     );
     assert!(said.stderr.contains("nothing was changed"), "{said:?}");
     assert_eq!(config(&world), before);
-    // A whole number for the cap is as good, and whoever took the cap away is not given it back.
+    // An integer is a valid cap, and a cap that was removed is not restored.
     for text in [
         before.replace("5.0", "5"),
         before.replace("daily_usd = 5.0\n", ""),
@@ -105,7 +106,7 @@ fn the_second_time_changes_nothing_and_says_so() {
 }
 
 #[test]
-fn an_agent_that_is_there_keeps_its_workspace() {
+fn an_existing_agent_keeps_its_workspace() {
     let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
     let other = world.path().join("other");
@@ -117,7 +118,7 @@ fn an_agent_that_is_there_keeps_its_workspace() {
 }
 
 #[test]
-fn where_the_current_folder_holds_the_home_a_folder_beside_it_is_made() {
+fn a_separate_workspace_is_created_if_the_current_folder_contains_the_home() {
     let world = TestHome::new();
     let mut command = world.command(program());
     command.current_dir(world.path());
@@ -131,7 +132,7 @@ fn where_the_current_folder_holds_the_home_a_folder_beside_it_is_made() {
 }
 
 #[test]
-fn wrong_flags_are_refused_and_make_nothing() {
+fn wrong_flags_are_refused_and_create_nothing() {
     for (args, code) in [
         (["--agent", "No Good"], "bad_value"),
         (["--model", "gpt-99"], "bad_value"),
@@ -150,7 +151,7 @@ fn wrong_flags_are_refused_and_make_nothing() {
 }
 
 #[test]
-fn a_broken_file_of_settings_is_not_written_over() {
+fn a_broken_settings_file_is_not_overwritten() {
     let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
     fs::write(world.home().join("config.toml"), "[server\n").expect("broken");
@@ -163,7 +164,7 @@ fn a_broken_file_of_settings_is_not_written_over() {
 }
 
 #[test]
-fn at_a_terminal_five_questions_are_asked_and_enter_takes_the_default() {
+fn a_terminal_gets_five_questions_and_enter_accepts_the_default() {
     let world = TestHome::new();
     let said = typed(&world, "", "acme\n\n\nNo Good\nhelper\n7\n");
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -180,9 +181,9 @@ fn at_a_terminal_five_questions_are_asked_and_enter_takes_the_default() {
 }
 
 #[test]
-fn at_a_terminal_nothing_is_asked_that_was_said_and_an_early_end_makes_nothing() {
+fn flags_skip_questions_and_an_early_end_creates_nothing() {
     let world = TestHome::new();
-    // The sign for the end of input.
+    // The end-of-input character.
     let said = typed(&world, "", "acme\n\u{4}");
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(
@@ -204,7 +205,7 @@ fn at_a_terminal_nothing_is_asked_that_was_said_and_an_early_end_makes_nothing()
 }
 
 #[test]
-fn schedules_of_a_new_home_make_up_for_what_they_miss_and_those_of_others_do_not() {
+fn only_schedules_of_a_new_home_catch_up_by_default() {
     let add = |world: &TestHome, id: &str, more: &[&str]| {
         let args = [
             "schedule",
@@ -230,7 +231,7 @@ fn schedules_of_a_new_home_make_up_for_what_they_miss_and_those_of_others_do_not
     );
     assert_eq!(add(&new, "unsaid", &[]), true);
     assert_eq!(add(&new, "refused", &["--catch-up=false"]), false);
-    // Whoever took it away is not given it back.
+    // A cap that was removed is not restored.
     assert_eq!(
         new.wakeful(&["config", "set", "schedule.catch_up", "false"]).code,
         Some(0)

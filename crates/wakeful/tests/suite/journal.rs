@@ -1,4 +1,4 @@
-//! The journal as people use it, and what can become of its file.
+//! The journal as people use it, and how damage to its file is handled.
 
 use std::fs;
 
@@ -61,7 +61,7 @@ fn people_and_agents_write_to_one_journal() {
 }
 
 #[test]
-fn a_key_that_is_used_again_is_the_same_write() {
+fn a_reused_key_is_the_same_write() {
     let world = TestHome::new();
     let add = |title: &str| {
         world.wakeful(&[
@@ -80,7 +80,7 @@ fn a_key_that_is_used_again_is_the_same_write() {
 }
 
 #[test]
-fn bad_input_is_told_with_its_code() {
+fn bad_input_is_reported_with_its_code() {
     let world = TestHome::new();
     world.wakeful(&["journal", "task", "add", "Buy milk"]);
     let long = "x".repeat(201);
@@ -101,7 +101,7 @@ fn bad_input_is_told_with_its_code() {
 }
 
 #[test]
-fn reading_makes_no_journal() {
+fn reading_creates_no_journal() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     assert_eq!(titles(&world), Vec::<String>::new());
@@ -130,7 +130,7 @@ fn the_daemon_serves_the_same_journal() {
 }
 
 #[test]
-fn agents_can_be_forgotten_without_harming_the_journal() {
+fn deleting_the_agents_database_does_not_harm_the_journal() {
     let world = TestHome::new();
     world.run(CREATE, &[]);
     for name in ["agent.sqlite", "agent.sqlite-wal", "agent.sqlite-shm"] {
@@ -144,7 +144,7 @@ fn agents_can_be_forgotten_without_harming_the_journal() {
 }
 
 #[test]
-fn a_journal_that_vanished_is_missed_and_not_replaced_in_silence() {
+fn a_missing_journal_is_reported_and_not_silently_replaced() {
     let world = TestHome::new();
     world.run(CREATE, &[]);
     for name in ["db.sqlite", "db.sqlite-wal", "db.sqlite-shm"] {
@@ -154,7 +154,7 @@ fn a_journal_that_vanished_is_missed_and_not_replaced_in_silence() {
     assert_eq!(listed.error_code(), "journal_missing");
     let added = world.wakeful(&["journal", "task", "add", "lost?", "--json"]);
     assert_eq!(added.error_code(), "journal_missing");
-    // Agents go on without it, and are told.
+    // Agents continue without it and receive an error.
     let run = world.run(CREATE, &[]);
     assert_eq!(
         (run.json()["outcome"].as_str(), statuses(&run.json())),
@@ -169,9 +169,9 @@ fn a_journal_that_vanished_is_missed_and_not_replaced_in_silence() {
     let sagas = world.wakeful(&["saga", "list", "--json"]).json();
     assert_eq!(
         sagas["sagas"][0]["status"], "stuck",
-        "nobody knows whether it was written: {sagas}"
+        "whether it was written is unknown: {sagas}"
     );
-    // A person begins a new one; then nothing is left to take back.
+    // A person adopts a new one; then nothing is left to undo.
     assert_eq!(world.wakeful(&["journal", "adopt"]).code, Some(0));
     world.wakeful(&["run", "--resume"]);
     assert_eq!(
@@ -183,7 +183,7 @@ fn a_journal_that_vanished_is_missed_and_not_replaced_in_silence() {
 }
 
 #[test]
-fn another_journal_in_its_place_is_noticed() {
+fn another_journal_in_its_place_is_detected() {
     let (world, other) = (TestHome::new(), TestHome::new());
     world.wakeful(&["journal", "task", "add", "mine"]);
     other.wakeful(&["journal", "task", "add", "theirs"]);
@@ -198,7 +198,7 @@ fn another_journal_in_its_place_is_noticed() {
 }
 
 #[test]
-fn a_damaged_or_newer_journal_is_told_with_its_own_code() {
+fn a_damaged_or_newer_journal_is_reported_with_its_own_code() {
     let world = TestHome::new();
     world.wakeful(&["journal", "task", "add", "mine"]);
     let file = world.home().join("db.sqlite");
@@ -230,7 +230,7 @@ fn a_damaged_or_newer_journal_is_told_with_its_own_code() {
     );
 }
 
-/// What a model is told before anything was said stays small, with all tools there are.
+/// The first request stays small, even with all tools.
 #[test]
 fn the_first_request_with_the_journals_tools_stays_small() {
     let world = TestHome::new();
@@ -244,7 +244,7 @@ fn the_first_request_with_the_journals_tools_stays_small() {
 }
 
 #[test]
-fn a_result_belongs_to_its_call_and_names_what_changed_or_what_went_wrong() {
+fn a_result_belongs_to_its_call_and_names_changes_or_errors() {
     let world = TestHome::new();
     let script = format!(
         "rounds:\n  - tools:\n      - {{name: journal_create_task, input: {{title: new}}}}\n      \

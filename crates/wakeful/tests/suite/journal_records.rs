@@ -1,4 +1,4 @@
-//! The rest of the journal as people use it: in this process, and through a daemon.
+//! The other journal commands as people use them: in process, and through a daemon.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::home_fixture::{TestHome, statuses};
 
 const DAY: &str = "2026-02-18";
 
-/// Calls a verb of the journal and gives back its answer.
+/// Calls a journal command and returns its result.
 fn told(world: &TestHome, args: &[&str]) -> Value {
     let said = world.wakeful(&[&["journal"], args, &["--json"]].concat());
     assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
@@ -259,12 +259,12 @@ fn everything(world: &TestHome) {
 }
 
 #[test]
-fn every_verb_of_the_journal_works_without_a_daemon() {
+fn every_journal_command_works_without_a_daemon() {
     everything(&TestHome::new());
 }
 
 #[test]
-fn every_verb_of_the_journal_works_through_a_daemon() {
+fn every_journal_command_works_through_a_daemon() {
     let world = TestHome::new();
     let daemon = RunningDaemon::serve(&world, &[]);
     everything(&world);
@@ -297,7 +297,7 @@ fn digest(world: &TestHome) -> String {
 }
 
 #[test]
-fn a_run_that_uses_no_tool_of_the_journal_leaves_it_as_it_is() {
+fn a_run_without_journal_tools_leaves_the_journal_unchanged() {
     let world = TestHome::new();
     told(&world, &["task", "add", "Squats"]);
     let before = digest(&world);

@@ -1,4 +1,4 @@
-//! The pure core as a process: every line has its answer, and none makes it end.
+//! The pure core as a process: every line gets a response, and no line ends the process.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdout, Stdio};
@@ -27,13 +27,13 @@ fn the_kernel_answers_every_line_at_once_and_ends_with_its_input() {
     let world = TestHome::new();
     let (mut child, mut stdout) = start(&world);
     let mut stdin = child.stdin.take().expect("a pipe");
-    // The answer comes while the input is still open, or this hangs.
+    // The response arrives while the input is still open; otherwise this test hangs.
     stdin
         .write_all(b"{\"id\":1,\"op\":\"hash\",\"label\":\"run.user\",\"fields\":[]}\n")
         .expect("written");
     let key = json!({"key": "e75df90b80bd506092dcc3fd65b0adda77cb78cd5dfaa0ada4321c9fa4b0781d"});
     assert_eq!(answer(&mut stdout), json!({"id": 1, "ok": true, "result": key}));
-    // So does one whose successor has only begun to arrive.
+    // A line also gets its response when the next one is only partly written.
     stdin.write_all(b"[]\n{\"id\":").expect("written");
     assert_eq!(answer(&mut stdout)["error"]["code"], "bad_request");
     stdin
@@ -73,12 +73,12 @@ fn the_kernel_answers_every_line_at_once_and_ends_with_its_input() {
 }
 
 #[test]
-fn the_kernel_ends_quietly_when_nobody_reads_its_answers() {
+fn the_kernel_exits_quietly_when_its_output_is_closed() {
     let world = TestHome::new();
     let (mut child, stdout) = start(&world);
     drop(stdout);
     let mut stdin = child.stdin.take().expect("a pipe");
-    // It may be gone before all of this is written.
+    // The process may exit before all of this is written.
     for _ in 0..1_000 {
         if stdin.write_all(b"{\"id\":1,\"op\":\"nope\"}\n").is_err() {
             break;

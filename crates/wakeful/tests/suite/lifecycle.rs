@@ -1,10 +1,10 @@
-//! `wakeful daemon`: the same program in the background, and what is told of it.
+//! `wakeful daemon`: the same program in the background, and its status.
 
 use serde_json::{Value, json};
 
 use super::home_fixture::{CommandOutput, TestHome, wait_until};
 
-/// Ends the daemon of a world with the test.
+/// Stops the daemon of a test home at the end of the test.
 struct StopOnDrop<'a>(&'a TestHome);
 
 impl Drop for StopOnDrop<'_> {
@@ -24,7 +24,7 @@ fn started(world: &TestHome) -> Value {
 }
 
 #[test]
-fn starting_twice_is_starting_once_and_other_settings_ask_for_a_restart() {
+fn a_second_start_is_accepted_and_other_settings_require_a_restart() {
     let world = TestHome::new();
     let _ending = StopOnDrop(&world);
     let first = started(&world);
@@ -43,7 +43,7 @@ fn starting_twice_is_starting_once_and_other_settings_ask_for_a_restart() {
 }
 
 #[test]
-fn a_wrong_option_fails_before_a_process_starts_or_the_old_one_ends() {
+fn a_wrong_option_fails_before_any_process_starts_or_stops() {
     let world = TestHome::new();
     let _ending = StopOnDrop(&world);
     let said = daemon(&world, &["start", "--host", "nowhere"]);
@@ -66,7 +66,7 @@ fn a_wrong_option_fails_before_a_process_starts_or_the_old_one_ends() {
 }
 
 #[test]
-fn the_status_tells_everything_that_is_promised_of_it() {
+fn the_status_contains_every_documented_field() {
     let world = TestHome::new();
     let _ending = StopOnDrop(&world);
     assert_eq!(daemon(&world, &["status"]).json()["running"], false);
@@ -105,7 +105,7 @@ fn the_status_tells_everything_that_is_promised_of_it() {
 }
 
 #[test]
-fn a_paused_agent_with_a_message_makes_the_daemon_wait() {
+fn a_paused_agent_with_a_message_leaves_the_daemon_waiting() {
     let world = TestHome::new();
     let _ending = StopOnDrop(&world);
     started(&world);
@@ -121,7 +121,7 @@ fn a_paused_agent_with_a_message_makes_the_daemon_wait() {
 }
 
 #[test]
-fn a_stop_is_asked_for_over_the_api_and_stops_no_agent() {
+fn a_stop_is_requested_over_the_api_and_stops_no_agent() {
     let world = TestHome::new();
     let _ending = StopOnDrop(&world);
     world.wakeful(&["agent", "create", "main"]);
@@ -135,7 +135,7 @@ fn a_stop_is_asked_for_over_the_api_and_stops_no_agent() {
     assert_eq!(
         daemon(&world, &["stop"]).json()["stopped"],
         false,
-        "twice is no failure"
+        "stopping twice succeeds"
     );
     started(&world);
     let agent = world.wakeful(&["agent", "show", "main", "--json"]).json();
@@ -146,7 +146,7 @@ fn a_stop_is_asked_for_over_the_api_and_stops_no_agent() {
 }
 
 #[test]
-fn a_start_that_fails_is_remembered_until_one_succeeds() {
+fn a_failed_start_is_recorded_until_one_succeeds() {
     let world = TestHome::new();
     let _ending = StopOnDrop(&world);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -174,7 +174,7 @@ fn a_start_that_fails_is_remembered_until_one_succeeds() {
 }
 
 #[test]
-fn a_database_that_cannot_be_opened_is_told_with_its_own_code_and_leaves_no_daemon_behind() {
+fn an_unusable_database_is_reported_and_leaves_no_daemon() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     std::fs::write(world.home().join("agent.sqlite"), "no database").expect("written");
@@ -190,7 +190,7 @@ fn a_database_that_cannot_be_opened_is_told_with_its_own_code_and_leaves_no_daem
 }
 
 #[test]
-fn a_start_on_a_port_in_use_makes_nothing() {
+fn a_start_on_a_used_port_creates_nothing() {
     let world = TestHome::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
@@ -200,7 +200,7 @@ fn a_start_on_a_port_in_use_makes_nothing() {
 }
 
 #[test]
-fn a_second_daemon_is_no_failure_of_the_first_and_a_token_of_one_call_goes_with_its_daemon() {
+fn a_refused_second_daemon_leaves_the_first_unchanged() {
     let world = TestHome::new();
     let _ending = StopOnDrop(&world);
     let token = "t".repeat(32);
@@ -216,7 +216,7 @@ fn a_second_daemon_is_no_failure_of_the_first_and_a_token_of_one_call_goes_with_
 }
 
 #[test]
-fn what_no_setting_says_is_part_of_what_a_daemon_was_started_with() {
+fn flags_without_a_setting_are_part_of_the_start_fingerprint() {
     let world = TestHome::new();
     let _ending = StopOnDrop(&world);
     started(&world);
@@ -229,7 +229,7 @@ fn what_no_setting_says_is_part_of_what_a_daemon_was_started_with() {
 }
 
 #[test]
-fn a_pid_that_is_somebody_elses_by_now_is_stale_and_left_alone() {
+fn a_reused_pid_is_stale_and_left_alone() {
     let world = TestHome::new();
     let _ending = StopOnDrop(&world);
     world.wakeful(&["agent", "create", "main"]);
@@ -242,7 +242,7 @@ fn a_pid_that_is_somebody_elses_by_now_is_stale_and_left_alone() {
 }
 
 #[test]
-fn the_log_of_a_daemon_is_json_where_that_is_asked_for() {
+fn the_log_of_a_daemon_is_json_on_request() {
     let world = TestHome::new();
     let _ending = StopOnDrop(&world);
     let said = daemon(&world, &["start", "--port", "0", "--log-format", "json"]);

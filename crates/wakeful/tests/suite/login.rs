@@ -1,4 +1,4 @@
-//! How a browser is logged in from a terminal, and how logins are ended there.
+//! Logging in a browser from a terminal, and revoking logins there.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,11 +10,11 @@ use super::api::{block_on, client, input};
 use super::daemon::RunningDaemon;
 use super::home_fixture::{CommandOutput, TestHome, program};
 
-/// Keeps its arguments, and what it finds at the path they name.
+/// Stores its arguments, and the file at the path they name.
 const OPENER: &str = "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$SEEN/arguments\"\nstat -c %a \"${1#file://}\" > \"$SEEN/mode\"\n\
     cp \"${1#file://}\" \"$SEEN/page\"\n";
 
-/// Calls `wakeful open` where this program opens files.
+/// Calls `wakeful open` with this program as the file opener.
 fn open_with(world: &TestHome, opener: Option<&str>) -> CommandOutput {
     let bin = world.path().join("bin");
     std::fs::create_dir(&bin).expect("a folder");
@@ -39,7 +39,7 @@ fn enter(daemon: &RunningDaemon<'_>, code: &str) -> bool {
     block_on(client(daemon).call(&body)).is_ok()
 }
 
-/// The code that follows in a text.
+/// The login code in a text.
 fn code_in(text: &str) -> String {
     let (_, rest) = text.split_once("/login#code=").expect("a link");
     rest.chars().take_while(char::is_ascii_hexdigit).collect()
@@ -54,7 +54,7 @@ fn pages(world: &TestHome) -> usize {
 }
 
 #[test]
-fn a_browser_is_handed_its_login_by_a_private_file() {
+fn a_browser_receives_its_login_through_a_private_file() {
     let world = TestHome::new();
     let daemon = RunningDaemon::serve(&world, &[]);
     let said = open_with(&world, Some(OPENER));
@@ -85,7 +85,7 @@ fn a_login_page_does_not_outlive_its_daemon() {
 }
 
 #[test]
-fn where_no_browser_starts_a_link_is_printed_on_request() {
+fn without_a_browser_a_link_is_printed_on_request() {
     let world = TestHome::new();
     let daemon = RunningDaemon::serve(&world, &[]);
     let said = open_with(&world, None);
@@ -104,7 +104,7 @@ fn where_no_browser_starts_a_link_is_printed_on_request() {
 }
 
 #[test]
-fn logins_are_listed_and_revoked_for_good() {
+fn logins_are_listed_and_revoked_permanently() {
     let world = TestHome::new();
     let daemon = RunningDaemon::serve(&world, &[]);
     let log_in = |daemon: &RunningDaemon<'_>| {
@@ -146,7 +146,7 @@ fn logins_are_listed_and_revoked_for_good() {
 }
 
 #[test]
-fn a_wrong_call_of_login_is_refused_before_a_daemon_is_asked() {
+fn a_wrong_login_call_is_refused_before_contacting_a_daemon() {
     let world = TestHome::new();
     let code = |args: &[&str]| -> (Option<i32>, Value) {
         let said = world.wakeful(&[args, &["--json"]].concat());

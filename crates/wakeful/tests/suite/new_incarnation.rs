@@ -1,5 +1,6 @@
-//! The daemon killed at every commit of its way from a posted message to its answer. Whoever posts keeps the key and
-//! posts again until it is acknowledged, as every client should; the world file is the judge.
+//! Kills the daemon at every commit between a posted message and its answer. The client keeps the key and
+//! posts again until it is acknowledged, as every client should; the world file shows which effects really
+//! happened.
 
 use std::process::Stdio;
 
@@ -11,7 +12,7 @@ use super::home_fixture::{TestHome, commands, wait_until};
 
 const KEYS: [&str; 2] = ["first", "second"];
 
-/// Where the daemon is killed. The first two lie in the store, below everything.
+/// Where the daemon is killed. The first two points are in the store, below everything else.
 const POINTS: [&str; 6] = [
     "store.before_commit",
     "store.after_commit",
@@ -21,7 +22,7 @@ const POINTS: [&str; 6] = [
     "act.after_perform",
 ];
 
-/// Passages of each point: beyond them both messages are answered.
+/// Passages of each point; after them both messages are answered.
 const PASSAGES: u32 = 9;
 
 fn post(world: &TestHome, key: &str) -> bool {
@@ -29,7 +30,7 @@ fn post(world: &TestHome, key: &str) -> bool {
     said.code == Some(0)
 }
 
-/// The runs there are, in full.
+/// All runs, in full.
 fn runs(world: &TestHome) -> Vec<Value> {
     let list = world.wakeful(&["runs", "list", "--json"]).json();
     let lines = list["runs"].as_array().cloned().unwrap_or_default();
@@ -40,7 +41,7 @@ fn runs(world: &TestHome) -> Vec<Value> {
         .collect()
 }
 
-/// One life that is cut off, and one that goes on. True when the point was met.
+/// Crashes one daemon and starts a second one. Returns true if the point was reached.
 fn crash_at(point: &str, passage: u32) -> bool {
     let world = TestHome::new();
     let model = world.script(&commands(&["echo one >> world.txt"]));
@@ -53,7 +54,7 @@ fn crash_at(point: &str, passage: u32) -> bool {
         .stderr(Stdio::null());
     let mut doomed = RunningDaemon::of(&world, command.spawn().expect("starts"));
     wait_until(|| doomed.is_dead() || doomed.address().is_some());
-    // In process, if the daemon is gone already: then the message waits for the next one.
+    // Sent in process if the daemon is already dead: then the message is queued for the next one.
     let acknowledged: Vec<bool> = KEYS.map(|key| post(&world, key)).to_vec();
     let quiet = || {
         runs(&world)
@@ -88,13 +89,13 @@ fn crash_at(point: &str, passage: u32) -> bool {
     assert!(lines <= all, "{point}:{passage}: an effect happened twice");
     assert!(
         lines + unknown >= all,
-        "{point}:{passage}: an effect is missing, and nobody says so"
+        "{point}:{passage}: an effect is missing and not reported"
     );
     met
 }
 
 #[test]
-fn killed_at_any_commit_a_daemon_loses_no_acknowledged_message_and_repeats_no_effect() {
+fn killed_at_any_commit_a_daemon_loses_and_repeats_nothing() {
     for point in POINTS {
         let met = (1..=PASSAGES).filter(|passage| crash_at(point, *passage)).count();
         assert!(met > 0, "{point} was never met");

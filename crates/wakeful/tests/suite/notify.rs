@@ -1,4 +1,4 @@
-//! How people are told that a decision waits: by a real command and a real server on this machine.
+//! Notifications of pending decisions, with a real command and a real server on this machine.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -14,13 +14,13 @@ use super::home_fixture::{CommandOutput, TestHome, wait_until};
 
 const KEY: &str = "tk-notify-5f0c2b7a9d";
 
-/// A request as it came: its head and its body.
+/// A received request: its head and its body.
 struct Posted {
     head: String,
     body: String,
 }
 
-/// A server that answers every request with a status, and hands over what it was asked.
+/// A server that responds to every request with a status, and passes on what it received.
 fn server(status: &'static str) -> (String, Receiver<Posted>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/hook", listener.local_addr().expect("an address"));
@@ -60,7 +60,7 @@ fn set(world: &TestHome, key: &str, value: &str) {
     assert_eq!(said.code, Some(0), "{said:?}");
 }
 
-/// A program that keeps what it reads, each time in a line of its own.
+/// A program that stores its input, one line per call.
 fn program(world: &TestHome, name: &str, script: &str) -> String {
     let path = world.path().join(name);
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a program");
@@ -81,7 +81,7 @@ fn is_done(rows: &[Value], target: &str) -> Option<bool> {
 }
 
 #[test]
-fn a_question_that_waits_is_told_of_by_command_and_webhook_without_what_the_tool_would_be_given() {
+fn a_pending_decision_is_sent_by_command_and_webhook_without_tool_arguments() {
     let world = TestHome::new();
     let run = with_open_run(&world);
     let (url, posted) = server("200 OK");
@@ -137,12 +137,12 @@ fn a_question_that_waits_is_told_of_by_command_and_webhook_without_what_the_tool
     assert_eq!(
         again.matches(&id).count(),
         1,
-        "once, whoever starts again: {again}"
+        "once, even after a restart: {again}"
     );
 }
 
 #[test]
-fn a_way_that_fails_is_told_of_where_people_look_and_is_in_nobody_elses_way() {
+fn a_failing_target_is_reported_and_does_not_block_the_others() {
     let world = TestHome::new();
     let run = with_open_run(&world);
     let (url, _posted) = server("500 Oops");
@@ -176,11 +176,11 @@ fn a_way_that_fails_is_told_of_where_people_look_and_is_in_nobody_elses_way() {
         !check.to_string().contains("/hook"),
         "an address may be a secret: {check}"
     );
-    assert_eq!(daemon.terminate().code(), Some(0), "and it ends in good order");
+    assert_eq!(daemon.terminate().code(), Some(0), "and it stops cleanly");
 }
 
 #[test]
-fn the_settings_can_be_tried_before_anybody_is_asked() {
+fn the_settings_can_be_tested_without_a_decision() {
     let world = TestHome::new();
     let try_it = || world.wakeful(&["decision", "test-notifications", "--json"]);
     assert_eq!(try_it().error_code(), "notify_not_configured");
@@ -200,7 +200,7 @@ fn the_settings_can_be_tried_before_anybody_is_asked() {
         "{head}"
     );
     assert!(
-        head.contains("text/plain") && seen.body.starts_with("This is how you are told"),
+        head.contains("text/plain") && seen.body.starts_with("This is a test"),
         "{}",
         seen.body
     );
@@ -226,7 +226,7 @@ fn the_settings_can_be_tried_before_anybody_is_asked() {
 }
 
 #[test]
-fn a_command_without_end_is_killed_with_everything_it_started() {
+fn a_command_that_never_ends_is_killed_with_its_children() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     let mark = format!("86{}", std::process::id());
@@ -241,11 +241,11 @@ fn a_command_without_end_is_killed_with_everything_it_started() {
             .is_some_and(|why| why.contains("was killed")),
         "{rows:?}"
     );
-    // Who is killed may take a moment to be gone.
+    // A killed process may take a moment to disappear.
     wait_until(|| !super::home_fixture::alive(&mark));
 }
 
-/// The program with a desktop session whose notes a program of ours shows, in front of the usual ones.
+/// The program in a desktop session with a fake notification program ahead of the real one.
 fn at_a_desktop(world: &TestHome, args: &[&str]) -> std::process::Command {
     let mut command = world.command(super::home_fixture::program());
     command
@@ -260,7 +260,7 @@ fn at_a_desktop(world: &TestHome, args: &[&str]) -> std::process::Command {
 }
 
 #[test]
-fn a_question_that_waits_is_shown_on_the_desktop_without_what_the_tool_would_be_given() {
+fn a_pending_decision_is_shown_on_the_desktop_without_tool_arguments() {
     let world = TestHome::new();
     let run = with_open_run(&world);
     let notes = world.path().join("notes.txt");
@@ -277,7 +277,12 @@ fn a_question_that_waits_is_shown_on_the_desktop_without_what_the_tool_would_be_
         "{tried:?}"
     );
     let shown = std::fs::read_to_string(&notes).expect("shown");
-    let words = ["--app-name=Wakeful", "--urgency=low", "--", "A test of Wakeful"];
+    let words = [
+        "--app-name=Wakeful",
+        "--urgency=low",
+        "--",
+        "Wakeful test notification",
+    ];
     assert_eq!(shown.lines().take(4).collect::<Vec<_>>(), words);
     assert!(shown.ends_with("at :77\n"), "{shown}");
     std::fs::remove_file(&notes).expect("seen");

@@ -1,4 +1,4 @@
-//! What reaches a person, a program and a terminal, and what happens when it cannot.
+//! Output for people, programs and terminals, and failures to write it.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::home_fixture::{CommandOutput, TestHome, commands, program};
 
-/// Words of a model that a terminal would obey.
+/// Model output with control characters that a terminal would execute.
 const ORDERS: &str = r#"
 rounds:
   - text: "look \x1B[2J\x07 here"
@@ -16,7 +16,7 @@ rounds:
 "#;
 
 #[test]
-fn a_run_answers_with_exactly_the_promised_members() {
+fn a_run_prints_exactly_the_documented_members() {
     let world = TestHome::new();
     let run = world.run(&commands(&["true"]), &[]).json();
     let names = |value: &Value| {
@@ -53,7 +53,7 @@ fn a_run_answers_with_exactly_the_promised_members() {
 }
 
 #[test]
-fn a_run_in_full_has_its_times_and_every_step_with_its_reason() {
+fn a_run_in_full_has_times_and_a_reason_for_every_step() {
     let world = TestHome::new();
     let script = "rounds:\n  - tools: [{name: ExecCommand, input: {cmd: 'true'}}, {name: Invented, input: {}}]\n  - text: done\n";
     let run = world.run(script, &[]).json();
@@ -84,7 +84,7 @@ fn a_run_in_full_has_its_times_and_every_step_with_its_reason() {
 }
 
 #[test]
-fn a_wrong_call_is_answered_with_json_when_json_was_asked_for() {
+fn a_wrong_call_prints_json_if_json_was_requested() {
     let world = TestHome::new();
     for args in [
         &["run", "x", "--json", "--modle", "demo"][..],
@@ -111,7 +111,7 @@ fn a_wrong_call_is_answered_with_json_when_json_was_asked_for() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_written_is_a_failure() {
+fn output_that_cannot_be_written_is_a_failure() {
     let world = TestHome::new();
     let model = world.script("rounds: [{text: hello}]\n");
     for args in [
@@ -129,7 +129,7 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
+fn a_reader_that_closes_the_pipe_causes_no_failure() {
     let world = TestHome::new();
     let mut command = world.command(program());
     let mut child = command
@@ -142,7 +142,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 }
 
 #[test]
-fn what_a_model_says_gives_no_orders_to_a_terminal() {
+fn model_output_cannot_control_a_terminal() {
     let world = TestHome::new();
     let model = world.script(ORDERS);
     let piped = world.wakeful(&["run", "x", "--model", &model, "--agent", "a", "--create-agent"]);
@@ -169,7 +169,7 @@ fn what_a_model_says_gives_no_orders_to_a_terminal() {
 }
 
 #[test]
-fn a_transcript_that_is_too_large_leaves_out_its_older_lines_and_says_so() {
+fn a_transcript_that_is_too_large_omits_older_lines_and_reports_it() {
     let world = TestHome::new();
     let long = format!("rounds: [{{text: {}}}]\n", "x".repeat(3 * 1024 * 1024));
     for script in [&long, &long, &long, "rounds: [{text: short}]\n"] {
@@ -190,12 +190,12 @@ fn a_transcript_that_is_too_large_leaves_out_its_older_lines_and_says_so() {
 }
 
 #[test]
-fn a_transcript_line_that_cannot_be_read_is_an_error_and_not_an_erasure() {
+fn an_unreadable_transcript_line_is_an_error_and_not_an_erasure() {
     let world = TestHome::new();
     let script = commands(&["head -c 60000 /dev/zero | tr '\\0' x"]);
     world.run(&script, &["--agent", "a", "--create-agent"]);
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
-    // The command's whole output is kept, too, and is no line of a transcript.
+    // The command's full output is also stored, but not as a transcript entry.
     let foreign = "SELECT hash FROM blob WHERE size = 60000 AND hash NOT IN (SELECT content_hash FROM transcript_entry)";
     let change = format!("UPDATE transcript_entry SET content_hash = ({foreign}) WHERE role = 'tool'");
     assert_eq!(database.execute(&change, []).expect("damage"), 1);

@@ -1,4 +1,4 @@
-//! Runs that wait for money, and what lets them continue.
+//! Runs that wait for budget, and what lets them continue.
 
 use std::fs;
 use std::process::Child;
@@ -8,7 +8,7 @@ use super::daemon::RunningDaemon;
 use super::home_fixture::{TestHome, wait_until};
 
 #[test]
-fn what_a_parked_request_may_cost_is_looked_at_anew() {
+fn the_maximum_cost_of_a_parked_request_is_computed_anew() {
     let world = TestHome::new();
     let long = |tokens: u32| {
         format!("price: {{ input: 10, output: 10 }}\nmax_output_tokens: {tokens}\nrounds:\n  - text: done\n")
@@ -20,8 +20,9 @@ fn what_a_parked_request_may_cost_is_looked_at_anew() {
     assert_eq!(done.code, Some(0), "a shorter reply fits: {done:?}");
 }
 
-/// A daemon in which a request of one run reserves the money that a run of another agent waits for; the key of the latter. The first
-/// run ends when the workspace has a file `go`, or after 20 seconds.
+/// A daemon in which a request of one run reserves the budget that a run of another agent waits for.
+/// Returns the key of the waiting run. The first run ends when the workspace has a file `go`, or after 20
+/// seconds.
 fn parked_behind_another(world: &TestHome) -> (RunningDaemon<'_>, Child, String) {
     set(world, &["0.05"]);
     for agent in ["slow", "next"] {
@@ -65,7 +66,7 @@ fn a_parked_run_continues_when_the_request_of_another_agent_is_settled() {
 }
 
 #[test]
-fn a_run_that_only_others_left_no_room_for_goes_on_when_it_is_resumed_through_the_daemon() {
+fn a_run_parked_by_others_continues_when_resumed_through_the_daemon() {
     let world = TestHome::new();
     let (daemon, first, key) = parked_behind_another(&world);
     end_first(&world, first);

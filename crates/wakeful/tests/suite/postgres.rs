@@ -1,4 +1,4 @@
-//! A PostgreSQL database for one test, made in the server that the check script started.
+//! A PostgreSQL database for one test, created on the server that the check script started.
 
 use std::io::Write as _;
 use std::process::Command;
@@ -14,7 +14,7 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Makes one. A missing server fails the test and never skips it.
+    /// Creates a database. A missing server fails the test and never skips it.
     pub(super) fn create() -> Self {
         let server = std::env::var_os("WAKEFUL_TEST_POSTGRES").and_then(|server| server.into_string().ok());
         let server = server.expect(
@@ -23,7 +23,7 @@ impl Database {
         Self::create_on(server)
     }
 
-    /// Makes one in another server.
+    /// Creates a database on another server.
     pub(super) fn create_on(server: String) -> Self {
         let unique = tempfile::Builder::new()
             .prefix("wakeful_cli_")
@@ -41,7 +41,7 @@ impl Database {
         database
     }
 
-    /// How the program reaches it: later words win over earlier ones.
+    /// The address for the program: later words override earlier ones.
     pub(super) fn url(&self) -> String {
         let server: Vec<&str> = self
             .server
@@ -51,7 +51,7 @@ impl Database {
         format!("{} dbname={}", server.join(" "), self.name)
     }
 
-    /// The one value that a query in it gives.
+    /// The single value that a query returns.
     pub(super) fn value(&self, query: &str) -> String {
         let done = Command::new("psql")
             .args(["-qAt", "-v", "ON_ERROR_STOP=1", "-d", &self.url(), "-c", query])
@@ -85,7 +85,7 @@ impl Drop for Database {
 }
 
 #[test]
-fn a_run_on_postgres_gives_the_same_answer_as_on_sqlite() {
+fn a_run_on_postgres_gives_the_same_result_as_on_sqlite() {
     let (here, there) = (TestHome::new(), TestHome::on_postgres());
     let script = commands(&["echo one >> world.txt", "cat world.txt"]);
     let key = ["--agent", "a", "--create-agent", "--idempotency-key", "k"];
@@ -94,7 +94,7 @@ fn a_run_on_postgres_gives_the_same_answer_as_on_sqlite() {
     for run in [&mut one, &mut other] {
         let members = run.as_object_mut().expect("an object");
         members.remove("duration_ms");
-        // Of the attempts all but their times, and the places of the scripts, which differ.
+        // The attempts are compared without their times and without the paths of the scripts, which differ.
         let timeline = members.remove("provider_attempt_timeline").expect("a timeline");
         let attempts = timeline["attempts"].as_array().expect("attempts").iter();
         let gist = attempts.map(|one| {
@@ -106,7 +106,7 @@ fn a_run_on_postgres_gives_the_same_answer_as_on_sqlite() {
             ])
         });
         members.insert("attempts".to_owned(), gist.collect());
-        // Operation ids name the scope, and the two workspaces differ.
+        // Operation ids depend on the scope, and the two workspaces differ.
         let calls = members["tool_calls"].as_array_mut().expect("calls");
         calls
             .iter_mut()
@@ -140,13 +140,13 @@ fn on_postgres_a_second_process_cannot_drive_the_same_agent() {
     );
     first.kill().expect("kill -9");
     first.wait().expect("gone");
-    // On the same machine a dead holder is known to be dead: nobody waits for its lease to run out.
+    // A dead lease holder on the same machine is detected, so its lease does not have to expire.
     let resumed = world.wakeful(&["run", "--resume", "--json"]);
     assert_eq!(statuses(&resumed.json()), ["outcome_unknown"]);
 }
 
 #[test]
-fn an_unreachable_database_is_a_clear_failure_without_the_password() {
+fn an_unreachable_database_is_reported_without_the_password() {
     let world = TestHome::new();
     let url = "postgres://someone:s3cret@127.0.0.1:1/none";
     let said = world.wakeful(&["run", "x", "--json", "--database", url]);
@@ -161,7 +161,7 @@ fn an_unreachable_database_is_a_clear_failure_without_the_password() {
 }
 
 #[test]
-fn looking_at_a_postgres_database_makes_nothing_and_registers_nobody() {
+fn reading_a_postgres_database_creates_nothing_and_registers_no_runner() {
     let world = TestHome::on_postgres();
     let looks = [
         &["runs", "list", "--json"][..],
@@ -207,7 +207,7 @@ fn looking_at_a_postgres_database_makes_nothing_and_registers_nobody() {
 }
 
 #[test]
-fn a_call_that_fails_leaves_no_runner_behind() {
+fn a_failed_call_leaves_no_runner_behind() {
     let world = TestHome::on_postgres();
     let said = world.run("rounds: [{text: hello}]\n", &["--agent", "typo"]);
     assert_eq!(said.error_code(), "agent_unknown", "{said:?}");
@@ -229,7 +229,7 @@ fn a_call_that_fails_leaves_no_runner_behind() {
 }
 
 #[test]
-fn a_goodbye_that_fails_is_a_remark_and_does_not_replace_the_report() {
+fn a_failed_close_is_a_note_and_does_not_replace_the_report() {
     let world = TestHome::on_postgres();
     assert_eq!(world.wakeful(&["agent", "create", "a"]).code, Some(0));
     world.database().value(
@@ -242,11 +242,11 @@ fn a_goodbye_that_fails_is_a_remark_and_does_not_replace_the_report() {
         (Some(0), Some("hello")),
         "{said:?}"
     );
-    assert!(said.stderr.contains("not closed in good order"), "{said:?}");
+    assert!(said.stderr.contains("not closed cleanly"), "{said:?}");
 }
 
 #[test]
-fn a_workspace_around_the_place_for_the_home_is_refused_although_the_database_is_elsewhere() {
+fn a_workspace_around_the_home_is_refused_with_a_separate_database() {
     let world = TestHome::on_postgres();
     let around = world.path().display().to_string();
     let said = world.wakeful(&[
@@ -268,7 +268,7 @@ fn a_workspace_around_the_place_for_the_home_is_refused_although_the_database_is
 }
 
 #[test]
-fn who_takes_over_while_a_run_ends_does_not_go_on_from_what_it_was() {
+fn a_takeover_during_the_end_of_a_run_uses_the_new_state() {
     let world = TestHome::on_postgres();
     let script = |delay_ms: u32| {
         format!("price: {{ input: 1, output: 1 }}\nrounds:\n  - text: late\n    delay_ms: {delay_ms}\n")
@@ -296,7 +296,7 @@ fn who_takes_over_while_a_run_ends_does_not_go_on_from_what_it_was() {
     world.script(&script(0));
     let free = "UPDATE wakeful_agents.agent_head SET runner_id = NULL; DELETE FROM wakeful_agents.runner";
     world.database().value(free);
-    // Another process holds the head, and ends the run when the second one already waits for its turn.
+    // Another process holds the head, and ends the run while the second one already waits for it.
     let mut other = Command::new("psql");
     let mut other = other
         .args(["-qAt", "-d", &world.database().url()])

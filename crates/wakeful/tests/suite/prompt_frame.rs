@@ -1,4 +1,4 @@
-//! What a model is sent: the frame of the prompt, over processes and turns.
+//! The frame of a model request, across processes and turns.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -12,13 +12,12 @@ use super::api::{block_on, client, input};
 use super::daemon::RunningDaemon;
 use super::home_fixture::{CommandOutput, TestHome, program};
 
-/// Every tool there is.
 const TOOLS: [&str; 3] = ["ExecCommand", "journal_create_task", "journal_update_task"];
 
-/// What the first request of an agent may weigh with all tools, in bytes.
+/// Maximum size of the first request of an agent with all tools, in bytes.
 const FIRST_REQUEST_BYTES_MAX: usize = 6_000;
 
-/// A provider that answers in Anthropic's format and keeps the bytes it was sent.
+/// A provider that responds in Anthropic's format and stores the bytes it received.
 struct RecordingProvider {
     url: String,
     bodies: Arc<Mutex<Vec<String>>>,
@@ -86,7 +85,7 @@ fn calls(cmd: &str) -> Value {
         "stop_reason": "tool_use"})
 }
 
-/// The bytes of a request between two of its words.
+/// The bytes of a request between two words.
 fn between<'a>(body: &'a str, from: &str, to: &str) -> &'a str {
     let (_, rest) = body
         .split_once(from)
@@ -95,7 +94,7 @@ fn between<'a>(body: &'a str, from: &str, to: &str) -> &'a str {
     part
 }
 
-/// The part that a provider's cache keeps: the system blocks up to the turn's own, and the tools.
+/// The part that a provider caches: the system blocks before the turn's own, and the tools.
 fn cached(body: &str) -> (&str, &str) {
     (
         between(body, "\"system\":", "This turn is"),
@@ -114,7 +113,7 @@ fn the_cached_prefix_is_byte_identical_across_rounds_turns_and_processes() {
     std::fs::write(folder.join("AGENTS.md"), "be kind to knees").expect("written");
     std::fs::write(world.workspace().join("AGENTS.md"), "tabs, not spaces").expect("written");
     std::fs::write(work.join("AGENTS.md"), "of another folder").expect("written");
-    // The guidance changes while a run is under way, and is put back before the next one.
+    // The guidance changes during a run, and is restored before the next one.
     let rewrite = "cp AGENTS.md kept; echo changed > AGENTS.md";
     let keeper = RecordingProvider::new(vec![calls(rewrite), says("one"), says("two")]);
     keeper.run(&world, &world.workspace(), &["--agent", "coach", "first words"]);
@@ -141,7 +140,7 @@ fn the_cached_prefix_is_byte_identical_across_rounds_turns_and_processes() {
 }
 
 #[test]
-fn guidance_is_the_workspaces_and_never_that_of_a_worktree_or_of_the_folder_of_a_call() {
+fn guidance_comes_from_the_workspace_and_never_from_the_current_folder() {
     let world = TestHome::new();
     let made = world.wakeful(&["agent", "create", "coach"]);
     assert_eq!(made.code, Some(0), "{made:?}");
@@ -192,7 +191,7 @@ fn guided() -> TestHome {
 }
 
 #[test]
-fn debug_prompt_shows_every_block_with_its_source_and_weight() {
+fn debug_prompt_shows_every_block_with_its_source_and_size() {
     let world = guided();
     let said = world.wakeful(&["debug", "prompt", "coach", "--json"]);
     let frame = said.json();
@@ -256,7 +255,7 @@ fn debug_prompt_shows_every_block_with_its_source_and_weight() {
 }
 
 #[test]
-fn a_daemon_shows_the_same_frame_and_the_wire_is_measured_where_its_model_can_be_had() {
+fn debug_prompt_is_the_same_with_and_without_a_daemon() {
     let world = guided();
     let alone = world.wakeful(&["debug", "prompt", "coach", "--json"]);
     let daemon = RunningDaemon::serve(&world, &[]);

@@ -1,4 +1,4 @@
-//! `wakeful verify` and `wakeful replay`: whoever changes what was written is found, with the place.
+//! `wakeful verify` and `wakeful replay`: any change of stored data is found and located.
 
 use std::fs;
 
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::daemon::RunningDaemon;
 use super::home_fixture::{CommandOutput, TestHome, commands};
 
-/// A world with a run of one command, one denial and an answer, and the key of that run.
+/// A test home with a run of one command, one denial and an answer. Returns the key of that run.
 pub(super) fn ran(world: &TestHome) -> String {
     ran_as(world, "main")
 }
 
-/// The same for another agent.
+/// The same run for another agent.
 pub(super) fn ran_as(world: &TestHome, agent: &str) -> String {
     let script = commands(&["echo one >> world.txt"]);
     let said = world.run(&script, &["--agent", agent, "--create-agent"]);
@@ -20,7 +20,7 @@ pub(super) fn ran_as(world: &TestHome, agent: &str) -> String {
     said.json()["run_key"].as_str().expect("a key").to_owned()
 }
 
-/// Changes the database behind the program's back.
+/// Changes the database directly, without the program.
 fn tamper(world: &TestHome, sql: &str) {
     let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
     database.execute_batch(sql).expect(sql);
@@ -30,7 +30,7 @@ pub(super) fn verify(world: &TestHome, args: &[&str]) -> CommandOutput {
     world.wakeful(&[&["verify", "--json"], args].concat())
 }
 
-/// The flaw of the only agent.
+/// The verify error of the only agent.
 fn flaw(said: &CommandOutput) -> Value {
     assert_eq!(said.code, Some(6), "{said:?}");
     assert_eq!(said.error_code(), "verification_failed");
@@ -43,7 +43,7 @@ fn flaw(said: &CommandOutput) -> Value {
 }
 
 #[test]
-fn a_log_as_it_was_written_is_verified_denials_included_and_signed_by_this_device() {
+fn an_unchanged_log_is_verified_with_denials_and_device_signature() {
     let world = TestHome::new();
     let denied = world.run(
         &commands(&["echo no"]),
@@ -60,7 +60,7 @@ fn a_log_as_it_was_written_is_verified_denials_included_and_signed_by_this_devic
     assert_eq!(agent["last_seq"], agent["signers"][0]["seq"]);
     assert_eq!(agent["signers"][0]["key"], status["proof"]["key"]);
     assert_eq!(answer["heads"], status["proof"]["heads"]);
-    // In words.
+    // As text output.
     let words = world.wakeful(&["verify", "--agent", "main"]).stdout;
     assert!(words.contains("signed by this device up to event"), "{words}");
     assert_eq!(
@@ -69,7 +69,7 @@ fn a_log_as_it_was_written_is_verified_denials_included_and_signed_by_this_devic
     );
 }
 
-/// What is done to the log, what it is found as, and at which event.
+/// A change of the log, the expected finding, and its event.
 const CHANGES: [(&str, &str, Option<u64>); 13] = [
     (
         "UPDATE event SET payload = CAST('{}' AS BLOB) WHERE seq = 3",
@@ -135,7 +135,7 @@ const CHANGES: [(&str, &str, Option<u64>); 13] = [
 ];
 
 #[test]
-fn whatever_is_changed_in_the_database_is_found_with_its_place() {
+fn any_change_in_the_database_is_found_and_located() {
     let world = TestHome::new();
     ran(&world);
     let path = world.home().join("agent.sqlite");
@@ -152,14 +152,14 @@ fn whatever_is_changed_in_the_database_is_found_with_its_place() {
     }
 }
 
-/// Moves the head of the log back behind its last events.
+/// Moves the head of the log back before its last events.
 const CUT: &str = "
     DELETE FROM event WHERE seq > 5 AND agent_id = 'main';
     UPDATE agent_head SET next_seq = 6, chain_hash = (SELECT hash FROM event WHERE seq = 5 AND agent_id = 'main')
     WHERE agent_id = 'main';";
 
 #[test]
-fn a_log_that_was_cut_off_with_its_head_is_found_by_the_signed_one() {
+fn a_log_truncated_with_its_head_is_detected_by_the_signed_head() {
     let world = TestHome::new();
     ran(&world);
     tamper(&world, CUT);
@@ -168,7 +168,7 @@ fn a_log_that_was_cut_off_with_its_head_is_found_by_the_signed_one() {
 }
 
 #[test]
-fn a_log_that_was_cut_off_with_all_its_heads_is_found_by_one_that_was_kept_elsewhere() {
+fn a_log_truncated_with_all_heads_is_detected_by_an_external_head() {
     let world = TestHome::new();
     ran(&world);
     let status = world.wakeful(&["status", "--json"]);
@@ -193,7 +193,7 @@ fn a_log_that_was_cut_off_with_all_its_heads_is_found_by_one_that_was_kept_elsew
         (said.code, said.error_code().as_str()),
         (Some(6), "verification_failed")
     );
-    // All of the agent is gone.
+    // The agent is deleted completely.
     tamper(
         &world,
         "DELETE FROM event; DELETE FROM agent_head; DELETE FROM agent",
@@ -203,7 +203,7 @@ fn a_log_that_was_cut_off_with_all_its_heads_is_found_by_one_that_was_kept_elsew
 }
 
 #[test]
-fn a_head_of_another_home_and_one_that_is_none_are_told_apart() {
+fn a_head_of_another_home_and_a_forged_head_are_distinguished() {
     let (here, there) = (TestHome::new(), TestHome::new());
     ran(&here);
     ran(&there);
@@ -247,7 +247,7 @@ fn a_head_of_another_home_and_one_that_is_none_are_told_apart() {
 }
 
 #[test]
-fn only_what_is_new_enough_is_walked_when_that_is_asked_for() {
+fn verify_since_checks_only_newer_events() {
     let world = TestHome::new();
     ran(&world);
     let all = verify(&world, &["--since", "2000-01-01"]).json();
@@ -264,7 +264,7 @@ fn only_what_is_new_enough_is_walked_when_that_is_asked_for() {
     assert_eq!(verify(&world, &["--since", "2999-01-01"]).json()["events"], 0);
 }
 
-/// What is done to a run, and how it is told.
+/// A change of a run, and the expected finding.
 const DIFFERENCES: [(&str, &str); 11] = [
     (
         "UPDATE run_log SET state_hash = zeroblob(32) WHERE ordinal = 2",
@@ -314,7 +314,7 @@ const DIFFERENCES: [(&str, &str); 11] = [
 ];
 
 #[test]
-fn a_run_is_run_again_without_model_or_tools_and_what_differs_is_named() {
+fn a_run_is_replayed_without_model_or_tools_and_differences_are_named() {
     let world = TestHome::new();
     let run = ran(&world);
     fs::remove_file(world.path().join("script.yaml")).expect("the model is gone");
@@ -352,7 +352,7 @@ fn a_run_is_run_again_without_model_or_tools_and_what_differs_is_named() {
 }
 
 #[test]
-fn a_journal_whose_events_are_erased_is_said_to_hang_on_nothing() {
+fn a_run_log_with_erased_events_is_reported_as_unbound() {
     let world = TestHome::new();
     let run = ran(&world);
     let said = world.wakeful(&["replay", &run, "--json"]).json();
@@ -373,7 +373,7 @@ fn a_journal_whose_events_are_erased_is_said_to_hang_on_nothing() {
         "{said:?}"
     );
     assert!(world.wakeful(&["replay", &run]).stdout.contains("nothing holds"));
-    // Its bundle is the log alone.
+    // Its bundle is only the log.
     let bundle = world.path().join("run.bundle").display().to_string();
     let said = world.wakeful(&["export", &run, "--out", &bundle, "--json"]);
     assert_eq!(
@@ -389,7 +389,7 @@ fn a_journal_whose_events_are_erased_is_said_to_hang_on_nothing() {
 }
 
 #[test]
-fn a_run_that_is_too_old_to_be_played_again_says_so_and_is_no_forgery() {
+fn a_run_too_old_for_replay_is_reported_and_not_a_forgery() {
     let world = TestHome::new();
     let run = ran(&world);
     tamper(&world, "UPDATE run SET prune_level = 1; DELETE FROM run_log");
@@ -404,7 +404,7 @@ fn a_run_that_is_too_old_to_be_played_again_says_so_and_is_no_forgery() {
 }
 
 #[test]
-fn a_daemon_signs_at_its_end_and_everything_can_be_verified_beside_it() {
+fn a_daemon_signs_when_it_stops_and_verify_works_beside_it() {
     let world = TestHome::new();
     let run = ran(&world);
     let daemon = RunningDaemon::serve(&world, &[]);
@@ -423,7 +423,7 @@ fn a_daemon_signs_at_its_end_and_everything_can_be_verified_beside_it() {
 }
 
 #[test]
-fn the_device_key_is_closed_to_commands_and_doctor_looks_after_it() {
+fn the_device_key_is_denied_to_commands_and_checked_by_doctor() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = TestHome::new();
     ran(&world);
@@ -449,14 +449,14 @@ fn the_device_key_is_closed_to_commands_and_doctor_looks_after_it() {
             .expect("a check")
     };
     assert_eq!(check(&said)["status"], "problem", "{said:?}");
-    // Nobody signs with a key that others know; the run itself is not touched by that.
+    // An exposed key is not used for signing; the run itself is not affected.
     let said = world.run("rounds: [{text: hello}]\n", &["--agent", "main"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stderr.contains("device_key_exposed"), "{said:?}");
     let fixed = world.wakeful(&["doctor", "--fix", "--json"]);
     assert_eq!(check(&fixed)["status"], "fixed", "{fixed:?}");
     for shown in [said.stderr, said.stdout, fixed.stdout] {
-        assert!(!shown.contains(&secret), "the key was told");
+        assert!(!shown.contains(&secret), "the key was printed");
     }
     assert_eq!(
         world.run("rounds: [{text: hello}]\n", &["--agent", "main"]).code,
@@ -466,7 +466,7 @@ fn the_device_key_is_closed_to_commands_and_doctor_looks_after_it() {
 }
 
 #[test]
-fn on_postgres_logs_are_verified_runs_replayed_and_exported_and_contents_erased() {
+fn verify_replay_export_and_erase_work_on_postgres() {
     let world = TestHome::on_postgres();
     let run = ran(&world);
     let said = verify(&world, &[]);

@@ -1,4 +1,4 @@
-//! Runs whose model is at a provider: here, a server on this machine that speaks as one.
+//! Runs with a model at a provider, which is a fake server on this machine.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use super::home_fixture::{CommandOutput, TestHome, program};
 
-/// A key that must be found in one header and nowhere else.
+/// A key that must occur in one header and nowhere else.
 pub(super) const KEY: &str = "sk-test-77aa31c09e";
 
-/// Variables with their values.
+/// Environment variables with their values.
 type Environment<'a> = &'a [(&'a str, &'a str)];
 
-/// A provider that gives its answers in order, one to a connection, and writes down what it was asked.
+/// A provider that returns its responses in order, one per connection, and records the requests.
 pub(super) struct FakeProvider {
     pub(super) url: String,
     asked: Arc<Mutex<Vec<(String, Value)>>>,
@@ -72,7 +72,7 @@ fn run(world: &TestHome, model: &str, environment: Environment<'_>) -> CommandOu
     command.output().expect("the program starts").into()
 }
 
-/// Whether any file of a folder holds the key.
+/// Whether any file in a folder contains the key.
 pub(super) fn holds_key(folder: &Path) -> bool {
     let entries = std::fs::read_dir(folder).expect("a folder");
     entries.map(|entry| entry.expect("an entry").path()).any(|path| {
@@ -85,9 +85,9 @@ pub(super) fn holds_key(folder: &Path) -> bool {
 }
 
 #[test]
-fn a_run_at_a_provider_works_and_its_key_stays_where_it_was() {
+fn a_run_at_a_provider_works_and_its_key_does_not_leak() {
     let world = TestHome::new();
-    // The command looks for the key wherever a command could find it.
+    // The command searches for the key in every place that it could reach.
     let look =
         json!({"cmd": "echo one >> world.txt; env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; true"});
     let fake = FakeProvider::new(vec![
@@ -139,7 +139,7 @@ fn a_run_at_a_provider_works_and_its_key_stays_where_it_was() {
 }
 
 #[test]
-fn every_provider_answers_under_its_usual_names() {
+fn every_provider_works_under_its_usual_names() {
     let chat = json!({"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}]});
     let responses = json!({"status": "completed", "output": [{"type": "message", "content": [{"type": "output_text", "text": "Hi."}]}]});
     let gemini = json!({"candidates": [{"content": {"parts": [{"text": "Hi."}]}, "finishReason": "STOP"}]});
@@ -172,7 +172,7 @@ fn every_provider_answers_under_its_usual_names() {
 }
 
 #[test]
-fn a_provider_that_refuses_the_key_is_asked_once_and_the_key_is_not_shown() {
+fn a_provider_that_rejects_the_key_is_called_once_without_showing_it() {
     let world = TestHome::new();
     let complaint = json!({"error": {"message": format!("wrong key: {KEY}"), "code": "invalid_api_key"}});
     let fake = FakeProvider::new(vec![(401, complaint)]);
@@ -204,7 +204,7 @@ fn a_provider_that_refuses_the_key_is_asked_once_and_the_key_is_not_shown() {
 }
 
 #[test]
-fn a_provider_that_is_away_for_a_moment_is_asked_again() {
+fn a_provider_that_is_briefly_unavailable_is_retried() {
     let answer = json!({"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}]});
     let away = |status| (status, json!({"error": {"message": "later"}}));
     let (world, fake) = (
@@ -223,7 +223,7 @@ fn a_provider_that_is_away_for_a_moment_is_asked_again() {
 }
 
 #[test]
-fn what_is_missing_or_unsafe_is_told_before_a_home_is_made() {
+fn missing_or_unsafe_settings_are_reported_before_a_home_is_created() {
     let odd = format!("{KEY} and more");
     let cases: [(&str, Environment<'_>, &str, &str); 7] = [
         ("anthropic/m", &[], "secret_unavailable", "ANTHROPIC_API_KEY"),

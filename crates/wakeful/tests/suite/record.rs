@@ -1,4 +1,4 @@
-//! `wakeful record`: what happened, as a script that happens again.
+//! `wakeful record`: turns a run into a script that repeats it.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -20,7 +20,7 @@ rounds:
     usage: { input_tokens: 120, output_tokens: 8, cached_read_tokens: 100, reasoning_tokens: 2 }
 "#;
 
-/// What was said in all runs of an agent, without times and keys.
+/// The messages of all runs of an agent, without times and keys.
 fn conversation(world: &TestHome, agent: &str) -> Vec<Value> {
     let said = world.wakeful(&["transcript", agent, "--json"]);
     let lines = said.stdout.lines().map(|line| {
@@ -44,7 +44,7 @@ fn run_as(world: &TestHome, agent: &str, model: &str) -> Value {
     world.wakeful(&args).json()
 }
 
-/// What is the same in two runs of the same conversation.
+/// The parts that are equal in two runs of the same conversation.
 fn gist(run: &Value) -> Value {
     let calls = run["tool_calls"].as_array().expect("calls").iter();
     let calls: Vec<Value> = calls.map(|call| json!([call["tool"], call["status"]])).collect();
@@ -58,12 +58,12 @@ fn gist(run: &Value) -> Value {
 }
 
 #[test]
-fn a_recorded_run_happens_again() {
+fn a_recorded_run_can_be_repeated() {
     let world = TestHome::new();
     let first = run_as(&world, "one", &world.script(SCRIPT));
     assert_eq!(first["outcome"], "completed", "{first}");
     let key = first["run_key"].as_str().expect("a key").to_owned();
-    // Beside a daemon as well as alone: it only looks.
+    // With a daemon as well as without: record only reads.
     let daemon = RunningDaemon::serve(&world, &[]);
     let beside = world.wakeful(&["record", &key[..12]]);
     daemon.terminate();
@@ -86,7 +86,7 @@ fn a_recorded_run_happens_again() {
     assert!(one.len() >= 4, "{one:?}");
     assert_eq!(without_durations(&two), without_durations(&one));
     assert_eq!(world.lines(), ["one", "one"]);
-    // The recording of the recording is the recording.
+    // Recording the repeated run gives the same script.
     let key = again["run_key"].as_str().expect("a key");
     let second = world.wakeful(&["record", key]);
     let body = |text: &str| text.split_once('\n').map(|(_, body)| body.to_owned());
@@ -99,7 +99,7 @@ fn a_recorded_run_happens_again() {
     );
 }
 
-/// A result tells how long its command took.
+/// Removes command durations, which results contain.
 fn without_durations(conversation: &[Value]) -> String {
     let text = serde_json::to_string(conversation).expect("JSON");
     let mut parts = text.split("duration_ms\\\":");
@@ -110,7 +110,7 @@ fn without_durations(conversation: &[Value]) -> String {
 }
 
 #[test]
-fn secrets_do_not_leave_with_a_recording() {
+fn secrets_are_not_written_to_a_recording() {
     const KEY: &str = "a-secret-of-no-known-shape";
     let world = TestHome::new();
     let script = format!(
@@ -134,9 +134,9 @@ fn secrets_do_not_leave_with_a_recording() {
     );
 }
 
-/// Keys have no shape of their own, and the names of their variables need not say what they are.
+/// Keys have no common shape, and the names of their variables need not reveal them.
 #[test]
-fn keys_of_providers_do_not_leave_with_a_recording_wherever_they_are_kept() {
+fn provider_keys_are_not_written_to_a_recording() {
     let world = TestHome::new();
     let keys = [
         "plain-words-in-a-file",
@@ -177,7 +177,7 @@ fn keys_of_providers_do_not_leave_with_a_recording_wherever_they_are_kept() {
 }
 
 #[test]
-fn what_was_not_asked_yet_cannot_be_recorded() {
+fn a_queued_message_cannot_be_recorded() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "main"]);
     let sent = world.wakeful(&["message", "main", "later", "--json"]).json();

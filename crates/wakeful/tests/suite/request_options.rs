@@ -1,4 +1,4 @@
-//! What settings make of a request, and what a whole run sends back to its provider.
+//! The effect of settings on requests, and what a whole run sends back to its provider.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use super::route::write;
 /// A run with these settings.
 fn run(settings: &str, model: &str) -> CommandOutput {
     let world = TestHome::new();
-    // A first setting makes the home, as nobody should do by hand.
+    // The first setting creates the home, which people should not do by hand.
     let made = world.wakeful(&["config", "set", "server.port", "1"]);
     assert_eq!(made.code, Some(0), "{made:?}");
     fs::write(world.home().join("config.toml"), settings).expect("a file");
@@ -21,7 +21,7 @@ fn run(settings: &str, model: &str) -> CommandOutput {
     command.output().expect("the program starts").into()
 }
 
-/// A reply that asks for a command, and the one after it, as Responses write them.
+/// A reply that calls a command, and the reply after it, in the Responses format.
 fn two_rounds() -> FakeProvider {
     let thought = json!({"type": "reasoning", "id": "rs1", "summary": [], "encrypted_content": "sealed"});
     let call = json!({"type": "function_call", "id": "fc1", "call_id": "c1", "name": "ExecCommand",
@@ -36,7 +36,7 @@ fn two_rounds() -> FakeProvider {
 }
 
 #[test]
-fn the_settings_of_a_provider_arrive_there() {
+fn the_settings_of_a_provider_are_sent_to_it() {
     let fake = FakeProvider::new(vec![(
         200,
         json!({"content": [{"type": "text", "text": "Hi."}], "stop_reason": "end_turn"}),
@@ -75,7 +75,7 @@ fn the_settings_of_a_provider_arrive_there() {
 }
 
 #[test]
-fn how_much_a_model_thinks_is_a_setting_of_its_own_or_of_its_provider() {
+fn the_thinking_level_is_set_per_model_or_per_provider() {
     let reply = json!({"content": [{"type": "text", "text": "Hi."}], "stop_reason": "end_turn"});
     let sent = |settings: &str, model: &str| {
         let fake = FakeProvider::new(vec![(200, reply.clone())]);
@@ -95,7 +95,7 @@ fn how_much_a_model_thinks_is_a_setting_of_its_own_or_of_its_provider() {
 }
 
 #[test]
-fn thinking_that_cannot_be_asked_for_is_refused_by_the_name_of_its_setting() {
+fn an_unsupported_thinking_level_is_refused_with_its_setting() {
     let wrong = run("[providers.openai]\nthinking = \"much\"\n", "openai/m");
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
     for part in ["config_invalid", "line 2", "providers.openai.thinking", "medium"] {
@@ -113,7 +113,7 @@ fn thinking_that_cannot_be_asked_for_is_refused_by_the_name_of_its_setting() {
 }
 
 #[test]
-fn thinking_that_a_model_of_a_route_cannot_do_is_found_and_is_no_lack_of_a_key() {
+fn unsupported_thinking_in_a_route_is_not_reported_as_missing_key() {
     let world = TestHome::new();
     let settings = "[model]\ndefault = \"gemini/gemini-2.5-flash\"\nfallbacks = [\"gemini/gemini-2.5-pro\"]\n\
                     [providers.gemini]\nbase_url = \"http://127.0.0.1:9\"\nkey = \"none\"\nthinking = \"off\"\n\
@@ -147,7 +147,7 @@ fn thinking_that_a_model_of_a_route_cannot_do_is_found_and_is_no_lack_of_a_key()
 }
 
 #[test]
-fn a_run_sends_thoughts_back_as_they_came() {
+fn a_run_sends_thoughts_back_unchanged() {
     let fake = two_rounds();
     let said = run(
         &format!("[providers.openai]\nbase_url = \"{}/v1\"\n", fake.url),
@@ -173,7 +173,7 @@ fn a_run_sends_thoughts_back_as_they_came() {
     );
     assert_eq!(result["type"], "function_call_output");
     assert_eq!(asked[1].1["store"], false);
-    // What the provider may cache is the same in both rounds.
+    // The parts that the provider may cache are the same in both rounds.
     for part in ["instructions", "tools", "prompt_cache_key"] {
         assert!(asked[0].1.get(part).is_some(), "{part}");
         assert_eq!(asked[0].1[part], asked[1].1[part], "{part}");
@@ -181,7 +181,7 @@ fn a_run_sends_thoughts_back_as_they_came() {
 }
 
 #[test]
-fn a_run_goes_on_at_the_provider_when_told_to() {
+fn a_run_continues_the_conversation_at_the_provider_on_request() {
     let fake = two_rounds();
     let settings = format!(
         "[providers.openai]\nbase_url = \"{}/v1\"\nincremental = true\n",

@@ -1,4 +1,4 @@
-//! What happens to old data, and what is said of homes that an unclean stop, a wrong clock or a careless hand left.
+//! Removal of old data, and reports about homes after an unclean stop, a wrong clock or deleted files.
 
 use std::fs;
 
@@ -10,14 +10,13 @@ use super::home_fixture::{CommandOutput, TestHome, commands, wait_until};
 
 const HELLO: &str = "rounds:\n  - text: hello\n";
 
-/// Ten years in milliseconds.
 const TEN_YEARS: i64 = 10 * 365 * 86_400_000;
 
 fn behind(world: &TestHome) -> Connection {
     Connection::open(world.home().join("agent.sqlite")).expect("opens")
 }
 
-/// The same database as if everything had happened this much earlier: what a clock that jumps ahead makes of it.
+/// Moves all times in the database into the past, which has the effect of a clock that jumps ahead.
 fn earlier(world: &TestHome, ms: i64) {
     behind(world)
         .execute_batch(&format!(
@@ -35,7 +34,8 @@ fn count(world: &TestHome, query: &str) -> i64 {
         .expect("counted")
 }
 
-/// Copies of the newest run, each a little younger than the one before, with a journal and a line of their own.
+/// Copies of the newest run, each slightly newer than the one before, with their own run log and transcript
+/// entry.
 const COPIES: &str = "
     CREATE TEMP TABLE one AS SELECT * FROM run ORDER BY started_at_ms DESC LIMIT 1;
     CREATE TEMP TABLE copy AS
@@ -51,7 +51,7 @@ const COPIES: &str = "
         SELECT thread_id, position + i, copy.run_key, role, content_hash, at_ms + i
         FROM (SELECT * FROM transcript_entry ORDER BY position DESC LIMIT 1), copy;";
 
-/// Fifty-two runs of one agent, of which the first gave out a lot.
+/// Fifty-two runs of one agent, the first with a large output.
 fn busy() -> TestHome {
     let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
@@ -77,7 +77,7 @@ fn check(said: &CommandOutput, name: &str) -> (String, String, String) {
 }
 
 #[test]
-fn what_is_kept_how_long_is_shown_and_nothing_young_goes() {
+fn retention_periods_are_shown_and_new_data_stays() {
     let world = TestHome::new();
     assert_eq!(
         world.run(HELLO, &["--agent", "main", "--create-agent"]).code,
@@ -119,10 +119,10 @@ fn what_is_kept_how_long_is_shown_and_nothing_young_goes() {
 }
 
 #[test]
-fn what_is_too_old_goes_and_the_newest_fifty_runs_stay_whole() {
+fn old_data_is_removed_and_the_newest_fifty_runs_stay_complete() {
     let world = busy();
     earlier(&world, 400 * 86_400_000);
-    // By the clock of ages only what a real clock has seen pass is old, so it is told how it stood.
+    // Ages are measured by a monotonic clock, so the test sets that clock.
     let now = "CAST(strftime('%s','now') AS INTEGER) * 1000";
     let stood =
         format!("UPDATE retention_state SET age_clock_ms = {now}, generation = 9, generation_at_ms = 0");
@@ -148,7 +148,7 @@ fn what_is_too_old_goes_and_the_newest_fifty_runs_stay_whole() {
         0,
         "the large output"
     );
-    // A run that lost its contents can still be looked at, and the agent goes on.
+    // A run without its contents can still be shown, and the agent continues to work.
     let keys = world.wakeful(&["runs", "list", "--json"]).json();
     let oldest = keys["runs"]
         .as_array()
@@ -173,7 +173,7 @@ fn what_is_too_old_goes_and_the_newest_fifty_runs_stay_whole() {
 }
 
 #[test]
-fn a_daemon_takes_care_by_itself_after_its_first_commit() {
+fn a_daemon_runs_retention_after_its_first_commit() {
     let world = busy();
     earlier(&world, 400 * 86_400_000);
     let now = "CAST(strftime('%s','now') AS INTEGER) * 1000";
@@ -197,7 +197,7 @@ fn a_daemon_takes_care_by_itself_after_its_first_commit() {
 }
 
 #[test]
-fn a_clock_that_jumps_ten_years_ahead_takes_nothing_away() {
+fn a_clock_that_jumps_ten_years_ahead_removes_nothing() {
     let world = busy();
     assert_eq!(world.wakeful(&["retention", "run"]).code, Some(0));
     earlier(&world, TEN_YEARS);
@@ -213,12 +213,12 @@ fn a_clock_that_jumps_ten_years_ahead_takes_nothing_away() {
     assert_eq!(
         world.run(HELLO, &["--agent", "main"]).code,
         Some(0),
-        "work goes on"
+        "work continues"
     );
 }
 
 #[test]
-fn a_clock_that_went_back_ten_years_is_told_and_work_goes_on() {
+fn a_clock_set_back_ten_years_is_reported_and_work_continues() {
     let world = TestHome::new();
     assert_eq!(
         world.run(HELLO, &["--agent", "main", "--create-agent"]).code,
@@ -237,7 +237,7 @@ fn a_clock_that_went_back_ten_years_is_told_and_work_goes_on() {
 }
 
 #[test]
-fn a_removed_log_stops_every_verb_and_the_doctor_knows_the_way_out() {
+fn a_removed_log_stops_every_command_and_doctor_fixes_it() {
     let world = TestHome::new();
     assert_eq!(
         world.run(HELLO, &["--agent", "main", "--create-agent"]).code,
@@ -263,18 +263,18 @@ fn a_removed_log_stops_every_verb_and_the_doctor_knows_the_way_out() {
     let said = world.wakeful(&["doctor", "--json"]);
     let (status, _, hint) = check(&said, "log");
     assert!(status == "problem" && hint.contains("--fix"), "{said:?}");
-    // Put back, nothing was lost.
+    // After the log is restored, nothing is lost.
     fs::write(&log, kept).expect("put back");
     assert_eq!(world.open_runs().len(), 1);
     fs::remove_file(&log).expect("removed");
-    // Without it what is left is gone on with, and only when somebody says so.
+    // Without the log, work continues with the remaining data only after an explicit fix.
     let said = world.wakeful(&["doctor", "--fix", "--json"]);
     assert_eq!(check(&said, "log").0, "fixed", "{said:?}");
     assert_eq!(world.run(HELLO, &["--agent", "main"]).code, Some(0));
 }
 
 #[test]
-fn a_log_that_is_removed_under_a_daemon_stops_it_from_acknowledging_anything() {
+fn a_daemon_whose_log_was_removed_acknowledges_nothing() {
     let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
     let daemon = RunningDaemon::serve(&world, &[]);
@@ -286,14 +286,14 @@ fn a_log_that_is_removed_under_a_daemon_stops_it_from_acknowledging_anything() {
         (Some(1), "wal_missing"),
         "{refused:?}"
     );
-    // What it had acknowledged it saves when it ends in good order.
+    // The daemon saves acknowledged data when it stops cleanly.
     assert!(daemon.terminate().success());
     let runs = world.wakeful(&["runs", "list", "--json"]).json();
     assert_eq!(runs["runs"].as_array().map(Vec::len), Some(1), "{runs}");
 }
 
 #[test]
-fn an_unclean_stop_and_what_it_left_are_told_apart_from_a_clean_one() {
+fn an_unclean_stop_is_distinguished_from_a_clean_one() {
     let world = TestHome::new();
     assert_eq!(world.wakeful(&["init"]).code, Some(0));
     assert_eq!(check(&world.wakeful(&["doctor", "--json"]), "stop").0, "ok");
@@ -343,7 +343,7 @@ fn damaged_pages_and_lost_or_orphaned_files_are_found() {
         )
         .expect("a blob");
     fs::remove_file(blobs.join(&name[..2]).join(&name)).expect("removed");
-    // What is lost keeps nobody from looking how much there is, also where that is too much.
+    // Lost files do not prevent the size report, even above a limit.
     let capped = ["config", "set", "retention.blob_mib", "1"];
     assert_eq!(world.wakeful(&capped).code, Some(0));
     let shown = world.wakeful(&["retention", "show"]);
@@ -358,7 +358,7 @@ fn damaged_pages_and_lost_or_orphaned_files_are_found() {
         world.wakeful(&["backup", &target, "--json"]).error_code(),
         "blob_missing"
     );
-    // A page of zeros where a table was.
+    // A page of zeros in place of a table page.
     let page = count(
         &world,
         "SELECT rootpage FROM sqlite_schema WHERE name = 'run_log'",

@@ -1,4 +1,4 @@
-//! Providers by configuration, keys by handles, routes, and the verbs that look at them.
+//! Configured providers, key handles, routes, and the commands that show them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,7 @@ use super::home_fixture::{CommandOutput, TestHome, program};
 use super::provider::{FakeProvider, KEY, holds_key};
 
 pub(super) fn write(world: &TestHome, text: &str) {
-    // A first setting makes the home, as nobody should do by hand.
+    // The first setting creates the home, which people should not do by hand.
     let made = world.wakeful(&["config", "set", "server.port", "1"]);
     assert_eq!(made.code, Some(0), "{made:?}");
     fs::write(world.home().join("config.toml"), text).expect("a file");
@@ -33,7 +33,7 @@ fn refusal(status: u16) -> (u16, Value) {
     (status, json!({"error": {"message": format!("no, {KEY}")}}))
 }
 
-/// A provider of one's own that speaks Chat Completions at this address.
+/// A configured provider that uses Chat Completions at this address.
 pub(super) fn provider(name: &str, fake: &FakeProvider, more: &str) -> String {
     format!(
         "[providers.{name}]\nkind = \"openai-chat\"\nbase_url = \"{}/v1\"\n{more}\n",
@@ -42,7 +42,7 @@ pub(super) fn provider(name: &str, fake: &FakeProvider, more: &str) -> String {
 }
 
 #[test]
-fn a_route_goes_on_with_the_next_model_and_its_record_says_why() {
+fn a_route_continues_with_the_next_model_and_records_why() {
     let (world, first, last) = (
         TestHome::new(),
         FakeProvider::new(vec![refusal(401)]),
@@ -110,7 +110,7 @@ fn a_route_goes_on_with_the_next_model_and_its_record_says_why() {
 }
 
 #[test]
-fn a_named_route_brings_its_fallbacks_and_a_named_model_stands_alone() {
+fn a_named_route_has_fallbacks_and_a_named_model_has_none() {
     let (world, away, here) = (
         TestHome::new(),
         FakeProvider::new(vec![refusal(400)]),
@@ -159,7 +159,7 @@ fn a_named_route_brings_its_fallbacks_and_a_named_model_stands_alone() {
 }
 
 #[test]
-fn with_a_key_in_the_environment_and_nothing_else_its_provider_answers() {
+fn a_key_in_the_environment_selects_its_provider() {
     let message = json!({"content": [{"type": "text", "text": "Hi."}], "stop_reason": "end_turn"});
     let (world, fake) = (TestHome::new(), FakeProvider::new(vec![(200, message)]));
     let environment = [
@@ -181,7 +181,7 @@ fn with_a_key_in_the_environment_and_nothing_else_its_provider_answers() {
 }
 
 #[test]
-fn a_key_is_read_from_a_file_that_only_its_owner_can_read() {
+fn a_key_is_read_from_a_private_file() {
     let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Hi.")]));
     let path = world.path().join("key");
     fs::write(&path, format!("{KEY}\n")).expect("a key");
@@ -222,9 +222,9 @@ fn a_key_is_read_from_a_file_that_only_its_owner_can_read() {
     assert!(!format!("{said:?}").contains(KEY) && said.stdout.contains("env:NAME"));
 }
 
-/// The keyring's program, as far as we ask it.
+/// Uses a fake of the keyring's program.
 #[test]
-fn a_key_is_read_from_the_keyring_where_there_is_one() {
+fn a_key_is_read_from_the_keyring() {
     let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Hi.")]));
     write(&world, &provider("mine", &fake, "key = \"keyring:wakeful/mine\""));
     let args = ["run", "do it", "--json", "--model", "mine/m"];
@@ -255,7 +255,7 @@ fn a_key_is_read_from_the_keyring_where_there_is_one() {
 }
 
 #[test]
-fn an_agent_has_a_model_of_its_own_and_may_ask_only_those_on_its_list() {
+fn an_agent_has_its_own_model_and_list_of_permitted_models() {
     let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Mine.")]));
     let agents = "[agents.coach]\nmodel = \"mine/m\"\nmodels = [\"mine/*\"]\n";
     write(&world, &[agents.to_owned(), provider("mine", &fake, "")].concat());
@@ -279,7 +279,7 @@ fn an_agent_has_a_model_of_its_own_and_may_ask_only_those_on_its_list() {
     );
 }
 
-/// The models of a list with how far their prices are to be trusted.
+/// The models of a list with the basis of their prices.
 fn bases(list: &Value) -> Vec<String> {
     let rows = list["prices"].as_array().expect("prices");
     let word = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
@@ -289,7 +289,7 @@ fn bases(list: &Value) -> Vec<String> {
 }
 
 #[test]
-fn the_list_tells_where_keys_come_from_and_never_what_they_are() {
+fn the_list_shows_where_keys_are_stored_and_never_the_keys() {
     let world = TestHome::new();
     write(
         &world,
@@ -358,7 +358,7 @@ fn the_list_tells_where_keys_come_from_and_never_what_they_are() {
 }
 
 #[test]
-fn a_probe_tells_what_it_found_and_what_nobody_told_it() {
+fn a_probe_reports_what_it_found_and_what_is_unknown() {
     let call_tool = json!({"choices": [{"message": {"tool_calls": [{"id": "c", "type": "function",
         "function": {"name": "probe_echo", "arguments": "{\"word\":\"pong\"}"}}]}, "finish_reason": "tool_calls"}],
         "usage": {"prompt_tokens": 7, "completion_tokens": 3}});
@@ -383,7 +383,7 @@ fn a_probe_tells_what_it_found_and_what_nobody_told_it() {
     );
     assert_eq!(found["cost_usd"], "0.00017");
     assert_eq!(found["token_usage"]["input_tokens"], 12);
-    // What it cost counts for the day: with a cap below it nobody is asked.
+    // Its cost counts towards the day: with a lower cap no model is called.
     write(
         &world,
         &[
@@ -402,7 +402,7 @@ fn a_probe_tells_what_it_found_and_what_nobody_told_it() {
 }
 
 #[test]
-fn the_doctor_looks_at_providers_without_spending() {
+fn doctor_checks_providers_without_spending() {
     let (world, fine, broken) = (
         TestHome::new(),
         FakeProvider::new(vec![(200, json!({"data": []}))]),

@@ -1,11 +1,11 @@
-//! `wakeful run`, `runs`, `agent` and `transcript` in ordinary life.
+//! `wakeful run`, `runs`, `agent` and `transcript` in ordinary use.
 
 use serde_json::json;
 
 use super::home_fixture::{TestHome, commands, statuses};
 
 #[test]
-fn a_run_answers_with_everything_that_happened() {
+fn a_run_reports_everything_that_happened() {
     let world = TestHome::new();
     let script = "
 rounds:
@@ -43,7 +43,7 @@ rounds:
 }
 
 #[test]
-fn without_json_the_answer_is_on_stdout_and_the_story_on_stderr() {
+fn without_json_the_answer_is_on_stdout_and_progress_on_stderr() {
     let world = TestHome::new();
     let model = world.script(&commands(&["echo one >> world.txt"]));
     let said = world.wakeful(&["run", "do it", "--model", &model]);
@@ -59,7 +59,7 @@ fn without_json_the_answer_is_on_stdout_and_the_story_on_stderr() {
 }
 
 #[test]
-fn with_nothing_configured_the_demo_answers_and_says_so() {
+fn without_configuration_the_demo_answers_and_is_named() {
     let world = TestHome::new();
     let said = world.wakeful(&["run", "show me", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -96,7 +96,7 @@ fn the_same_idempotency_key_is_the_same_run_and_acts_once() {
 }
 
 #[test]
-fn equal_calls_that_are_meant_stay_two() {
+fn equal_calls_in_one_run_stay_separate() {
     let world = TestHome::new();
     let call = "{name: ExecCommand, input: {cmd: \"echo x >> world.txt\"}}";
     let script = format!("rounds:\n  - tools: [{call}, {call}]\n  - tools: [{call}]\n  - text: done\n");
@@ -113,7 +113,7 @@ fn equal_calls_that_are_meant_stay_two() {
 }
 
 #[test]
-fn a_denied_tool_does_not_act_and_the_exit_status_says_so() {
+fn a_denied_tool_does_not_act_and_sets_the_exit_status() {
     let world = TestHome::new();
     let said = world.run(
         &commands(&["echo one >> world.txt"]),
@@ -130,7 +130,7 @@ fn a_denied_tool_does_not_act_and_the_exit_status_says_so() {
 }
 
 #[test]
-fn a_tool_the_model_invents_is_denied_and_the_run_goes_on() {
+fn an_unknown_tool_is_denied_and_the_run_continues() {
     let world = TestHome::new();
     let said = world.run(
         "rounds:\n  - tools: [{name: LaunchRocket, input: {}}]\n  - text: sorry\n",
@@ -144,7 +144,7 @@ fn a_tool_the_model_invents_is_denied_and_the_run_goes_on() {
 }
 
 #[test]
-fn arguments_of_the_wrong_type_fail_before_anything_acts_and_the_model_is_told_the_field() {
+fn arguments_of_the_wrong_type_fail_before_acting_and_name_the_field() {
     let world = TestHome::new();
     let script = "rounds:\n  - tools: [{name: ExecCommand, input: {cmd: 7}}]\n  - text: ok\n";
     let said = world.run(script, &["--agent", "a", "--create-agent"]);
@@ -174,7 +174,7 @@ fn a_run_that_never_ends_is_out_of_rounds() {
 }
 
 #[test]
-fn a_model_that_fails_for_good_gives_a_failure_artifact() {
+fn a_model_that_fails_permanently_gives_a_failure_artifact() {
     let world = TestHome::new();
     let said = world.run("rounds:\n  - fail: {status: 401}\n  - text: never\n", &[]);
     let run = said.json();
@@ -207,7 +207,7 @@ fn a_model_that_fails_for_good_gives_a_failure_artifact() {
 }
 
 #[test]
-fn a_passing_failure_is_tried_again() {
+fn a_transient_failure_is_retried() {
     let world = TestHome::new();
     let said = world.run(
         "rounds:\n  - fail: {status: 429, retry_after_ms: 10}\n  - text: fine\n",
@@ -248,7 +248,7 @@ fn a_named_agent_remembers_and_a_temporary_one_is_not_listed() {
 }
 
 #[test]
-fn an_agent_is_only_made_when_asked_for() {
+fn an_agent_is_created_only_on_request() {
     let world = TestHome::new();
     let said = world.run("rounds: [{text: x}]\n", &["--agent", "typo"]);
     assert_eq!(
@@ -266,7 +266,7 @@ fn an_agent_is_only_made_when_asked_for() {
 }
 
 #[test]
-fn with_nothing_open_resume_says_so_and_is_fine() {
+fn resume_without_open_runs_succeeds_and_reports_it() {
     let world = TestHome::new();
     let said = world.wakeful(&["run", "--resume"]);
     assert_eq!(said.code, Some(0));
@@ -298,7 +298,7 @@ fn runs_can_be_listed_and_shown_by_their_first_digits() {
 }
 
 #[test]
-fn an_agent_waits_on_a_human_while_its_question_is_open_and_goes_on_after_the_answer() {
+fn an_agent_waits_for_a_decision_and_continues_after_the_answer() {
     let world = TestHome::new();
     let activity = || world.wakeful(&["agent", "show", "main", "--json"]).json()["activity"].clone();
     let script = commands(&["echo one >> world.txt"]);
@@ -309,7 +309,7 @@ fn an_agent_waits_on_a_human_while_its_question_is_open_and_goes_on_after_the_an
     assert_eq!(asked.code, Some(3), "{asked:?}");
     assert_eq!(activity(), "waiting_on_human");
     let waits = world.wakeful(&["run", "--resume", "--json"]);
-    assert_eq!(waits.code, Some(3), "nobody has answered: {waits:?}");
+    assert_eq!(waits.code, Some(3), "no answer was given: {waits:?}");
     let list = world.wakeful(&["decision", "list", "--json"]).json();
     let id = list["decisions"][0]["decision_id"].as_str().expect("a name");
     let answered = world.wakeful(&["decision", "answer", id, "approve"]);

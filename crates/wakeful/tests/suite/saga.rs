@@ -1,5 +1,5 @@
-//! Writes that touch both databases: killed between any two commits, both have the same to say, or it is taken back, or
-//! a person is asked.
+//! Writes that touch both databases: after a kill between any two commits, both agree, or the write is
+//! undone, or a person decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,11 @@ use super::daemon::RunningDaemon;
 use super::decision::write;
 use super::home_fixture::{CommandOutput, TestHome, statuses, wait_until};
 
-/// Passages of a point that are tried at most. No point is passed more often in the scenario.
+/// Maximum passages tried per point. No point is passed more often in the scenario.
 const PASSAGES_MAX: u32 = 40;
 
-/// The task that the scenario changes: made with a fixed key, it has the same id in every world.
+/// The task that the scenario changes. It is created with a fixed key, so it has the same id in every test
+/// home.
 const KEY: &str = "the-task";
 
 /// Three writes: two in one reply, one after it.
@@ -35,7 +36,7 @@ rounds:
     )
 }
 
-/// A world whose journal has one task.
+/// A test home whose journal has one task.
 struct SagaFixture {
     world: TestHome,
     model: String,
@@ -81,7 +82,7 @@ impl SagaFixture {
         )
     }
 
-    /// Each task by its title, with its state and how often it was written.
+    /// Each task by title, with its state and the number of writes.
     fn tasks(&self) -> BTreeMap<String, (String, u64)> {
         let list = self.world.wakeful(&["journal", "task", "list", "--json"]).json();
         let tasks = list["tasks"].as_array().expect("tasks").iter();
@@ -100,7 +101,7 @@ impl SagaFixture {
         list["sagas"].as_array().expect("sagas").clone()
     }
 
-    /// Lets the program finish, and judges: each write took place once, and nothing is left between the databases.
+    /// Lets the program finish, and checks that each write happened once and no saga is left.
     fn finish(&self, story: &str) {
         let mut said = self.resume(None);
         if said.stdout.contains("\"resumed\":0") {
@@ -120,7 +121,6 @@ impl SagaFixture {
         assert_eq!(self.sagas(), Vec::<Value>::new(), "{story}");
     }
 
-    /// The one open run.
     fn open_run(&self) -> String {
         let open = self.world.open_runs();
         let [run] = open.as_slice() else {
@@ -129,7 +129,7 @@ impl SagaFixture {
         run.clone()
     }
 
-    /// Sets the open run aside, as one that breaks off again and again.
+    /// Quarantines the open run, like one that fails repeatedly.
     fn set_aside(&self) -> String {
         let run = self.open_run();
         let key = RunKey(Digest::from_hex(&run).expect("a key"));
@@ -139,7 +139,7 @@ impl SagaFixture {
         run
     }
 
-    /// Says behind the program's back that a run which is gone left a write behind.
+    /// Inserts a saga of a nonexistent run directly into the database.
     fn plant(&self) {
         let saga = "INSERT INTO saga VALUES (randomblob(32), randomblob(32), 'intent', 'open', NULL, 1)";
         let file = self.world.home().join("agent.sqlite");
@@ -153,7 +153,7 @@ impl SagaFixture {
         self.sagas().is_empty() && self.tasks() == BTreeMap::from([before])
     }
 
-    /// Says behind the program's back that its runs ended, as one does whose program is killed right after.
+    /// Marks the runs as ended directly in the database, as if the program was killed right after.
     fn end_runs(&self) {
         let end = "UPDATE run SET status = 'failed', ended_at_ms = 1 WHERE status = 'open'";
         let file = self.world.home().join("agent.sqlite");
@@ -162,7 +162,7 @@ impl SagaFixture {
     }
 }
 
-/// Crashes at every passage of every point that lies between two commits.
+/// Crashes at every passage of every point between two commits.
 fn campaign() -> BTreeMap<&'static str, u32> {
     let mut hits = BTreeMap::new();
     for &point in POINTS {
@@ -180,7 +180,7 @@ fn campaign() -> BTreeMap<&'static str, u32> {
 }
 
 #[test]
-fn killed_at_any_commit_both_databases_have_the_same_to_say() {
+fn killed_at_any_commit_both_databases_agree() {
     let hits = campaign();
     for point in [
         "act.before_perform",
@@ -193,7 +193,7 @@ fn killed_at_any_commit_both_databases_have_the_same_to_say() {
 }
 
 #[test]
-fn killed_at_the_journals_commit_on_postgres_both_schemas_have_the_same_to_say() {
+fn killed_at_the_journal_commit_on_postgres_both_schemas_agree() {
     for point in [
         "journal.before_commit",
         "journal.after_commit",
@@ -212,7 +212,7 @@ fn killed_at_the_journals_commit_on_postgres_both_schemas_have_the_same_to_say()
     }
 }
 
-/// A run that wrote the journal, was killed before its own commit, and can never go on.
+/// A run that wrote to the journal, was killed before its own commit, and cannot continue.
 fn cut_off() -> SagaFixture {
     let stage = SagaFixture::new(TestHome::new());
     assert_eq!(stage.start(Some(("act.after_perform", 1))).code, None);
@@ -233,7 +233,7 @@ fn cut_off() -> SagaFixture {
 }
 
 #[test]
-fn the_journal_commits_before_the_agents_side_and_under_the_same_operation_id() {
+fn the_journal_commits_first_and_under_the_same_operation_id() {
     let stage = cut_off();
     let all = |file: &str, query: &str| -> Vec<Vec<u8>> {
         let database = rusqlite::Connection::open(stage.world.home().join(file)).expect("opens");
@@ -241,7 +241,7 @@ fn the_journal_commits_before_the_agents_side_and_under_the_same_operation_id() 
         let rows = statement.query_map([], |row| row.get(0)).expect("rows");
         rows.map(|row| row.expect("bytes")).collect()
     };
-    // The journal has the first write; the agent's side has its intent and no result.
+    // The journal has the first write; the agents' database has its intent and no result.
     let written = all(
         "db.sqlite",
         "SELECT operation_id FROM change WHERE author = 'agent:main'",
@@ -257,7 +257,7 @@ fn the_journal_commits_before_the_agents_side_and_under_the_same_operation_id() 
 }
 
 #[test]
-fn what_a_run_that_can_never_go_on_wrote_is_taken_back() {
+fn writes_of_a_run_that_cannot_continue_are_undone() {
     let stage = cut_off();
     stage.end_runs();
     let said = stage.resume(None);
@@ -269,10 +269,10 @@ fn what_a_run_that_can_never_go_on_wrote_is_taken_back() {
 }
 
 #[test]
-fn what_a_run_that_is_given_up_left_unfinished_is_taken_back_at_once() {
+fn unfinished_writes_of_an_abandoned_run_are_undone_at_once() {
     let stage = cut_off();
     let run = stage.set_aside();
-    assert_eq!(stage.sagas().len(), 2, "it may still go on");
+    assert_eq!(stage.sagas().len(), 2, "it may still continue");
     let said = stage.world.wakeful(&["runs", "abandon", &run, "--json"]);
     assert_eq!(said.json()["outcome"], "abandoned", "{said:?}");
     assert!(
@@ -283,12 +283,12 @@ fn what_a_run_that_is_given_up_left_unfinished_is_taken_back_at_once() {
 }
 
 #[test]
-fn what_a_run_that_is_given_up_at_the_daemon_left_unfinished_is_taken_back() {
+fn unfinished_writes_of_a_run_abandoned_through_the_daemon_are_undone() {
     let stage = cut_off();
     let run = stage.set_aside();
     stage.plant();
     let _daemon = RunningDaemon::serve(&stage.world, &[]);
-    // The look with which a daemon begins is over when it has taken back what was planted: what comes is another one.
+    // Startup recovery is finished when the inserted saga is undone, so the next recovery is a later one.
     wait_until(|| stage.sagas().len() == 2);
     let said = stage.world.wakeful(&["runs", "abandon", &run, "--json"]);
     assert_eq!(said.json()["outcome"], "abandoned", "{said:?}");
@@ -296,7 +296,7 @@ fn what_a_run_that_is_given_up_at_the_daemon_left_unfinished_is_taken_back() {
 }
 
 #[test]
-fn killed_at_any_line_of_taking_back_it_is_taken_back_once() {
+fn killed_at_any_point_of_undoing_a_write_is_undone_once() {
     for point in POINTS.iter().filter(|point| point.starts_with("saga.")) {
         for passage in [1, 2] {
             let stage = cut_off();
@@ -314,7 +314,7 @@ fn killed_at_any_line_of_taking_back_it_is_taken_back_once() {
 }
 
 #[test]
-fn what_somebody_wrote_since_is_not_taken_back_and_a_person_is_asked() {
+fn a_write_with_later_changes_is_not_undone_and_a_person_decides() {
     let stage = cut_off();
     let list = stage.world.wakeful(&["journal", "task", "list", "--json"]).json();
     let tasks = list["tasks"].as_array().expect("tasks");
@@ -363,7 +363,7 @@ fn what_somebody_wrote_since_is_not_taken_back_and_a_person_is_asked() {
 }
 
 #[test]
-fn a_plan_that_was_kept_is_carried_out_although_the_model_would_now_answer_otherwise() {
+fn a_stored_plan_is_performed_although_the_model_would_differ_now() {
     let stage = SagaFixture::new(TestHome::new());
     assert_eq!(stage.start(Some(("transition.after_commit", 1))).code, None);
     let planned = operations(&stage.sagas());
@@ -381,7 +381,7 @@ rounds:
     assert_eq!(statuses(&run), ["ok", "ok", "ok"], "{run}");
     let done = operations(run["tool_calls"].as_array().expect("tool_calls"));
     assert!(planned.is_subset(&done), "{planned:?} {run}");
-    // What was not yet asked for is asked of the model as it is now.
+    // Actions that were not planned yet are requested from the model as it is now.
     let tasks: Vec<_> = stage.tasks().into_keys().collect();
     assert_eq!(tasks, ["asked after it", "before", "one"]);
 }
@@ -393,9 +393,9 @@ fn operations(list: &[Value]) -> BTreeSet<String> {
     named.map(str::to_owned).collect()
 }
 
-/// With the intent a write has begun for whoever recovers. But it can be taken back, so it is not made first.
+/// For recovery, a write starts with its intent. It can be undone, so it is not performed first.
 #[test]
-fn a_run_that_is_cancelled_between_intent_and_act_leaves_nothing_in_the_journal() {
+fn a_run_cancelled_between_intent_and_action_leaves_no_journal_write() {
     let stage = SagaFixture::new(TestHome::new());
     assert_eq!(stage.start(Some(("transition.after_commit", 1))).code, None);
     assert_eq!(stage.sagas().len(), 2, "both writes of the reply are intended");
@@ -403,11 +403,11 @@ fn a_run_that_is_cancelled_between_intent_and_act_leaves_nothing_in_the_journal(
 }
 
 #[test]
-fn a_run_that_is_cancelled_between_act_and_result_leaves_nothing_in_the_journal() {
+fn a_run_cancelled_between_action_and_result_leaves_no_journal_write() {
     is_called_off(&cut_off());
 }
 
-/// Cancels the open run, and judges: it made no write, and kept none.
+/// Cancels the open run, and checks that it left no write.
 fn is_called_off(stage: &SagaFixture) {
     let said = stage
         .world

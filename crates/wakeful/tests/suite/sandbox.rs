@@ -1,8 +1,8 @@
-//! What a command cannot do, seen from outside the whole program.
+//! The restrictions on commands, tested from outside the program.
 
 use super::home_fixture::{TestHome, alive, commands, statuses};
 
-/// What the agent's newest tool result says.
+/// The content of the agent's newest tool result.
 fn result_of(world: &TestHome, command: &str) -> serde_json::Value {
     let said = world.run(&commands(&[command]), &["--agent", "a", "--create-agent"]);
     assert_eq!(statuses(&said.json()).len(), 1, "{said:?}");
@@ -62,7 +62,7 @@ fn a_command_has_no_sockets() {
 }
 
 #[test]
-fn a_hundred_megabytes_of_output_are_bounded_and_kept_as_far_as_promised() {
+fn a_hundred_megabytes_of_output_are_bounded_and_kept_as_documented() {
     let world = TestHome::new();
     let result = result_of(&world, "head -c 100000000 /dev/zero | tr '\\0' x");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Schedules as people use them: added, fired by a daemon, looked at; and killed around the commit of a firing.
+//! Schedules as people use them: added, fired by a daemon, shown; and kills around the commit of a firing.
 
 use std::process::Stdio;
 
@@ -8,7 +8,7 @@ use super::crash::{call, crash_binary};
 use super::daemon::RunningDaemon;
 use super::home_fixture::{TestHome, commands, wait_until};
 
-/// What every call here adds.
+/// The arguments that every added schedule shares.
 const ADD: [&str; 8] = [
     "schedule",
     "add",
@@ -69,7 +69,7 @@ fn a_schedule_wakes_its_agent_and_its_history_names_the_run() {
 }
 
 #[test]
-fn the_words_of_a_new_schedule_say_when_it_fires_and_what_it_needs() {
+fn a_new_schedule_prints_when_it_fires_and_what_it_needs() {
     let world = world_with_agent();
     let mut command = world.command(super::home_fixture::program());
     command
@@ -100,7 +100,7 @@ fn the_words_of_a_new_schedule_say_when_it_fires_and_what_it_needs() {
 }
 
 #[test]
-fn what_cannot_be_scheduled_is_refused_with_the_field_that_is_wrong() {
+fn an_invalid_schedule_is_refused_with_the_wrong_field() {
     let world = world_with_agent();
     let cases: [(&[&str], &str); 7] = [
         (&["--cron", "every day", "--zone", "Europe/Berlin"], "`cron`"),
@@ -136,7 +136,7 @@ fn what_cannot_be_scheduled_is_refused_with_the_field_that_is_wrong() {
 }
 
 #[test]
-fn killed_before_or_after_the_commit_of_a_firing_there_is_one_run() {
+fn killed_around_the_commit_of_a_firing_there_is_one_run() {
     for (point, records) in [("timer.before_commit", 0), ("timer.after_commit", 2)] {
         let world = world_with_agent();
         let model = world.script(&commands(&["echo one >> world.txt"]));
@@ -165,7 +165,7 @@ fn killed_before_or_after_the_commit_of_a_firing_there_is_one_run() {
 }
 
 #[test]
-fn two_daemons_on_one_database_fire_each_moment_once() {
+fn two_daemons_on_one_database_deliver_each_firing_once() {
     let world = TestHome::on_postgres();
     let other = TestHome::on(world.shared_database());
     let made = world.wakeful(&["agent", "create", "coach"]);
@@ -199,7 +199,7 @@ fn two_daemons_on_one_database_fire_each_moment_once() {
 }
 
 #[test]
-fn an_event_wakes_who_waits_for_it_once_per_key_with_and_without_a_daemon() {
+fn an_event_fires_its_schedules_once_per_key() {
     let world = world_with_agent();
     let model = world.script(&commands(&["echo one >> world.txt"]));
     let guard = r#"{"field": "source", "op": "eq", "value": "event"}"#;
@@ -225,7 +225,7 @@ fn an_event_wakes_who_waits_for_it_once_per_key_with_and_without_a_daemon() {
     };
     let ran = || ("run".to_owned(), String::new());
     let known = || ("skipped".to_owned(), "already_run".to_owned());
-    // It waits for a daemon, and the same delivery is the same one.
+    // It is queued for a daemon, and a repeated delivery is not a new one.
     assert_eq!((came("first"), came("first")), (ran(), known()));
     let _daemon = RunningDaemon::serve(&world, &["--model", &model]);
     wait_until(|| history(&world).iter().any(|one| one["run_status"] == "completed"));
@@ -247,7 +247,7 @@ fn an_event_wakes_who_waits_for_it_once_per_key_with_and_without_a_daemon() {
             .contains("event backup.done came, which schedule daily waits for"),
         "{why:?}"
     );
-    // It waits for nothing any more.
+    // It no longer has an event or a guard.
     let edited = world.wakeful(&["schedule", "edit", "daily", "--no-event", "--no-guard", "--json"]);
     assert_eq!(
         (&edited.json()["event"], &edited.json()["guard"]),
@@ -259,7 +259,7 @@ fn an_event_wakes_who_waits_for_it_once_per_key_with_and_without_a_daemon() {
 }
 
 #[test]
-fn one_schedule_that_cannot_be_read_rests_and_is_told_and_the_others_fire() {
+fn an_unreadable_schedule_is_reported_and_the_others_fire() {
     let world = world_with_agent();
     let model = world.script(&commands(&["echo one >> world.txt"]));
     let every = ["--every", "1s", "--once", "--always", "--catch-up"];

@@ -1,4 +1,4 @@
-//! The built-in tools as providers with strict schemas are told of them.
+//! The built-in tools as sent to providers with strict schemas.
 
 use serde_json::{Value, json};
 use wakeful_core::conversation::ToolSpec;
@@ -9,7 +9,7 @@ use wakeful_models::{Credential, HostedModel, HostedOptions, Provider, RequestOp
 use wakeful_ports::tool::ToolHost as _;
 use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
-/// All tools that the program has.
+/// All tools of the program.
 fn built_in() -> Vec<ToolSpec> {
     let folder = tempfile::tempdir().expect("a folder");
     let (home, workspace) = (folder.path().join("home"), folder.path().join("workspace"));
@@ -71,7 +71,7 @@ fn every_built_in_tool_can_be_sent_strictly() {
             assert_eq!(tool["strict"], false);
             assert_eq!(tool["parameters"], emit(&spec.input_schema, SchemaMode::Relaxed));
             assert_eq!(tool["parameters"]["additionalProperties"], false);
-            // What may be left out may still be left out.
+            // Optional fields stay optional.
             assert_eq!(tool["parameters"]["required"], spec.input_schema["required"]);
         }
     }

@@ -1,4 +1,5 @@
-//! The daemon as a service: the unit is written, left alone, and removed; systemd is asked only when told to.
+//! The daemon as a service: the unit is written, left alone, and removed; systemd is called only on
+//! request.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +11,7 @@ fn unit(world: &TestHome) -> PathBuf {
     world.path().join(".config/systemd/user/wakeful.service")
 }
 
-/// Calls the program in a world whose `systemctl` writes down what it is asked.
+/// Calls the program in a test home whose `systemctl` records its arguments.
 fn with_systemctl(world: &TestHome, ending: &str, args: &[&str]) -> CommandOutput {
     let bin = world.path().join("bin");
     fs::create_dir_all(&bin).expect("a folder");
@@ -92,7 +93,7 @@ fn a_unit_is_installed_once_and_removed_once() {
 }
 
 #[test]
-fn systemd_is_told_when_asked_to() {
+fn systemd_is_called_on_request() {
     let world = TestHome::new();
     let said = with_systemctl(&world, "", &["service", "install", "--now", "--json"]);
     assert_eq!(
@@ -112,7 +113,7 @@ fn systemd_is_told_when_asked_to() {
 }
 
 #[test]
-fn a_systemd_that_refuses_or_is_missing_is_told_and_the_unit_is_written_all_the_same() {
+fn a_failing_or_missing_systemd_is_reported_and_the_unit_is_written() {
     let world = TestHome::new();
     let said = with_systemctl(
         &world,
@@ -136,7 +137,7 @@ fn a_systemd_that_refuses_or_is_missing_is_told_and_the_unit_is_written_all_the_
 }
 
 #[test]
-fn the_folder_of_units_is_where_the_environment_says() {
+fn the_unit_folder_follows_the_environment() {
     let world = TestHome::new();
     let mut command = world.command(program());
     command.env("XDG_CONFIG_HOME", world.path().join("elsewhere"));
@@ -156,7 +157,7 @@ fn the_folder_of_units_is_where_the_environment_says() {
 }
 
 #[test]
-fn a_unit_of_somebody_else_is_left_alone() {
+fn a_foreign_unit_is_left_alone() {
     let world = TestHome::new();
     fs::create_dir_all(unit(&world).parent().expect("a folder")).expect("made");
     fs::write(unit(&world), "[Service]\nExecStart=/mine\n").expect("theirs");
@@ -176,7 +177,7 @@ fn a_unit_of_somebody_else_is_left_alone() {
 }
 
 #[test]
-fn the_status_tells_what_stands_and_what_runs() {
+fn the_status_shows_the_unit_and_whether_it_runs() {
     let world = TestHome::new();
     let status = ["service", "status", "--json"];
     let ending = "case \"$2\" in is-active) echo inactive; exit 3;; is-enabled) echo enabled;; esac";
@@ -199,7 +200,7 @@ fn the_status_tells_what_stands_and_what_runs() {
 }
 
 #[test]
-fn systemd_itself_understands_the_unit_for_a_home_with_an_odd_name() {
+fn systemd_accepts_the_unit_for_a_home_with_an_odd_name() {
     let world = TestHome::new();
     let home = world.path().join("a b%h$c\"d").display().to_string();
     let said = world.wakeful(&["service", "install", "--print", "--home", &home]);
@@ -210,7 +211,7 @@ fn systemd_itself_understands_the_unit_for_a_home_with_an_odd_name() {
         .arg(&path)
         .env("XDG_RUNTIME_DIR", world.path())
         .output();
-    // Where there is no systemd there is nobody to ask; the quoting has a property test of its own.
+    // Skipped without systemd; the quoting has its own property test.
     if let Ok(verify) = verify {
         let complaints = String::from_utf8_lossy(&verify.stderr).into_owned();
         assert!(!complaints.contains("wakeful.service:"), "{complaints}");

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: a stop at a safe point, and the ways on from there.
+//! Ctrl-C and SIGTERM: a stop at a safe point, and how to continue from there.
 
 use std::process::{Child, Command};
 
@@ -12,7 +12,7 @@ fn send(signal: &str, child: &Child) {
 }
 
 #[test]
-fn stopped_by_a_signal_a_run_stays_open_and_says_how_to_go_on() {
+fn a_run_stopped_by_a_signal_stays_open_with_a_hint() {
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
         let world = TestHome::new();
         let model = world.script(SILENT);
@@ -44,7 +44,7 @@ fn stopped_by_a_signal_a_run_stays_open_and_says_how_to_go_on() {
 }
 
 #[test]
-fn a_command_that_is_nearly_done_when_a_signal_comes_is_known_as_done() {
+fn a_command_that_finishes_after_a_signal_is_recorded_as_done() {
     let world = TestHome::new();
     let model = world.script(&lasting("0.7"));
     let running = world.start(&["run", "do it", "--json", "--model", &model]);
@@ -62,13 +62,14 @@ fn a_command_that_is_nearly_done_when_a_signal_comes_is_known_as_done() {
 }
 
 #[test]
-fn a_second_signal_ends_at_once() {
+fn a_second_signal_exits_at_once() {
     let world = TestHome::new();
     let model = world.script(&lasting("60"));
     let mut running = world.start(&["run", "do it", "--json", "--model", &model]);
     wait_until(|| world.workspace().join("begun").exists());
     send("-INT", &running);
-    // The first is heard when its line is written; a second before that would be the same signal.
+    // The first signal is handled once its line is printed; a second one before that would be merged with
+    // it.
     let mut heard = String::new();
     let mut stderr = std::io::BufReader::new(running.stderr.take().expect("piped"));
     std::io::BufRead::read_line(&mut stderr, &mut heard).expect("a line");
@@ -81,7 +82,7 @@ fn a_second_signal_ends_at_once() {
 }
 
 #[test]
-fn stopped_by_a_signal_on_postgres_a_run_is_free_for_others_at_once() {
+fn a_run_stopped_by_a_signal_on_postgres_is_released_at_once() {
     let world = TestHome::on_postgres();
     let model = world.script(SILENT);
     let running = world.start(&["run", "do it", "--json", "--model", &model]);

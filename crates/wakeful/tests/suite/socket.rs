@@ -1,4 +1,4 @@
-//! The socket in the home: commands reach the daemon by it, whatever happens on the network.
+//! The socket in the home, through which commands reach the daemon independently of the network.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -15,13 +15,13 @@ use super::daemon::RunningDaemon;
 use super::decision_answers::unconfined;
 use super::home_fixture::TestHome;
 
-/// Idle connections of a flood: more than a daemon takes over TCP.
+/// Idle connections of a flood: more than a daemon accepts over TCP.
 const FLOOD: usize = 3_500;
 
-/// Longest time for a command while a flood goes on, on a machine that has much else to do.
+/// Maximum time of a command during a flood, on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(10);
 
-/// Opens as many connections as a flood has, and says nothing on them.
+/// Opens [`FLOOD`] connections and sends nothing on them.
 fn flood(address: &str) -> Vec<TcpStream> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -35,7 +35,7 @@ fn flood(address: &str) -> Vec<TcpStream> {
 }
 
 #[test]
-fn idle_connections_keep_neither_the_operator_nor_programs_out() {
+fn idle_connections_block_neither_the_operator_nor_programs() {
     let world = TestHome::new();
     let daemon = RunningDaemon::serve(&world, &[]);
     let idle = flood(&daemon.address().expect("an address"));
@@ -54,7 +54,7 @@ fn idle_connections_keep_neither_the_operator_nor_programs_out() {
 const FOLLOWERS: usize = 70;
 
 #[test]
-fn followers_by_the_socket_leave_room_for_the_brake() {
+fn followers_on_the_socket_leave_room_for_the_brake() {
     let world = TestHome::new();
     let daemon = RunningDaemon::serve(&world, &[]);
     let token = std::fs::read_to_string(world.home().join("token")).expect("a token");
@@ -88,7 +88,7 @@ fn followers_by_the_socket_leave_room_for_the_brake() {
 }
 
 #[test]
-fn commands_come_by_the_socket_and_over_tcp_where_it_is_gone() {
+fn commands_use_the_socket_and_tcp_if_it_is_missing() {
     let world = TestHome::new();
     let _daemon = RunningDaemon::serve(&world, &[]);
     let path = world.home().join("run/daemon.json");
@@ -103,7 +103,7 @@ fn commands_come_by_the_socket_and_over_tcp_where_it_is_gone() {
 }
 
 #[test]
-fn a_home_with_a_long_path_has_a_socket_as_well() {
+fn a_home_with_a_long_path_also_has_a_socket() {
     let world = TestHome::new();
     let home = world.path().join("h".repeat(150));
     let shown = home.display().to_string();
@@ -140,7 +140,7 @@ fn a_socket_that_another_process_holds_keeps_the_daemon_from_starting() {
 }
 
 #[test]
-fn a_daemon_that_is_too_busy_is_told_in_its_own_words() {
+fn a_daemon_that_is_too_busy_reports_it() {
     let world = TestHome::new();
     let daemon = RunningDaemon::serve(&world, &[]);
     let busy = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -166,14 +166,14 @@ fn a_daemon_that_is_too_busy_is_told_in_its_own_words() {
     drop(daemon);
 }
 
-/// A request by the socket with the token of the home, spoken by an interpreter.
+/// A request through the socket with the token of the home, sent by a Python program.
 const BY_SOCKET: &str = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); \
     s.sendall(('POST /api/brake/release HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer ' + open(sys.argv[2]).read() + \
     '\\r\\nContent-Type: application/json\\r\\nContent-Length: 2\\r\\nConnection: close\\r\\n\\r\\n{}').encode()); \
     print(s.makefile().read())";
 
 #[test]
-fn a_command_that_nothing_confines_cannot_release_by_the_socket() {
+fn an_unconfined_command_cannot_release_the_brake_through_the_socket() {
     let world = TestHome::new();
     let _daemon = RunningDaemon::serve(&world, &[]);
     assert_eq!(world.wakeful(&["brake", "on"]).code, Some(0));
@@ -193,7 +193,7 @@ fn a_command_that_nothing_confines_cannot_release_by_the_socket() {
 }
 
 #[test]
-fn a_caller_of_the_api_never_reads_a_file_by_naming_it_as_a_script() {
+fn an_api_caller_cannot_read_a_file_by_naming_it_a_script() {
     let world = TestHome::new();
     let daemon = RunningDaemon::serve(&world, &[]);
     world.wakeful(&["agent", "create", "main"]);

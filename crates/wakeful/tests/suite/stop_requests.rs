@@ -1,4 +1,4 @@
-//! Stop requests that the database does not take: on a full disk, and while PostgreSQL hangs.
+//! Stop requests that the database cannot store: on a full disk, and while PostgreSQL hangs.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -15,7 +15,8 @@ use super::daemon::RunningDaemon;
 use super::home_fixture::{TestHome, alive, lasting, wait_until};
 use super::postgres::Database;
 
-/// A home on a small file system of its own, which ends with the test. It has just enough room for a command to begin.
+/// A home on a small separate file system, which is unmounted after the test. It has just enough space for
+/// a command to start.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -32,7 +33,7 @@ impl SmallDisk {
         Self(world.home())
     }
 
-    /// Takes every byte that is free.
+    /// Fills all free space.
     fn fill(&self) {
         let filled = fs::write(self.0.join("filler"), vec![0_u8; 192 * 1024 * 1024]);
         assert!(filled.is_err(), "it has room");
@@ -49,7 +50,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// A PostgreSQL server of one test alone: freezing the one that all tests share would stop them.
+/// A PostgreSQL server for one test: freezing the shared one would stop all tests.
 struct OwnServer {
     child: Child,
     address: String,
@@ -83,7 +84,7 @@ impl Drop for OwnServer {
     }
 }
 
-/// A PostgreSQL server that says nothing until this is dropped.
+/// A PostgreSQL server that does not respond until this is dropped.
 struct Frozen(Vec<Pid>);
 
 impl Frozen {
@@ -116,7 +117,7 @@ impl Drop for Frozen {
     }
 }
 
-/// A daemon whose agent runs a command that lasts; the word is in its command line.
+/// A daemon whose agent runs a long command; the word is in its command line.
 fn with_running_command<'a>(world: &'a TestHome, word: &str) -> RunningDaemon<'a> {
     let script = world.script(&lasting(word));
     assert_eq!(world.wakeful(&["agent", "create", "main"]).code, Some(0));
@@ -136,14 +137,14 @@ fn brake(world: &TestHome, args: &[&str]) -> Value {
     said.json()
 }
 
-/// Asserts that the command dies as fast as the brake promises.
+/// Asserts that the command dies within the time limit of the brake.
 fn dies_in_time(word: &str, since: Instant) {
     wait_until(|| !alive(word));
     assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
 }
 
 #[test]
-fn on_a_full_disk_the_brake_holds_and_becomes_durable_by_itself() {
+fn on_a_full_disk_the_brake_holds_and_is_stored_later() {
     let world = TestHome::new();
     let disk = SmallDisk::under(&world);
     let word = word(3);
@@ -158,7 +159,7 @@ fn on_a_full_disk_the_brake_holds_and_becomes_durable_by_itself() {
         "{on}"
     );
     assert_eq!(brake(&world, &["status"])["is_on"], true);
-    // Killed before the database has it: what is kept in the home holds.
+    // Killed before the database has stored it: the request in the home is still in effect.
     daemon.kill();
     let kept = brake(&world, &["status"]);
     assert_eq!(kept["brakes"][0]["not_durable"]["is_saved"], true, "{kept}");
@@ -175,7 +176,7 @@ fn on_a_full_disk_the_brake_holds_and_becomes_durable_by_itself() {
 }
 
 #[test]
-fn on_a_full_disk_without_a_daemon_brake_and_cancel_reach_a_foreground_run() {
+fn on_a_full_disk_brake_and_cancel_reach_a_foreground_run() {
     for is_brake in [true, false] {
         let world = TestHome::new();
         let disk = SmallDisk::under(&world);
@@ -202,7 +203,7 @@ fn on_a_full_disk_without_a_daemon_brake_and_cancel_reach_a_foreground_run() {
 }
 
 #[test]
-fn while_postgres_hangs_the_brake_holds_and_readyz_says_so() {
+fn while_postgres_hangs_the_brake_holds_and_readyz_reports_it() {
     let server = OwnServer::start();
     let world = server.world();
     let word = word(6);
@@ -238,7 +239,7 @@ fn while_postgres_hangs_the_brake_holds_and_readyz_says_so() {
 }
 
 #[test]
-fn while_postgres_hangs_a_command_ends_with_its_lease_and_the_daemon_stops() {
+fn while_postgres_hangs_commands_end_with_their_lease() {
     let server = OwnServer::start();
     let world = server.world();
     let word = word(7);
@@ -253,7 +254,7 @@ fn while_postgres_hangs_a_command_ends_with_its_lease_and_the_daemon_stops() {
     drop(frozen);
 }
 
-/// Makes the slot of a home hang whoever reads it: a pipe into which nothing is written.
+/// Replaces the slot of a home with a pipe without a writer, so that every reader blocks.
 fn hang_slot(world: &TestHome) {
     let slot = world.home().join("stop.slot");
     fs::remove_file(&slot).expect("there is a slot");
@@ -261,7 +262,7 @@ fn hang_slot(world: &TestHome) {
 }
 
 #[test]
-fn while_the_disk_of_the_slot_hangs_the_brake_holds_and_is_stored() {
+fn while_the_slot_hangs_the_brake_holds_and_is_stored() {
     let world = TestHome::new();
     let word = word(8);
     let daemon = with_running_command(&world, &word);
@@ -296,7 +297,7 @@ fn while_database_and_slot_hang_the_brake_holds_in_memory() {
     assert!(daemon.terminate().success(), "it ends although a write hangs");
 }
 
-/// What the daemon answers to a request without a token.
+/// The daemon's response to a request without a token.
 fn answer(daemon: &RunningDaemon<'_>, path: &str) -> String {
     use std::io::{Read as _, Write as _};
     let address = daemon.address().expect("it listens");

@@ -1,4 +1,5 @@
-//! Runs that start others: they wait, are told, are called off together, and nothing of it is lost or done twice.
+//! Sub-runs: parents wait for them, receive their results and are cancelled with them, and nothing is lost
+//! or repeated.
 
 use serde_json::{Value, json};
 use wakeful_core::key::{Digest, RunKey};
@@ -10,7 +11,7 @@ use super::daemon::RunningDaemon;
 use super::decision::write;
 use super::home_fixture::{CommandOutput, SILENT, TestHome, statuses, wait_until};
 
-/// Starts one run of the helper and then says so.
+/// Starts one run of the helper and then reports it.
 const PARENT: &str = r#"
 rounds:
   - text: "asking the helper"
@@ -20,7 +21,7 @@ rounds:
 
 const CHILD: &str = "rounds:\n  - text: \"forty-two\"\n";
 
-/// A home in which `main` may start runs of others, and the helper answers by a script.
+/// A home in which `main` may start runs of others, and the helper uses a script.
 fn write_scripts(world: &TestHome, parent: &str, child: &str) {
     for agent in ["main", "helper", "other"] {
         let said = world.wakeful(&["agent", "create", agent]);
@@ -61,7 +62,7 @@ fn show(world: &TestHome, key: &Value) -> Value {
         .json()
 }
 
-/// What `main` was told, as the model reads it.
+/// The messages that `main` received, as the model reads them.
 fn told(world: &TestHome) -> Vec<Value> {
     let said = world.wakeful(&["transcript", "main", "--json"]).stdout;
     let lines = said
@@ -74,7 +75,7 @@ fn told(world: &TestHome) -> Vec<Value> {
         .collect()
 }
 
-/// One child, one result, and both ends of the thread name each other.
+/// Checks that there is one child with one result, and that parent and child refer to each other.
 fn judge(world: &TestHome, story: &str) {
     let (parents, children) = (runs(world, "main"), runs(world, "helper"));
     assert_eq!(
@@ -104,7 +105,7 @@ fn judge(world: &TestHome, story: &str) {
 }
 
 #[test]
-fn a_run_starts_another_waits_for_it_and_reads_its_words() {
+fn a_run_starts_another_waits_for_it_and_reads_its_result() {
     let world = TestHome::new();
     write_scripts(&world, PARENT, CHILD);
     let said = start(&world);
@@ -127,7 +128,7 @@ fn a_run_starts_another_waits_for_it_and_reads_its_words() {
 }
 
 #[test]
-fn a_daemon_drives_both_and_a_run_that_waits_says_on_what() {
+fn a_daemon_drives_both_and_a_waiting_run_names_the_other() {
     let world = TestHome::new();
     write_scripts(&world, PARENT, CHILD);
     let daemon = RunningDaemon::serve(&world, &[]);
@@ -154,7 +155,7 @@ fn a_daemon_drives_both_and_a_run_that_waits_says_on_what() {
 }
 
 #[test]
-fn the_end_of_a_run_ends_those_that_it_started() {
+fn the_end_of_a_run_ends_its_sub_runs() {
     let world = TestHome::new();
     write_scripts(&world, PARENT, SILENT);
     let daemon = RunningDaemon::serve(&world, &[]);
@@ -173,7 +174,7 @@ fn the_end_of_a_run_ends_those_that_it_started() {
 }
 
 #[test]
-fn a_started_run_that_a_person_ends_is_told_to_the_one_that_waits() {
+fn a_parent_receives_the_end_of_a_cancelled_sub_run() {
     let world = TestHome::new();
     write_scripts(&world, PARENT, SILENT);
     let daemon = RunningDaemon::serve(&world, &[]);
@@ -192,7 +193,7 @@ fn a_started_run_that_a_person_ends_is_told_to_the_one_that_waits() {
         (&json!("run_cancelled"), &json!(false)),
         "{told:?}"
     );
-    // The same for one whose turn has not come.
+    // The same for a sub-run that has not started.
     assert_eq!(world.wakeful(&["agent", "pause", "helper"]).code, Some(0));
     assert_eq!(world.wakeful(&["message", "main", "again"]).code, Some(0));
     wait_until(|| runs(&world, "main")[0]["waiting_on"].is_array());
@@ -202,7 +203,7 @@ fn a_started_run_that_a_person_ends_is_told_to_the_one_that_waits() {
     drop(daemon);
 }
 
-/// Starts one run of the helper and one of the other.
+/// Starts one run of the helper and one of the other agent.
 const BOTH: &str = r#"
 rounds:
   - tools:
@@ -211,7 +212,8 @@ rounds:
   - text: "both have spoken"
 "#;
 
-/// `main` waits for a run of the helper that has begun, and for a message to the other, who is paused. The three keys.
+/// `main` waits for a running run of the helper, and for a message to the other agent, which is paused.
+/// Returns the three keys.
 fn both_started(world: &TestHome) -> [String; 3] {
     assert_eq!(world.wakeful(&["agent", "pause", "other"]).code, Some(0));
     assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
@@ -232,13 +234,13 @@ fn both_started(world: &TestHome) -> [String; 3] {
     [main.clone(), of("helper"), of("other")]
 }
 
-/// How a message that never became a run ended.
+/// The end of a message that never became a run.
 fn verdict(world: &TestHome, key: &str) -> Value {
     world.wakeful(&["why", key, "--json"]).json()
 }
 
 #[test]
-fn who_ends_a_run_takes_back_what_it_started_and_has_not_begun() {
+fn cancelling_a_run_cancels_its_queued_sub_runs() {
     let world = TestHome::new();
     write_scripts(&world, BOTH, SILENT);
     let daemon = RunningDaemon::serve(&world, &[]);
@@ -256,7 +258,7 @@ fn who_ends_a_run_takes_back_what_it_started_and_has_not_begun() {
     );
     world.wakeful(&["runs", "cancel", &main]);
     wait_until(|| runs(&world, "main")[0]["status"] == "cancelled");
-    // In the same transaction, although its agent is paused and nobody begins it.
+    // In the same transaction, although its agent is paused and does not start it.
     let why = verdict(&world, &other);
     assert_eq!(
         (&why["status"], &why["verdict"]),
@@ -278,7 +280,7 @@ fn who_ends_a_run_takes_back_what_it_started_and_has_not_begun() {
 }
 
 #[test]
-fn who_gives_up_a_run_ends_what_it_started() {
+fn abandoning_a_run_ends_its_sub_runs() {
     let world = TestHome::new();
     write_scripts(&world, BOTH, SILENT);
     let daemon = RunningDaemon::serve(&world, &[]);
@@ -324,13 +326,13 @@ fn a_start_passes_the_gates_of_every_message_and_leaves_a_record() {
         assert_eq!(
             runs(&world, "main")[0]["status"],
             "completed",
-            "{code}: it goes on"
+            "{code}: it continues"
         );
     }
 }
 
 #[test]
-fn a_start_waits_for_the_barrier_of_a_sleeping_agent() {
+fn a_sub_run_waits_for_the_barrier_of_a_sleeping_agent() {
     let world = TestHome::new();
     write_scripts(&world, PARENT, CHILD);
     let daemon = RunningDaemon::serve(&world, &[]);
@@ -357,13 +359,13 @@ fn a_start_waits_for_the_barrier_of_a_sleeping_agent() {
 }
 
 #[test]
-fn what_may_not_be_started_is_a_result_that_says_why() {
+fn a_forbidden_start_is_a_result_with_a_reason() {
     let world = TestHome::new();
     let calls = ["main", "nobody", "helper", "stranger", "other"].map(|agent| {
         format!("{{ name: StartRun, input: {{ agent_id: {agent}, initial_message: \"Go.\" }} }}")
     });
     let parent = format!("rounds:\n  - tools: [{}]\n  - text: done\n", calls.join(", "));
-    // The helper turns to the one that waits for it.
+    // The helper starts a run of the agent that waits for it.
     let child = "rounds:\n  - tools: [{ name: StartRun, input: { agent_id: main, initial_message: \"Back.\" } }]\n  - text: no\n";
     write_scripts(&world, &parent, child);
     let said = start(&world);
@@ -384,7 +386,7 @@ fn what_may_not_be_started_is_a_result_that_says_why() {
 }
 
 #[test]
-fn who_may_start_nothing_has_no_such_tool() {
+fn an_agent_that_may_start_nothing_has_no_such_tool() {
     let world = TestHome::new();
     write_scripts(&world, PARENT, CHILD);
     let model = world.script_named("parent.yaml", PARENT);
@@ -398,7 +400,7 @@ fn who_may_start_nothing_has_no_such_tool() {
 }
 
 #[test]
-fn a_start_that_a_person_has_to_permit_waits_for_the_person_first() {
+fn a_start_that_needs_approval_waits_for_it_first() {
     let world = TestHome::new();
     write_scripts(&world, PARENT, CHILD);
     let ask = [
@@ -429,7 +431,7 @@ fn a_start_that_a_person_has_to_permit_waits_for_the_person_first() {
 }
 
 #[test]
-fn without_a_daemon_a_started_run_begins_ahead_of_other_queued_messages() {
+fn without_a_daemon_a_sub_run_precedes_other_queued_messages() {
     let world = TestHome::new();
     write_scripts(&world, PARENT, CHILD);
     assert_eq!(world.wakeful(&["message", "helper", "earlier"]).code, Some(0));
@@ -439,7 +441,7 @@ fn without_a_daemon_a_started_run_begins_ahead_of_other_queued_messages() {
     assert_eq!(helper["pending"], 1, "it waits for a daemon: {helper}");
 }
 
-/// The places around the commits that start a run and that end it.
+/// The points around the commits that start and end a run.
 const POINTS: [&str; 6] = [
     "transition.before_commit",
     "store.before_commit",
@@ -449,8 +451,8 @@ const POINTS: [&str; 6] = [
     "claim.after_commit",
 ];
 
-/// Kills the program at every so-manieth passage of every point, and once more while it goes on. At every one when the
-/// environment asks for depth.
+/// Kills the program at every n-th passage of every point, and once more during recovery. At every passage
+/// when the environment requests depth.
 fn crash_everywhere(world: impl Fn() -> TestHome, stride: usize) {
     let deep = std::env::var_os("WAKEFUL_CRASH_DEEP").is_some();
     let stride = if deep { 1 } else { stride };
@@ -489,11 +491,11 @@ fn crash_everywhere(world: impl Fn() -> TestHome, stride: usize) {
 }
 
 #[test]
-fn however_often_it_is_killed_one_run_is_started_and_its_end_is_told_once() {
+fn after_any_kill_one_sub_run_exists_and_its_end_arrives_once() {
     crash_everywhere(TestHome::new, 1);
 }
 
 #[test]
-fn however_often_it_is_killed_on_postgres_one_run_is_started_and_its_end_is_told_once() {
+fn on_postgres_after_any_kill_one_sub_run_ends_once() {
     crash_everywhere(TestHome::on_postgres, 4);
 }

@@ -1,4 +1,5 @@
-//! From a change in one terminal to a run in the daemon: once, whatever dies in between.
+//! From a change in one terminal to a run in the daemon: exactly once, regardless of which process is
+//! killed in between.
 
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use super::home_fixture::{TestHome, wait_until};
 
 const ANSWER: &str = "rounds:\n  - text: seen\n";
 
-/// A world with an agent that looks after the gym.
+/// A test home with an agent that subscribes to the gym.
 fn subscribed(world: &TestHome) {
     for args in [
         &["agent", "create", "coach"][..],
@@ -47,7 +48,7 @@ fn completed(world: &TestHome) -> usize {
 }
 
 #[test]
-fn a_task_that_is_added_in_one_terminal_wakes_the_subscribed_agent_once() {
+fn a_task_added_in_one_terminal_wakes_the_subscribed_agent_once() {
     let world = TestHome::new();
     subscribed(&world);
     let model = world.script(ANSWER);
@@ -72,12 +73,12 @@ fn a_task_that_is_added_in_one_terminal_wakes_the_subscribed_agent_once() {
     world.wakeful(&["journal", "task", "add", "Arm day", "--category", "gym"]);
     daemon.kill();
     let daemon = RunningDaemon::serve(&world, &["--model", &model]);
-    assert_eq!(runs(&world).len(), 1, "nobody subscribes any more");
+    assert_eq!(runs(&world).len(), 1, "no agent is subscribed any more");
     daemon.kill();
 }
 
 #[test]
-fn what_changed_while_no_daemon_ran_wakes_when_one_does() {
+fn changes_while_no_daemon_ran_wake_when_one_starts() {
     let world = TestHome::new();
     subscribed(&world);
     world.wakeful(&["journal", "task", "add", "Leg day", "--category", "gym"]);
@@ -87,7 +88,7 @@ fn what_changed_while_no_daemon_ran_wakes_when_one_does() {
     wait_until(|| completed(&world) == 1);
     daemon.kill();
     let daemon = RunningDaemon::serve(&world, &["--model", &model]);
-    assert_eq!(runs(&world).len(), 1, "a restart wakes nobody twice");
+    assert_eq!(runs(&world).len(), 1, "a restart wakes no agent twice");
     daemon.kill();
 }
 
@@ -107,7 +108,7 @@ fn two_daemons_on_one_database_wake_an_agent_once_for_each_change() {
 }
 
 #[test]
-fn a_daemon_without_subscriptions_makes_no_journal() {
+fn a_daemon_without_subscriptions_creates_no_journal() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     let daemon = RunningDaemon::serve(&world, &[]);
@@ -122,7 +123,7 @@ fn a_daemon_without_subscriptions_makes_no_journal() {
 }
 
 #[test]
-fn bad_subscriptions_are_told_with_their_code() {
+fn bad_subscriptions_are_reported_with_their_code() {
     let world = TestHome::new();
     subscribed(&world);
     let long = "x".repeat(5_000);
@@ -154,7 +155,7 @@ fn bad_subscriptions_are_told_with_their_code() {
 }
 
 #[test]
-fn killed_anywhere_between_change_and_run_exactly_one_run_is_left() {
+fn killed_anywhere_between_change_and_run_exactly_one_run_exists() {
     let points = [
         "journal.before_commit",
         "journal.after_commit",
@@ -192,7 +193,7 @@ fn killed_anywhere_between_change_and_run_exactly_one_run_is_left() {
         world.wakeful(&add);
         wait_until(|| daemon.is_dead());
         let daemon = RunningDaemon::serve(&world, &["--model", &model]);
-        // The person does not know whether it was written, and says it again under the same name.
+        // The person cannot know whether it was written, and repeats it with the same key.
         assert_eq!(world.wakeful(&add).code, Some(0), "{point}");
         wait_until(|| completed(&world) == 1);
         let all = runs(&world);
@@ -202,7 +203,7 @@ fn killed_anywhere_between_change_and_run_exactly_one_run_is_left() {
 }
 
 #[test]
-fn a_subscription_is_put_aside_and_taken_up_again_without_a_daemon_and_with_one() {
+fn a_subscription_is_paused_and_resumed_with_and_without_a_daemon() {
     let world = TestHome::new();
     subscribed(&world);
     let turned = |verb: &str| {
@@ -249,7 +250,7 @@ fn a_subscription_is_put_aside_and_taken_up_again_without_a_daemon_and_with_one(
 }
 
 #[test]
-fn whoever_subscribes_to_nothing_that_is_told_of_or_without_a_daemon_is_told_so() {
+fn subscribing_to_an_unknown_token_or_without_a_daemon_is_reported() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
     let said = world.wakeful(&["subscribe", "--on", "task", "--on", "NOTE", "coach"]);

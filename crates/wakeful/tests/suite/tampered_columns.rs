@@ -1,4 +1,5 @@
-//! Every column of every table is altered, one at a time: `verify` finds it, unless `docs/proof.md` says why it need not.
+//! Changes every column of every table, one at a time: `verify` finds the change, unless `docs/proof.md`
+//! documents why it need not.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,10 +35,10 @@ use super::api::block_on;
 use super::decision::write;
 use super::home_fixture::{TestHome, commands};
 
-/// Where the table of columns stands in the guide.
+/// The guide with the table of columns.
 const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/proof.md");
 
-/// Values that are as good as the ones that are there, for columns whose check or type would refuse a random one.
+/// Plausible other values for columns whose check or type would reject a random one.
 const OTHERS: [(&str, &str, &str); 12] = [
     ("message", "kind", "hint"),
     ("message", "authority", "external_evidence"),
@@ -61,7 +62,8 @@ fn rule(name: &str) -> RuleId {
     RuleId::parse(name).expect("a name")
 }
 
-/// A home with rows in every table: most of them as people make them, the rest by the verbs that write them.
+/// A home with rows in every table: most of them written as people do it, the rest by the functions that
+/// write them.
 fn home_with_all_rows() -> TestHome {
     let world = TestHome::new();
     let script = commands(&["echo one >> world.txt"]);
@@ -117,18 +119,18 @@ fn home_with_all_rows() -> TestHome {
         called(&world, args);
     }
     write(&world, move |tx| rest(tx, run));
-    // Whoever registers in order takes it back at its end; this one was killed.
+    // A runner unregisters itself when it stops; this one was killed.
     let database = Connection::open(world.home().join("agent.sqlite")).expect("opens");
     let killed = "INSERT INTO runner VALUES ('gone', 'there', 1, 1, 0)";
     database.execute(killed, []).expect(killed);
-    // Checking a signature takes long without optimization, and each verb has signed.
+    // Checking a signature is slow without optimization, and each command has signed.
     let older = "DELETE FROM signed_head WHERE seq < (
         SELECT MAX(newer.seq) FROM signed_head newer WHERE newer.agent_id = signed_head.agent_id)";
     database.execute(older, []).expect(older);
     world
 }
 
-/// One decision that was answered, and one that waits.
+/// One answered decision and one pending decision.
 fn with_decisions(world: &TestHome, script: &str) {
     for agent in ["asked", "waiting"] {
         let said = world.run(
@@ -151,7 +153,7 @@ pub(super) fn called(world: &TestHome, args: &[&str]) {
     assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
 }
 
-/// Rows that only providers, daemons and systems outside bring.
+/// Rows that only providers, daemons and external systems cause.
 fn rest(tx: &mut Tx<'_>, run: RunKey) -> Result<(), StoreError> {
     let operation = OperationId(Digest::of(b"a request"));
     let day = UtcDay(20_000);
@@ -180,7 +182,7 @@ fn rest(tx: &mut Tx<'_>, run: RunKey) -> Result<(), StoreError> {
         way: "desktop".to_owned(),
         tries: 1,
         is_done: false,
-        error: Some("nobody there".to_owned()),
+        error: Some("no response".to_owned()),
         at: Millis(3),
     })?;
     let (begun, compensating) = (Saga::intended(operation), compensating(operation));
@@ -199,7 +201,7 @@ fn rest(tx: &mut Tx<'_>, run: RunKey) -> Result<(), StoreError> {
     outside(tx)
 }
 
-/// A delivery, with the message that it became.
+/// A delivery with the message that it caused.
 fn deliver(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let (trigger, delivery, at) = (rule("trigger-1"), "a delivery".to_owned(), Millis(7));
     let (kind, source) = (RunKeySourceKind::Trigger, delivery.as_str());
@@ -292,7 +294,7 @@ fn outside(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     tx.append_agent_notice(&notice).map(drop)
 }
 
-/// What the guide says of each column.
+/// The guide's statement about each column.
 fn guide() -> BTreeMap<(String, String), String> {
     let text = fs::read_to_string(GUIDE).expect("the guide");
     let table = text.split("<!-- columns -->").nth(1).expect("a table of columns");
@@ -315,7 +317,7 @@ fn guide() -> BTreeMap<(String, String), String> {
     columns
 }
 
-/// Every column there is.
+/// Every column of the database.
 fn live(database: &Connection) -> Vec<(String, String)> {
     let sql = "
         SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
@@ -325,10 +327,11 @@ fn live(database: &Connection) -> Vec<(String, String)> {
     rows.expect("rows").map(|row| row.expect("a row")).collect()
 }
 
-/// Rows that may be altered, those first in which the column has a value: a check may keep one from it.
+/// Rows that can be changed, first those in which the column has a value, because a check may forbid one in
+/// others.
 fn chosen(database: &Connection, table: &str, column: &str) -> Vec<(String, Value)> {
     let sql = format!("SELECT name FROM pragma_table_info('{table}') WHERE pk > 0 ORDER BY pk");
-    // No event tells of a refusal or of a message that waits, so the guide calls their wake records open.
+    // No event records a refusal or a queued message, so the guide lists their wake records as unprotected.
     let from = match table {
         "wake" => "wake WHERE verdict = 'run'",
         table => table,
@@ -355,7 +358,7 @@ fn chosen(database: &Connection, table: &str, column: &str) -> Vec<(String, Valu
     rows
 }
 
-/// Other values for a column, the most innocent first.
+/// Other values for a column, the least conspicuous first.
 fn others(table: &str, column: &str, now: &Value, made_by: &str) -> Vec<Value> {
     let listed = OTHERS.iter().filter(|(t, c, _)| (*t, *c) == (table, column));
     let mut others: Vec<Value> = listed
@@ -389,7 +392,7 @@ fn others(table: &str, column: &str, now: &Value, made_by: &str) -> Vec<Value> {
     others
 }
 
-/// The text with its last letter or digit changed, so that JSON stays JSON.
+/// The text with its last letter or digit changed, so that JSON stays valid.
 fn twisted(text: &str) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     if let Some(last) = chars.iter_mut().rev().find(|char| char.is_ascii_alphanumeric()) {
@@ -398,7 +401,7 @@ fn twisted(text: &str) -> String {
     chars.into_iter().collect()
 }
 
-/// What `verify` finds in a home's database.
+/// The findings of `verify` in a home's database.
 fn found(home: &Path) -> Vec<String> {
     let options = SqliteOptions::new(home.join("agent.sqlite"), home.join("blobs"));
     let wanted = VerifyOptions {
@@ -420,7 +423,7 @@ fn found(home: &Path) -> Vec<String> {
     })
 }
 
-/// What became of an alteration.
+/// The result of an alteration.
 #[derive(Debug, PartialEq)]
 enum Fate {
     Found(String),
@@ -450,7 +453,7 @@ fn altered(home: &Path, whole: &[u8], table: &str, column: &str) -> Fate {
 }
 
 #[test]
-fn the_guide_lists_exactly_the_columns_there_are() {
+fn the_guide_lists_exactly_the_existing_columns() {
     let world = TestHome::new();
     called(&world, &["agent", "create", "main"]);
     let database = Connection::open(world.home().join("agent.sqlite")).expect("opens");
@@ -465,7 +468,7 @@ fn the_guide_lists_exactly_the_columns_there_are() {
 }
 
 #[test]
-fn an_altered_column_is_found_unless_the_guide_says_why_not() {
+fn an_altered_column_is_found_unless_the_guide_documents_it() {
     let world = home_with_all_rows();
     let home = world.home();
     let database = Connection::open(home.join("agent.sqlite")).expect("opens");

@@ -1,4 +1,4 @@
-//! `wakeful verify`, `replay` and `doctor --deep` find what was changed beside the logs, and name it.
+//! `wakeful verify`, `replay` and `doctor --deep` find and name changes outside the logs.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::home_fixture::{TestHome, commands};
 use super::tampered_columns::called;
 
-/// What is changed behind the program's back, and the place that is named.
+/// A direct change of the database, and the location that must be reported.
 const CHANGES: [(&str, &str); 7] = [
     (
         "UPDATE blob SET bytes = CAST('other' AS BLOB), encoding = 'raw', size = 5",
@@ -45,7 +45,7 @@ fn home_with_settings() -> (TestHome, String) {
 }
 
 #[test]
-fn altered_contents_and_settings_are_named_and_only_fast_passes_them() {
+fn altered_contents_and_settings_are_named_except_with_fast() {
     let (world, _) = home_with_settings();
     let path = world.home().join("agent.sqlite");
     let whole = fs::read(&path).expect("a database");
@@ -69,7 +69,7 @@ fn altered_contents_and_settings_are_named_and_only_fast_passes_them() {
     }
 }
 
-/// Rows that are made up or moved, and a place that is named.
+/// Forged or moved rows, and the location that must be reported.
 const FORGERIES: [(&str, &str); 4] = [
     (
         "CREATE TEMP TABLE forged AS SELECT * FROM message LIMIT 1;
@@ -94,7 +94,7 @@ const FORGERIES: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn rows_without_an_event_of_their_own_are_found() {
+fn rows_without_their_own_event_are_found() {
     let (world, _) = home_with_settings();
     called(&world, &["agent", "create", "idle"]);
     called(&world, &["agent", "pause", "idle"]);
@@ -115,7 +115,7 @@ fn rows_without_an_event_of_their_own_are_found() {
 }
 
 #[test]
-fn replay_and_a_deep_look_find_altered_contents() {
+fn replay_and_a_deep_check_find_altered_contents() {
     let (world, run) = home_with_settings();
     called(&world, &["replay", &run]);
     called(&world, &["doctor", "--deep"]);

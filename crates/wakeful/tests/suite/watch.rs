@@ -1,4 +1,5 @@
-//! From a file or a ref outside to a run in the daemon: once, whatever dies in between.
+//! From an external file or ref to a run in the daemon: exactly once, regardless of which process is killed
+//! in between.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ fn well(world: &TestHome, args: &[&str]) -> Value {
     said.json()
 }
 
-/// A world with a folder that is watched, and an agent that wants to know of its Markdown.
+/// A test home with a watched folder, and an agent that subscribes to its Markdown files.
 fn watched(world: &TestHome) -> PathBuf {
     let folder = world.path().join("notes");
     fs::create_dir(&folder).expect("a folder");
@@ -57,7 +58,7 @@ fn completed(world: &TestHome) -> usize {
 }
 
 #[test]
-fn a_file_that_is_written_while_a_daemon_runs_wakes_the_subscribed_agent_once() {
+fn a_file_written_while_a_daemon_runs_wakes_the_agent_once() {
     let world = TestHome::new();
     let folder = watched(&world);
     let model = world.script(ANSWER);
@@ -77,10 +78,10 @@ fn a_file_that_is_written_while_a_daemon_runs_wakes_the_subscribed_agent_once() 
     assert_eq!(
         well(&world, &["source", "scan", "notes"])["changes"],
         0,
-        "it was told"
+        "the change was already delivered"
     );
     assert_eq!(well(&world, &["source", "list"])["sources"][0]["entries"], 3);
-    // The first one may have been found by the look at the start. By now the daemon listens.
+    // The initial scan may have found the first file. By now the daemon is watching.
     fs::write(folder.join("deep/new.md"), "hello again").expect("written");
     wait_until(|| completed(&world) == 2);
     assert_eq!(runs(&world).len(), 2);
@@ -88,7 +89,7 @@ fn a_file_that_is_written_while_a_daemon_runs_wakes_the_subscribed_agent_once() 
 }
 
 #[test]
-fn what_changed_while_nobody_looked_wakes_when_a_daemon_does_and_only_once() {
+fn changes_while_no_daemon_ran_wake_once_when_one_starts() {
     let world = TestHome::new();
     let folder = watched(&world);
     fs::write(folder.join("old.md"), "is another").expect("written");
@@ -99,12 +100,12 @@ fn what_changed_while_nobody_looked_wakes_when_a_daemon_does_and_only_once() {
     daemon.kill();
     let daemon = RunningDaemon::serve(&world, &["--model", &model]);
     assert_eq!(well(&world, &["source", "scan", "notes"])["changes"], 0);
-    assert_eq!(runs(&world).len(), 1, "a restart wakes nobody twice");
+    assert_eq!(runs(&world).len(), 1, "a restart wakes no agent twice");
     daemon.kill();
 }
 
 #[test]
-fn a_commit_wakes_whoever_subscribes_to_the_branch() {
+fn a_commit_wakes_the_agents_subscribed_to_the_branch() {
     let world = TestHome::new();
     let repository = world.path().join("code");
     let git = |name: &str, text: &str| {
@@ -118,7 +119,7 @@ fn a_commit_wakes_whoever_subscribes_to_the_branch() {
     well(&world, &["agent", "create", "reader"]);
     let model = world.script(ANSWER);
     let daemon = RunningDaemon::serve(&world, &["--model", &model]);
-    // Added at the daemon, which listens from then on.
+    // Added through the daemon, which watches it from then on.
     let path = repository.to_str().expect("UTF-8");
     let added = well(&world, &["source", "add", "git", path, "--id", "code"]);
     assert_eq!(added["entries"], 2, "{added}");
@@ -144,7 +145,7 @@ fn a_commit_wakes_whoever_subscribes_to_the_branch() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_told_with_its_code() {
+fn an_invalid_source_is_reported_with_its_code() {
     let world = TestHome::new();
     let folder = watched(&world);
     let path = folder.to_str().expect("UTF-8");
@@ -182,7 +183,7 @@ fn what_cannot_be_watched_is_told_with_its_code() {
 }
 
 #[test]
-fn killed_anywhere_between_a_file_and_its_run_exactly_one_run_is_left() {
+fn killed_anywhere_between_a_file_and_its_run_one_run_exists() {
     for point in [
         "outside.before_commit",
         "outside.after_commit",
@@ -218,7 +219,7 @@ fn killed_anywhere_between_a_file_and_its_run_exactly_one_run_is_left() {
 }
 
 #[test]
-fn a_folder_that_is_away_when_a_daemon_starts_is_heard_of_when_it_comes_back() {
+fn a_folder_missing_at_startup_is_watched_when_it_returns() {
     let world = TestHome::new();
     let folder = watched(&world);
     let away = world.path().join("away");

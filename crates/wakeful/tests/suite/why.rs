@@ -1,4 +1,5 @@
-//! Why a run ran, why an agent did not, and how a person looks after one: at the daemon and in the database alike.
+//! Why a run ran, why an agent did not run, and the lifecycle of an agent: through the daemon and in the
+//! database alike.
 
 use serde_json::Value;
 
@@ -42,7 +43,7 @@ fn runs(world: &TestHome) -> Vec<Value> {
 }
 
 #[test]
-fn a_run_and_a_near_miss_explain_themselves_with_a_daemon_and_without() {
+fn a_run_and_a_refused_cause_are_explained_with_and_without_daemon() {
     let world = TestHome::new();
     subscribed(&world);
     let before = world.wakeful(&["why-not", "coach"]);
@@ -72,7 +73,7 @@ fn a_run_and_a_near_miss_explain_themselves_with_a_daemon_and_without() {
     assert_eq!(not["refused"][0]["verdict"], "predicate_false", "{not}");
     assert_eq!(not["refusals"][0]["count"], 1, "{not}");
     assert!(not["refused"][0]["hint"].is_string(), "{not}");
-    // The key of a cause that never became a run explains itself as well.
+    // The key of a cause that never became a run can also be explained.
     let missed = not["refused"][0]["run_key"].as_str().expect("a key").to_owned();
     let missed = world.wakeful(&["why", &missed]);
     assert!(
@@ -93,7 +94,7 @@ fn a_run_and_a_near_miss_explain_themselves_with_a_daemon_and_without() {
 }
 
 #[test]
-fn an_agent_goes_through_its_life_and_every_wrong_step_is_named() {
+fn an_agent_passes_its_lifecycle_and_every_wrong_step_is_named() {
     let world = TestHome::new();
     must(&world, &["agent", "create", "coach"]);
     let code = |args: &[&str]| world.wakeful(&[args, &["--json"]].concat()).error_code();
@@ -154,7 +155,7 @@ fn an_agent_goes_through_its_life_and_every_wrong_step_is_named() {
     ] {
         assert_eq!(code(args), wanted, "{args:?}");
     }
-    // What it did stays: the message that waited has an end that can be read.
+    // Its history stays: the queued message has a readable end.
     let events = world.wakeful(&["events", "coach", "--json"]).stdout;
     assert!(
         events.contains("Agent destroyed") && events.contains("\"cancelled\""),
@@ -163,7 +164,7 @@ fn an_agent_goes_through_its_life_and_every_wrong_step_is_named() {
 }
 
 #[test]
-fn who_may_wake_an_agent_can_be_settled_when_it_is_made_and_is_recorded() {
+fn who_may_wake_an_agent_is_set_at_creation_and_recorded() {
     let world = TestHome::new();
     let made = |name: &str, more: &[&str]| {
         let made = json(&world, &[&["agent", "create", name], more].concat());

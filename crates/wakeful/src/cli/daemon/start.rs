@@ -17,25 +17,25 @@ use crate::failure::Failure;
 use crate::home::Home;
 use crate::show::Out;
 
-/// How long a daemon may take to serve. Bringing a large database up to date is the longest thing it does.
+/// How long a daemon may take until it serves. Migrating a large database takes the longest.
 const READY_WAIT: Duration = Duration::from_secs(60);
 
-/// How often it is looked at.
+/// Interval between readiness checks.
 const READY_POLL: Duration = Duration::from_millis(20);
 
-/// After how long a person is told that there is something to wait for.
+/// Delay before the wait is reported to the user.
 const WAIT_HINT_AFTER: Duration = Duration::from_secs(2);
 
-/// How long a daemon that is stopping may take to end: what it needs to bring everything to a safe point.
+/// How long a stopping daemon may take to end: the time needed to bring all work to a safe point.
 const STOP_WAIT: Duration = Duration::from_secs(20);
 
-/// The code of a start that failed for no reason that has a code of its own.
+/// Error code of a failed start whose cause has no code.
 const FAILED: &str = "daemon_start_failed";
 
-/// The way out of a daemon that is in the way.
-const RESTART: &str = "`wakeful daemon restart` ends it, by force if need be, and begins anew";
+/// Hint for a daemon that prevents a new start.
+const RESTART: &str = "`wakeful daemon restart` stops it, by force if necessary, and starts a new one";
 
-/// Starts the daemon; one that serves already with the same settings is as good.
+/// Starts the daemon. A daemon that already serves with the same settings counts as success.
 pub(super) async fn start(
     args: &ServeArgs,
     shared: &GlobalArgs,
@@ -53,13 +53,14 @@ pub(super) async fn start(
         folder.remove_record();
     }
     let home = shared.home()?;
-    // Asked before a home is made: a start that cannot succeed leaves nothing behind.
+    // The address is checked before a home is created, so that a start that must fail leaves nothing
+    // behind.
     if let Err(failure) = can_listen(&start).await {
         note(&home, &failure, out);
         return Err(failure);
     }
     Home::open_or_create(&home)?;
-    // What is found there after a failed start is then certainly of this one.
+    // Old failures are cleared, so a failure found after the start belongs to this start.
     folder.forget_failure();
     let mut child = spawn(args, shared, folder)?;
     let record = wait(&mut child, folder, out).await?;
@@ -67,7 +68,8 @@ pub(super) async fn start(
     Ok(())
 }
 
-/// Looks closer at a daemon whose process lives, and waits for it as far as that is worth it. None when it has ended.
+/// Examines a daemon whose process is alive, and waits if it is starting or stopping. Returns `None` when
+/// it has ended.
 async fn look(
     record: DaemonRecord,
     fingerprint: &str,
@@ -75,8 +77,8 @@ async fn look(
     out: &Out,
 ) -> Result<Option<DaemonRecord>, Failure> {
     let began = Instant::now();
-    let mut reminder = WaitHint::new("waiting for the daemon that runs to open its database");
-    // Whether it listens can be asked without a token, and must be when that is what is wrong.
+    let mut reminder = WaitHint::new("waiting for the running daemon to open its database");
+    // The readiness check needs no token and must not use one, because the token may be the problem.
     let client = client_without_token(&record);
     loop {
         let seen = client.readiness().await;
@@ -100,14 +102,17 @@ async fn look(
                 if record.config_fingerprint != fingerprint =>
             {
                 let message = format!("a daemon runs as process {} with other settings", record.pid);
-                let hint = "`wakeful daemon restart` takes up the new ones";
+                let hint = "`wakeful daemon restart` applies the new settings";
                 return Err(Failure::new("daemon_config_mismatch", message, hint));
             }
             Ok(Readiness::Ready | Readiness::Failing) => return Ok(Some(record)),
             Ok(Readiness::Recovering) if began.elapsed() < READY_WAIT => reminder.remind(out),
             Ok(Readiness::Recovering) => return Err(too_late()),
             Err(error) => {
-                let message = format!("a daemon runs as process {}: {error}", record.pid);
+                let message = format!(
+                    "a daemon runs as process {}, but it does not respond: {error}",
+                    record.pid
+                );
                 return Err(Failure::new("daemon_unreachable", message, RESTART));
             }
         }
@@ -115,7 +120,7 @@ async fn look(
     }
 }
 
-/// Tells a person once that there is something to wait for.
+/// Reports a wait once, after a delay.
 struct WaitHint {
     began: Instant,
     told: bool,
@@ -136,7 +141,7 @@ impl WaitHint {
     }
 }
 
-/// The foreground program, on its own: not of this terminal, not of this group.
+/// Starts the foreground program detached: in its own session, without this terminal.
 fn spawn(args: &ServeArgs, shared: &GlobalArgs, folder: &RunDir) -> Result<Child, Failure> {
     let failed = |error: &std::io::Error| {
         Failure::io(
@@ -152,7 +157,7 @@ fn spawn(args: &ServeArgs, shared: &GlobalArgs, folder: &RunDir) -> Result<Child
     let mut command = Command::new(std::env::current_exe().map_err(|error| failed(&error))?);
     command.arg("serve").arg("--home").arg(shared.home()?).args(words);
     if let Some(url) = shared.database() {
-        // In the environment: it may hold a password.
+        // Passed in the environment and not as an argument, because the URL may contain a password.
         command.env("WAKEFUL_DATABASE", url);
     }
     if let Some(token) = token {
@@ -166,7 +171,7 @@ fn spawn(args: &ServeArgs, shared: &GlobalArgs, folder: &RunDir) -> Result<Child
     command.spawn().map_err(|error| failed(&error))
 }
 
-/// Waits until it serves, or has ended, which is a failure.
+/// Waits until the daemon serves. A daemon that ends before that is a failure.
 async fn wait(child: &mut Child, folder: &RunDir, out: &Out) -> Result<DaemonRecord, Failure> {
     let began = Instant::now();
     let mut reminder = WaitHint::new("waiting for the daemon to open its database");
@@ -186,26 +191,22 @@ async fn wait(child: &mut Child, folder: &RunDir, out: &Out) -> Result<DaemonRec
     Err(too_late())
 }
 
-/// Why a daemon has ended before it served.
+/// Why a daemon ended before it served.
 fn ended(folder: &RunDir, status: &str) -> Failure {
     match (folder.found(), folder.failure()) {
         (DaemonPresence::Alive(record), _) => {
-            let message = format!("another start was faster: process {} serves", record.pid);
-            Failure::new(
-                "daemon_running",
-                message,
-                "`wakeful daemon status` tells how it stands",
-            )
+            let message = format!("another start was faster: process {} is serving", record.pid);
+            Failure::new("daemon_running", message, "check it with `wakeful daemon status`")
         }
         (DaemonPresence::Absent | DaemonPresence::Stale, Some(failure)) => of_last(&failure),
         (DaemonPresence::Absent | DaemonPresence::Stale, None) => {
-            let hint = "`wakeful daemon logs` shows what led to it";
-            Failure::new(FAILED, format!("it ended with {status}"), hint)
+            let hint = "`wakeful daemon logs` shows the cause";
+            Failure::new(FAILED, format!("the daemon exited with {status}"), hint)
         }
     }
 }
 
-/// The failure that a daemon has left, under its own code.
+/// The failure that the daemon recorded, with its own code.
 fn of_last(failure: &LastFailure) -> Failure {
     let is_code = |word: &str| word.bytes().all(|byte| byte == b'_' || byte.is_ascii_lowercase());
     match failure.summary.split_once(": ") {
@@ -217,8 +218,8 @@ fn of_last(failure: &LastFailure) -> Failure {
 }
 
 fn too_late() -> Failure {
-    let message = format!("the daemon does not serve after {} s", READY_WAIT.as_secs());
-    Failure::new(FAILED, message, "`wakeful daemon logs` shows how far it came")
+    let message = format!("the daemon is not ready after {} s", READY_WAIT.as_secs());
+    Failure::new(FAILED, message, "`wakeful daemon logs` shows its progress")
 }
 
 async fn is_ready(record: &DaemonRecord) -> bool {
@@ -234,7 +235,7 @@ fn tell(record: &DaemonRecord, how: &str, out: &Out) {
         "pid": record.pid, "http_addr": record.http_addr, "socket_path": record.socket_path, "already_running": how == "already running",
     });
     let words = format!(
-        "{how}: process {} at http://{}\n`wakeful open` opens the page",
+        "{how}: process {} at http://{}\nopen the page with `wakeful open`",
         record.pid, record.http_addr
     );
     out.answer(&answer, &words);

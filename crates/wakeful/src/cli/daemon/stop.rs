@@ -12,15 +12,15 @@ use crate::show::Out;
 use crate::system::is_alive;
 use wakeful_api::ShutDown;
 
-/// How long a daemon may take to bring what is under way to a safe point, after each way of asking.
+/// How long a daemon may take to bring its work to a safe point after a shutdown request.
 const ASKED_WAIT: Duration = Duration::from_secs(15);
 const TERM_WAIT: Duration = Duration::from_secs(10);
 const KILL_WAIT: Duration = Duration::from_secs(5);
 
-/// How often it is looked at.
+/// Interval between checks whether the process has ended.
 const STOP_POLL: Duration = Duration::from_millis(20);
 
-/// Ends the daemon and says so.
+/// Stops the daemon and reports the result.
 pub(super) async fn stop(folder: &RunDir, out: &Out) -> Result<(), Failure> {
     let was = end(folder, out).await?;
     let words = was.map_or_else(
@@ -31,17 +31,19 @@ pub(super) async fn stop(folder: &RunDir, out: &Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ends the daemon, if one runs: by asking, then by signals. Whatever dead ones left is cleaned away.
+/// Stops the daemon if one runs: first by request, then by signals. Files of dead daemons are removed.
 pub(super) async fn end(folder: &RunDir, out: &Out) -> Result<Option<u32>, Failure> {
     let DaemonPresence::Alive(record) = folder.found() else {
         folder.remove_record();
         return Ok(None);
     };
-    // One that does not answer is sent a signal instead; why it does not is then beside the point.
+    // A daemon that does not respond receives a signal instead; the reason does not matter here.
     let asked = ask(&record).await.is_ok();
     let gone =
         asked && is_gone(&record, ASKED_WAIT).await || signal(&record, Signal::TERM, TERM_WAIT).await || {
-            out.note("the daemon does not end by itself; it is killed, which every run survives");
+            out.note(
+                "the daemon does not stop by itself and is killed; its runs are recovered at the next start",
+            );
             signal(&record, Signal::KILL, KILL_WAIT).await
         };
     if !gone {
@@ -49,7 +51,7 @@ pub(super) async fn end(folder: &RunDir, out: &Out) -> Result<Option<u32>, Failu
         return Err(Failure::new(
             "daemon_stop_failed",
             message,
-            "look at it with `ps`, and end it by hand",
+            "examine it with `ps`, and end it manually",
         ));
     }
     folder.forget_process(record.pid);
@@ -57,7 +59,7 @@ pub(super) async fn end(folder: &RunDir, out: &Out) -> Result<Option<u32>, Failu
     Ok(Some(record.pid))
 }
 
-/// Asks for the end, once it is known that somebody listens.
+/// Requests shutdown after checking that the daemon responds.
 async fn ask(record: &DaemonRecord) -> Result<(), Failure> {
     let client = client_of(record)?;
     client.readiness().await?;
@@ -67,14 +69,15 @@ async fn ask(record: &DaemonRecord) -> Result<(), Failure> {
 
 async fn signal(record: &DaemonRecord, signal: Signal, wait: Duration) -> bool {
     let pid = i32::try_from(record.pid).ok().and_then(Pid::from_raw);
-    // An error means that it is gone or not ours; which of the two, the look tells.
+    // An error means that the process has ended or belongs to another user; the following check
+    // distinguishes the two.
     if let Some(pid) = pid {
         let _ = kill_process(pid, signal);
     }
     is_gone(record, wait).await
 }
 
-/// Whether it is gone before so much time has passed.
+/// Whether the process ends within the given time.
 pub(super) async fn is_gone(record: &DaemonRecord, wait: Duration) -> bool {
     let deadline = Instant::now() + wait;
     while is_alive(record.pid, record.pid_started) {

@@ -1,6 +1,7 @@
-//! `wakeful debug kernel`: the pure core over standard input. A line in, a line out; the core says what is in it.
+//! `wakeful debug kernel`: serves the pure core over standard input, one response line per request line.
+//! The core parses the lines.
 //!
-//! It opens no home and no database, and no line makes it end.
+//! It opens no home and no database, and no input line ends it.
 
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Write};
 
@@ -8,22 +9,22 @@ use wakeful_core::kernel::{self, LINE_BYTES_MAX};
 
 use crate::failure::Failure;
 
-/// Bytes that are read at once.
+/// Size of the read buffer.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Runs the verb until the input ends.
+/// Runs until the input ends.
 pub(crate) fn kernel() -> Result<u8, Failure> {
     let input = BufReader::with_capacity(READ_BYTES, io::stdin().lock());
     let output = BufWriter::with_capacity(READ_BYTES, io::stdout().lock());
     match pump(input, output) {
         Ok(()) => Ok(0),
-        // A closed pipe only means that the reader has seen enough.
+        // A closed pipe means that the reader has finished.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
         Err(error) => Err(Failure::io(
             "kernel_io",
-            "cannot read lines or write answers",
+            "cannot read requests or write responses",
             &error,
-            "give it lines on standard input and a place for its answers",
+            "provide requests on standard input, and keep standard output open",
         )),
     }
 }
@@ -42,19 +43,19 @@ fn pump<R: io::Read>(mut input: BufReader<R>, mut output: impl Write) -> io::Res
     }
 }
 
-/// What came next.
+/// The result of reading one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineRead {
-    /// A line, without its end.
+    /// A line without its terminator.
     Line,
-    /// A line that was read to its end and not kept.
+    /// A line over the limit, which was skipped.
     TooLarge,
-    /// Nothing more.
+    /// End of input.
     End,
 }
 
-/// Reads the next line. Before it has to wait for more, all answers are on their way: whoever asks one question at a
-/// time gets each answer at once, and whoever sends a file does not pay for every line.
+/// Reads the next line. The output is flushed only before a read that would block: a client that waits for
+/// each response gets it at once, and piped files do not pay for a flush per line.
 fn read_line<R: io::Read>(
     input: &mut BufReader<R>,
     line: &mut Vec<u8>,
@@ -98,7 +99,7 @@ fn read_line<R: io::Read>(
 mod tests {
     use super::*;
 
-    /// Gives its bytes in pieces of this size.
+    /// A reader that returns its bytes in pieces of the given size.
     struct Pieces<'a>(&'a [u8], usize);
 
     impl io::Read for Pieces<'_> {
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_read_to_its_end_and_not_kept() {
+    fn a_line_that_is_too_long_is_skipped_to_its_end() {
         let mut text = vec![b' '; LINE_BYTES_MAX + 1];
         text.extend_from_slice(b"\nnonsense\n");
         let mut out = Vec::new();

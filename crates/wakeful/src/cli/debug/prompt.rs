@@ -1,4 +1,5 @@
-//! `wakeful debug prompt`: the frame of an agent's next request, block by block. It asks no model and changes nothing.
+//! `wakeful debug prompt`: shows the frame of an agent's next model request, block by block. It sends no
+//! request and changes nothing.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,17 +29,17 @@ use crate::show::Out;
 
 #[derive(Debug, Args)]
 pub(crate) struct PromptArgs {
-    /// Whose prompt
+    /// Agent name
     agent: String,
-    /// Show it as it would be sent to this model [default: the configured one]
+    /// Show the prompt as it would be sent to this model [default: the configured one]
     #[arg(long, value_name = "REF")]
     model: Option<String>,
-    /// Show the words of the blocks, too
+    /// Include the text of the blocks
     #[arg(long)]
     text: bool,
 }
 
-/// The frame of a prompt, as it is told.
+/// The frame of a prompt, as output.
 #[derive(Debug, Serialize)]
 struct FrameView {
     agent_id: String,
@@ -94,12 +95,11 @@ struct CacheView {
 #[derive(Debug, Serialize)]
 struct SizeView {
     bytes: usize,
-    /// `wire` when it was measured as the provider gets it, else `frame`.
+    /// `wire` if measured in the provider's format, otherwise `frame`.
     format: &'static str,
     estimated_tokens: u64,
 }
 
-/// Runs the verb.
 pub(crate) async fn prompt(args: &PromptArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
     let home = shared.home()?;
@@ -145,7 +145,7 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &GlobalArgs, out: &Out) ->
     Ok(0)
 }
 
-/// What the first request of a conversation is made from.
+/// Inputs for the first request of a conversation.
 struct FirstRequest<'a> {
     agent: &'a AgentId,
     workspace: &'a str,
@@ -154,7 +154,7 @@ struct FirstRequest<'a> {
     tools: Vec<ToolSpec>,
 }
 
-/// The first request of a conversation in which nothing was said yet.
+/// Builds the first request of an empty conversation.
 fn first_request(of: FirstRequest<'_>) -> ModelRequest {
     let nothing = Block::Text { text: String::new() };
     let opening = TranscriptEntry {
@@ -174,7 +174,7 @@ fn first_request(of: FirstRequest<'_>) -> ModelRequest {
     })
 }
 
-/// A request, and where its parts come from.
+/// A request and the sources of its parts.
 struct Frame<'a> {
     agent_home: String,
     workspace: String,
@@ -206,7 +206,7 @@ fn view(args: &PromptArgs, frame: Frame<'_>) -> FrameView {
     FrameView {
         agent_id: request.cache.agent_id.to_string(),
         agent_home,
-        // Commands begin in the workspace and nowhere else, so all three are one folder.
+        // Commands start in the workspace, so all three are the same folder.
         execution_root: workspace.clone(),
         cwd: workspace.clone(),
         workspace,
@@ -242,7 +242,7 @@ fn block_view(args: &PromptArgs, guidance: &Guidance, block: &PromptBlock) -> Bl
     }
 }
 
-/// What the policy says of every tool when a run denies none.
+/// The policy for every tool in a run that denies none.
 fn policy() -> PolicyView {
     let (rules, denied) = (ToolRules::new(tool_names()), BTreeSet::new());
     let mut view = PolicyView {
@@ -268,7 +268,8 @@ fn policy() -> PolicyView {
     view
 }
 
-/// Measured as the provider gets it, where its model can be had; a missing key is no reason to show nothing.
+/// Measures the request in the provider's format if the model is available. A missing key falls back to the
+/// size of the frame.
 fn size(request: &ModelRequest, registry: &ModelRegistry) -> SizeView {
     let models = registry.route(&request.model_ref, &[]).ok();
     let hosted = models.as_ref().and_then(|models| {
@@ -311,7 +312,7 @@ fn words(view: &FrameView) -> String {
     }
     lines.extend(view.notes.iter().map(|note| format!("note            {note}")));
     lines.push(format!(
-        "cache key       {}\n\nblock               stability     bytes  of most  ~tokens  cache",
+        "cache key       {}\n\nblock               stability     bytes    limit  ~tokens  cache",
         view.cache.prompt_cache_key
     ));
     for block in &view.blocks {
@@ -343,8 +344,8 @@ fn words(view: &FrameView) -> String {
         estimated_tokens,
     } = &view.request;
     lines.push(format!(
-        "\nA first request with an empty message has {bytes} bytes ({format}), about {estimated_tokens} tokens at most; \
-         tokens are estimates and rather too high."
+        "\nA first request with an empty message has {bytes} bytes ({format}), at most about {estimated_tokens} tokens; token \
+            counts are estimates and tend to be too high."
     ));
     lines
         .iter()
@@ -353,7 +354,7 @@ fn words(view: &FrameView) -> String {
         .join("\n")
 }
 
-/// A word of ours as it is written down.
+/// The serialized spelling of an enum value.
 fn spelled(word: &impl Serialize) -> String {
     let value = serde_json::to_value(word).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()

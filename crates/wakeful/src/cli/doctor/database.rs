@@ -1,4 +1,4 @@
-//! The database, read as any reader would: agents, their workspaces, and runs that nobody drives.
+//! Checks the database as a reader: agents, their workspaces, and runs that no process drives.
 
 use std::path::Path;
 
@@ -17,13 +17,13 @@ use crate::global_args::GlobalArgs;
 use crate::open_home::with_read_only;
 use crate::workspace::WorkspacePath;
 
-/// Questions whose announcements are looked at.
+/// Maximum number of decisions whose notifications are checked.
 const PENDING_MAX: u32 = 100;
 
-/// Open runs that are counted.
+/// Maximum number of open runs that are counted.
 const OPEN_MAX: u32 = 1_000;
 
-/// Looks at the home's own database, or at the server that was named.
+/// Checks the home's own database, or the configured server.
 pub(super) async fn look(shared: &GlobalArgs, home: &Path, use_of_home: HomeUse) -> Vec<Check> {
     let read = with_read_only(shared, async |store| {
         let found = store.read(|view| {
@@ -46,8 +46,8 @@ pub(super) async fn look(shared: &GlobalArgs, home: &Path, use_of_home: HomeUse)
         Err(failure) => return vec![unread(&failure)],
     };
     let message = match shared.database() {
-        Some(_) => "PostgreSQL answers, and its tables can be read",
-        None => "it opens, its schema fits, and agents and runs can be read",
+        Some(_) => "PostgreSQL responds, and its tables are readable",
+        None => "the database opens, its schema is supported, and agents and runs are readable",
     };
     let mut checks = vec![Check::ok("database", message)];
     checks.push(runs(&open, use_of_home, shared));
@@ -58,30 +58,33 @@ pub(super) async fn look(shared: &GlobalArgs, home: &Path, use_of_home: HomeUse)
     checks
 }
 
-/// What is held, what waits for a person, and who could not be told of it.
+/// Active brakes, pending decisions, quarantined runs, and failed notifications.
 fn needs(view: &mut View<'_>) -> Result<Vec<Check>, StoreError> {
     let (brakes, owed) = (view.brakes()?, view.human_backlog()?);
     let mut checks = Vec::new();
     match brakes.len() {
-        0 => checks.push(Check::ok("brake", "no brake is on")),
+        0 => checks.push(Check::ok("brake", "no brake is set")),
         many => checks.push(Check::warning(
             "brake",
-            format!("{many} on: what they hold begins nothing"),
+            format!("{many} brakes are set; the work that they hold does not start"),
             "`wakeful brake status` shows them",
         )),
     }
     match owed.pending_decisions {
-        0 => checks.push(Check::ok("decisions", "nothing waits for an answer")),
+        0 => checks.push(Check::ok("decisions", "no decisions are pending")),
         many => checks.push(Check::warning(
             "decisions",
-            format!("{many} wait for an answer"),
+            format!("{many} decisions are pending"),
             "`wakeful decision list` shows them",
         )),
     }
     if owed.quarantined_runs > 0 {
         checks.push(Check::warning(
             "quarantine",
-            format!("{} runs cannot go on until you say so", owed.quarantined_runs),
+            format!(
+                "{} quarantined runs wait until you resume or abandon them",
+                owed.quarantined_runs
+            ),
             "`wakeful runs list --state quarantined` shows them",
         ));
     }
@@ -89,7 +92,7 @@ fn needs(view: &mut View<'_>) -> Result<Vec<Check>, StoreError> {
     Ok(checks)
 }
 
-/// Ways by which people could not be told of what waits for them.
+/// Notification targets that failed for pending decisions.
 fn untold(view: &mut View<'_>) -> Result<Option<Check>, StoreError> {
     let pending = view.decisions(&DecisionFilter {
         pending_only: true,
@@ -108,18 +111,22 @@ fn untold(view: &mut View<'_>) -> Result<Option<Check>, StoreError> {
         }) = failed
         {
             let message = format!("a notification of a decision could not be sent by {way}: {error}");
-            let hint = "correct [notify] in config.toml; `wakeful decision test-notifications` tries it";
+            let hint = "correct [notify] in config.toml; `wakeful decision test-notifications` tests it";
             return Ok(Some(Check::warning("notify", message, hint)));
         }
     }
     Ok(None)
 }
 
-/// That there is no database yet is nothing wrong.
+/// A missing database is a warning, because a new home has none.
 fn unread(failure: &Failure) -> Check {
     let check = Check::failure("database", failure);
     if ["home_missing", "database_empty"].contains(&failure.code()) {
-        return Check::warning("database", "there is no database yet", "`wakeful init` makes it");
+        return Check::warning(
+            "database",
+            "no database exists yet",
+            "create it with `wakeful init`",
+        );
     }
     check
 }
@@ -129,45 +136,49 @@ fn runs(open: &[RunRow], use_of_home: HomeUse, shared: &GlobalArgs) -> Check {
     let hint = "`wakeful run --resume` finishes them, and so does a daemon when it starts";
     match (count, use_of_home, shared.database()) {
         (0, _, _) => Check::ok("runs", "no run is open"),
-        (_, HomeUse::Taken, None) => {
-            Check::ok("runs", format!("{count} open, and a process works in the home"))
+        (_, HomeUse::Taken, None) => Check::ok(
+            "runs",
+            format!("{count} open, and a process is working in the home"),
+        ),
+        (_, HomeUse::Free, None) => {
+            Check::warning("runs", format!("{count} open, but no process drives them"), hint)
         }
-        (_, HomeUse::Free, None) => Check::warning("runs", format!("{count} open that nobody drives"), hint),
-        // Who drives what is known to the server alone; resuming leaves those alone that somebody drives.
+        // Only the server knows which process drives a run; resuming skips the runs that another process
+        // drives.
         (_, _, Some(_)) => Check::warning(
             "runs",
-            format!("{count} open; a process somewhere may drive them"),
+            format!("{count} open; a process on another machine may drive them"),
             hint,
         ),
     }
 }
 
-/// Writes to the journal that are neither finished nor taken back.
+/// Sagas that are neither completed nor undone.
 fn sagas(unfinished: &[SagaRow]) -> Check {
     let stuck = unfinished
         .iter()
         .filter(|row| row.saga.status == SagaStatus::Stuck)
         .count();
     match (unfinished.len(), stuck) {
-        (0, _) => Check::ok("sagas", "every write to the journal is finished or taken back"),
+        (0, _) => Check::ok("sagas", "every write to the journal is completed or undone"),
         (open, 0) => Check::warning(
             "sagas",
-            format!("{open} writes to the journal are not finished"),
-            "`wakeful run --resume` finishes them or takes them back, and so does a daemon when it starts",
+            format!("{open} writes to the journal are incomplete"),
+            "`wakeful run --resume` completes or undoes them, and so does a daemon when it starts",
         ),
         (_, stuck) => Check::problem(
             "sagas",
-            format!("{stuck} writes to the journal can be neither finished nor taken back"),
-            "`wakeful saga list` says why; `wakeful saga resolve OPERATION` leaves the journal as it is",
+            format!("{stuck} writes to the journal can be neither completed nor undone"),
+            "`wakeful saga list` shows why; `wakeful saga resolve OPERATION` keeps the journal as it is",
         ),
     }
 }
 
-/// Whether the journal is there and is the one that agents wrote to.
+/// Whether the journal exists and is the one that agents wrote to.
 async fn journal(shared: &GlobalArgs) -> Check {
     let read = read(shared, async |backend| backend.call(ListCategories {}).await);
     match read.await {
-        Ok(_) => Check::ok("journal", "it can be read"),
+        Ok(_) => Check::ok("journal", "the journal is readable"),
         Err(failure) => Check::failure("journal", &failure),
     }
 }
@@ -179,12 +190,12 @@ fn workspaces(agents: &[Agent], home: &Path) -> Vec<Check> {
             let failure = WorkspacePath::look(Path::new(&agent.workspace), home).err()?;
             let check = Check::failure("workspace", &failure);
             let message = format!("agent {}: {}", agent.agent_id, check.message);
-            let hint = "make the folder again, or give --workspace DIR with each run";
+            let hint = "recreate the folder, or use --workspace DIR with each run";
             Some(Check::problem("workspace", message, hint))
         })
         .collect();
     if wrong.is_empty() {
-        let message = format!("agents: {}, each with a folder to work in", agents.len());
+        let message = format!("agents: {}, each with an existing workspace", agents.len());
         return vec![Check::ok("workspace", message)];
     }
     wrong

@@ -1,5 +1,5 @@
-//! How far this kernel confines commands. Only a command can tell, so one is run: it does nothing, in folders that
-//! are made for it and removed again.
+//! Checks how far this kernel can sandbox commands. The check runs a command that does nothing, in
+//! temporary folders, because support cannot be determined otherwise.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -21,10 +21,10 @@ use crate::daemon::files::{DaemonPresence, RunDir};
 use crate::open_home::SANDBOX_VERB;
 use crate::system::fresh_id;
 
-/// Longer than a command that does nothing ever takes.
+/// Far longer than a command that does nothing takes.
 const TIMEOUT_MS: u64 = 10_000;
 
-/// Nobody stops it early.
+/// A stop signal that never fires.
 struct NeverStop;
 
 impl StopSignal for NeverStop {
@@ -33,7 +33,7 @@ impl StopSignal for NeverStop {
     }
 }
 
-/// A folder that goes with whoever made it.
+/// A temporary folder, removed on drop.
 struct TempFolder(PathBuf);
 
 impl TempFolder {
@@ -50,16 +50,16 @@ impl TempFolder {
 
 impl Drop for TempFolder {
     fn drop(&mut self) {
-        // What cannot be removed is in the folder for what may be lost.
+        // Leftover files are in the system's temporary folder, so a failed removal is harmless.
         let _left = remove_tree::remove(&self.0, RemovalLimits::default());
     }
 }
 
-/// Runs the command and tells what held it.
+/// Runs the command and reports the sandbox level.
 pub(super) async fn look() -> Check {
     let folder = match TempFolder::new() {
         Ok(folder) => folder,
-        Err(error) => return untold(&format!("no folder can be made for it: {error}")),
+        Err(error) => return untold(&format!("cannot create a temporary folder: {error}")),
     };
     match command(&folder.0).await {
         Ok(done) => judge(&done),
@@ -70,8 +70,8 @@ pub(super) async fn look() -> Check {
 fn untold(why: &str) -> Check {
     Check::problem(
         "sandbox",
-        format!("it cannot be told how commands are confined: {why}"),
-        "set TMPDIR to a folder you may write to",
+        format!("cannot check the sandbox: {why}"),
+        "set TMPDIR to a folder you can write to",
     )
 }
 
@@ -102,7 +102,8 @@ async fn command(folder: &Path) -> Result<ToolOutcome, String> {
     Ok(tools.perform(act, NeverStop).await)
 }
 
-/// Which limits of commands the kernel itself holds, for the daemon of a home or, without one, for this process.
+/// Which command limits the kernel enforces, for the daemon of a home or, without a daemon, for this
+/// process.
 pub(super) fn limits(home: Option<&Path>) -> Check {
     let daemon = home.map(|home| RunDir::of(home).found());
     let (pid, whose) = match daemon {
@@ -119,8 +120,8 @@ pub(super) fn limits(home: Option<&Path>) -> Check {
         means("pids"),
         means("memory")
     );
-    let hint = "for kernel limits, run the daemon by `wakeful service install` with systemd 254 or newer, or in a cgroup \
-                that is delegated to it";
+    let hint = "for kernel limits, run the daemon with `wakeful service install` on systemd 254 or newer, or in a cgroup that is \
+        delegated to it";
     let check = Check::ok("limits", message);
     match held.len() {
         2 => check,
@@ -133,19 +134,19 @@ pub(super) fn limits(home: Option<&Path>) -> Check {
 
 fn judge(done: &ToolOutcome) -> Check {
     let hint =
-        "use Linux 5.13 or newer with Landlock and seccomp, or run with --allow-unsandboxed and know why";
+        "use Linux 5.13 or newer with Landlock and seccomp, or accept the risk with --allow-unsandboxed";
     match (&done.sandbox, &done.code) {
         (Some(level), None) if level.starts_with("partly_enforced") => {
-            Check::ok("sandbox", format!("commands are confined in part: {level}"))
+            Check::ok("sandbox", format!("commands are partly sandboxed: {level}"))
         }
         (Some(level), None) if level != "not_enforced" => {
-            Check::ok("sandbox", format!("commands are confined: {level}"))
+            Check::ok("sandbox", format!("commands are sandboxed: {level}"))
         }
         (_, Some(code)) => Check::problem(
             "sandbox",
             format!("commands are refused: {code}: {}", done.content),
             hint,
         ),
-        (_, None) => Check::problem("sandbox", "commands are not confined", hint),
+        (_, None) => Check::problem("sandbox", "commands are not sandboxed", hint),
     }
 }

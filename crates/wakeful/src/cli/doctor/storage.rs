@@ -1,5 +1,4 @@
-//! What an unclean stop, a failing disk or a wrong clock leaves behind, as far as it can be seen without changing
-//! anything.
+//! Checks for the effects of an unclean stop, a failing disk or a wrong clock, without changing anything.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,19 +19,19 @@ use crate::home::Home;
 use crate::open_home::with_read_only;
 use crate::system::RealClock;
 
-/// Databases up to this size are read whole unasked; larger ones take more than some seconds.
+/// Databases up to this size are read completely by default; larger ones take more than a few seconds.
 const UNASKED_BYTES_MAX: u64 = 1 << 30;
 
-/// How far the newest event may lie ahead: clocks of one machine are corrected by less.
+/// How far the newest event may be in the future; clock corrections on one machine are smaller.
 const AHEAD_MS_MAX: i64 = 300_000;
 
-/// How long ago it may be before the clock is doubted.
+/// Age of the newest event above which the clock is suspect.
 const BEHIND_MS_MAX: i64 = 5 * 365 * DAY_MS;
 
-/// Most left-behind folders that are counted.
+/// Maximum number of leftover folders that are counted.
 const LEFT_MAX: usize = 10_000;
 
-/// How the last process ended, and whether its log is where it left it.
+/// How the last process ended, and whether its write-ahead log still exists.
 pub(super) fn stop(home: &Home, use_of_home: HomeUse, mode: DoctorMode) -> Vec<Check> {
     let mut checks = logs(home, use_of_home, mode);
     if use_of_home == HomeUse::Taken {
@@ -41,22 +40,22 @@ pub(super) fn stop(home: &Home, use_of_home: HomeUse, mode: DoctorMode) -> Vec<C
     let ended = fs::read_to_string(home.root().join("lock")).unwrap_or_default();
     let log = beside(&home.database(), "-wal");
     checks.push(match (ended.trim(), log.exists() || !home.database().exists()) {
-        ("", _) => Check::ok("stop", "the last process ended in good order"),
+        ("", _) => Check::ok("stop", "the last process ended normally"),
         (pid, true) => Check::warning(
             "stop",
-            format!("process {pid} was stopped in the middle"),
-            "nothing is lost: `wakeful run --resume`, or a daemon when it starts, goes on from what was committed",
+            format!("process {pid} was interrupted"),
+            "no data is lost: `wakeful run --resume`, or a daemon when it starts, continues from the last commit",
         ),
         (pid, false) => Check::warning(
             "stop",
-            format!("process {pid} was stopped in the middle, and {} is not there", log.display()),
-            "if somebody removed it, what was committed last is lost: put it back, or restore a backup",
+            format!("process {pid} was interrupted, and {} is missing", log.display()),
+            "if the file was removed, the last commits are lost: put it back, or restore a backup",
         ),
     });
     checks
 }
 
-/// The index of a log without the log: somebody removed it, and what was committed last with it.
+/// Finds a WAL index without its WAL: the WAL was removed, and the last commits with it.
 fn logs(home: &Home, use_of_home: HomeUse, mode: DoctorMode) -> Vec<Check> {
     let databases = Home::DATABASES.map(|name| home.root().join(name));
     let lost = databases
@@ -64,29 +63,29 @@ fn logs(home: &Home, use_of_home: HomeUse, mode: DoctorMode) -> Vec<Check> {
         .filter(|path| beside(path, "-shm").exists() && !beside(path, "-wal").exists());
     let checks = lost.map(|path| {
         let message = format!(
-            "{} was removed, and what was committed last with it",
+            "{} was removed, and the last commits with it",
             beside(path, "-wal").display()
         );
         if use_of_home == HomeUse::Taken {
-            let hint = "end the process that works in the home in good order: it still has it, and saves it";
+            let hint = "stop the process that uses the home normally: it still has the file open and saves its contents";
             return Check::problem("log", message, hint);
         }
         let index = beside(path, "-shm");
         let act = || fs::remove_file(&index);
         let mend = Repair {
-            deed: "go on with what is left; put the file back or restore a backup if you can instead",
+            deed: "continue with the remaining data; if possible, put the file back or restore a backup instead",
             act: &act,
         };
         Check::mendable("log", &message, mode, &mend)
     });
     let checks: Vec<Check> = checks.collect();
     match checks.is_empty() {
-        true => vec![Check::ok("log", "no log was removed")],
+        true => vec![Check::ok("log", "no write-ahead log was removed")],
         false => checks,
     }
 }
 
-/// Private folders of commands whose process is gone.
+/// Scratch folders of commands whose process has ended.
 pub(super) fn scratch(home: &Home, use_of_home: HomeUse, mode: DoctorMode) -> Check {
     let entries = fs::read_dir(home.scratch()).into_iter().flatten();
     let left: Vec<PathBuf> = entries
@@ -96,14 +95,12 @@ pub(super) fn scratch(home: &Home, use_of_home: HomeUse, mode: DoctorMode) -> Ch
         .take(LEFT_MAX)
         .collect();
     match (left.len(), use_of_home) {
-        (0, _) => Check::ok("scratch", "nothing is left of commands that have ended"),
-        (count, HomeUse::Taken) => {
-            Check::ok("scratch", format!("folders of commands: {count}, perhaps in use"))
-        }
-        // Ordinary after a crash, and in nobody's way.
+        (0, _) => Check::ok("scratch", "no folders are left from finished commands"),
+        (count, HomeUse::Taken) => Check::ok("scratch", format!("command folders: {count}, possibly in use")),
+        // Leftover folders are normal after a crash and harmless.
         (count, HomeUse::Free) if mode == DoctorMode::Look => Check::warning(
             "scratch",
-            format!("folders that commands left behind: {count}"),
+            format!("folders left by commands: {count}"),
             "`wakeful doctor --fix` would remove them",
         ),
         (count, HomeUse::Free) => {
@@ -112,7 +109,7 @@ pub(super) fn scratch(home: &Home, use_of_home: HomeUse, mode: DoctorMode) -> Ch
                 deed: "remove them",
                 act: &act,
             };
-            let message = format!("folders that commands left behind: {count}");
+            let message = format!("folders left by commands: {count}");
             Check::mendable("scratch", &message, mode, &mend)
         }
     }
@@ -122,7 +119,7 @@ pub(super) fn scratch(home: &Home, use_of_home: HomeUse, mode: DoctorMode) -> Ch
 pub(super) fn quarantined(home: &Home, mode: DoctorMode) -> Option<Check> {
     let left = quarantine::list(&home.scratch());
     let message = format!(
-        "folders of commands that could not be removed: {} in {}",
+        "command folders that could not be removed: {} in {}",
         left.len(),
         home.scratch().join(quarantine::FOLDER).display()
     );
@@ -131,7 +128,7 @@ pub(super) fn quarantined(home: &Home, mode: DoctorMode) -> Option<Check> {
         (false, DoctorMode::Look) => Some(Check::warning(
             "quarantine",
             message,
-            "`wakeful doctor --fix` tries again; a running daemon does so when it starts",
+            "`wakeful doctor --fix` tries again; a daemon does so when it starts",
         )),
         (false, DoctorMode::Fix) => {
             let act = || left.iter().try_for_each(|path| remove(path));
@@ -149,7 +146,7 @@ fn remove(path: &Path) -> std::io::Result<()> {
     left.map_or(Ok(()), |left| Err(left.into()))
 }
 
-/// Every page of every database.
+/// Checks every page of every database.
 pub(super) fn pages(home: &Home, deep: bool) -> Vec<Check> {
     let there = Home::DATABASES
         .iter()
@@ -158,8 +155,8 @@ pub(super) fn pages(home: &Home, deep: bool) -> Vec<Check> {
         let path = home.root().join(name);
         let size = fs::metadata(&path).map_or(0, |found| found.len());
         if size > UNASKED_BYTES_MAX && !deep {
-            let message = format!("{name} has {} MiB and was not read whole", size >> 20);
-            return Check::warning("pages", message, "`wakeful doctor --deep` reads it whole");
+            let message = format!("{name} has {} MiB and was not read completely", size >> 20);
+            return Check::warning("pages", message, "`wakeful doctor --deep` reads it completely");
         }
         let depth = if deep {
             CheckDepth::Whole
@@ -167,46 +164,46 @@ pub(super) fn pages(home: &Home, deep: bool) -> Vec<Check> {
             CheckDepth::Quick
         };
         match check_sqlite(&path, depth, BUSY_MS) {
-            Ok(()) => Check::ok("pages", format!("every page of {name} is sound")),
+            Ok(()) => Check::ok("pages", format!("every page of {name} is intact")),
             Err(error) => Check::failure("pages", &Failure::from(error)),
         }
     });
     checks.collect()
 }
 
-/// Contents in files, and the clock, held against the database.
+/// Compares blob files and the clock with the database.
 pub(super) async fn contents(shared: &GlobalArgs) -> Vec<Check> {
     let looked = with_read_only(shared, async |store| {
         let files = store.inspect_files().await?;
         Ok((files, newest(store).await?))
     });
     let Ok((files, newest)) = looked.await else {
-        // Why it cannot be read is told elsewhere.
+        // Another check reports why the database cannot be read.
         return Vec::new();
     };
     let blobs = match (files.missing, files.orphans.rows) {
         (0, 0) => Check::ok(
             "blobs",
-            "every file of a blob is named, and every one that is named is there",
+            "every blob file is referenced, and every referenced blob file exists",
         ),
         (0, orphans) => Check::warning(
             "blobs",
             format!(
-                "files that nothing names: {orphans}, with {} KiB",
+                "unreferenced files: {orphans}, with {} KiB",
                 files.orphans.bytes.div_ceil(1_024)
             ),
             "`wakeful retention run`, or a daemon, removes them when they are a day old",
         ),
         (missing, _) => Check::problem(
             "blobs",
-            format!("files that are named and gone: {missing}"),
-            "put them back from a backup: it holds them under blobs/",
+            format!("referenced files that are missing: {missing}"),
+            "restore them from a backup, which contains them under blobs/",
         ),
     };
     vec![blobs, clock(newest, RealClock::new().now())]
 }
 
-/// Every log, content and row, as `wakeful verify` compares them.
+/// Verifies every log, blob and row as `wakeful verify` does.
 pub(super) async fn deep(shared: &GlobalArgs) -> Check {
     let wanted = VerifyOptions {
         contents: true,
@@ -220,15 +217,15 @@ pub(super) async fn deep(shared: &GlobalArgs) -> Check {
         Ok(verified) => verified,
         Err(failure) => return Check::failure("contents", &failure),
     };
-    let hint = "`wakeful verify` tells all of it; keep the home as it is, and compare it with a backup";
+    let hint = "`wakeful verify` shows all problems; leave the home unchanged, and compare it with a backup";
     match (flaws.first(), verified.audit.alterations.first()) {
         (Some(flaw), _) => Check::problem("contents", flaw.to_string(), hint),
         (None, Some(altered)) => Check::problem("contents", altered.to_string(), hint),
-        (None, None) => Check::ok("contents", "logs, contents and rows are as they were written"),
+        (None, None) => Check::ok("contents", "logs, contents and rows are unchanged"),
     }
 }
 
-/// When the newest event of all was written.
+/// Time of the newest event in the database.
 async fn newest(store: &Store) -> Result<Option<Millis>, Failure> {
     let newest = store.read(|view| {
         let mut newest = None;
@@ -243,22 +240,26 @@ async fn newest(store: &Store) -> Result<Option<Millis>, Failure> {
 
 fn clock(newest: Option<Millis>, now: Millis) -> Check {
     let Some(newest) = newest else {
-        return Check::ok("clock", "nothing was written yet that it could be held against");
+        return Check::ok("clock", "there are no events yet to compare the clock with");
     };
     let passed = now.0.saturating_sub(newest.0);
     let at = newest.rfc3339();
     if passed < -AHEAD_MS_MAX {
-        let message = format!("the newest event is from {at}, which is still to come: the clock went back");
-        let hint = "set the clock right; nothing is lost, and nothing young is taken away meanwhile";
+        let message =
+            format!("the newest event is from {at}, which is in the future: the clock was set back");
+        let hint = "correct the clock; no data is lost, and retention deletes nothing early in the meantime";
         return Check::warning("clock", message, hint);
     }
     if passed > BEHIND_MS_MAX {
         let message = format!("the newest event is from {at}, years ago: the clock may have jumped ahead");
         let hint =
-            "set the clock right before anything is written; retention moves on by a week at a time at most";
+            "correct the clock before anything is written; retention advances by at most one week at a time";
         return Check::warning("clock", message, hint);
     }
-    Check::ok("clock", format!("it goes on from the newest event, of {at}"))
+    Check::ok(
+        "clock",
+        format!("the clock is consistent with the newest event, from {at}"),
+    )
 }
 
 fn beside(database: &Path, ending: &str) -> PathBuf {
@@ -273,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_jumped_ten_years_is_doubted_in_both_directions() {
+    fn a_clock_jump_of_ten_years_is_reported_in_both_directions() {
         let now = Millis(20_000 * DAY_MS);
         let status = |days: i64| clock(Some(Millis(now.0 - days * DAY_MS)), now).status;
         assert_eq!([status(0), status(400)], [CheckStatus::Ok, CheckStatus::Ok]);

@@ -1,4 +1,4 @@
-//! The questions of `wakeful init`: one line each, Enter takes what is proposed.
+//! The prompts of `wakeful init`: one line each; Enter accepts the default.
 
 use std::io::{BufRead, Write};
 
@@ -6,13 +6,13 @@ use super::{AnswerSource, InitPrompt, Question};
 use crate::config::Setting;
 use crate::failure::Failure;
 
-/// How often a question is asked before we give up: whoever errs that often is no person.
+/// Maximum number of attempts per question, so that scripted input cannot loop forever.
 const TRIES_MAX: usize = 5;
 
-/// Longest answer that is read.
+/// Maximum length of an answer.
 const ANSWER_BYTES_MAX: u64 = 4_096;
 
-/// Somebody who is asked and answers.
+/// A dialogue with the user.
 pub(super) struct Dialogue<'a> {
     input: &'a mut dyn BufRead,
     output: &'a mut dyn Write,
@@ -23,7 +23,7 @@ impl<'a> Dialogue<'a> {
         Self { input, output }
     }
 
-    /// Asks for everything that no flag has said.
+    /// Asks every question that no flag answers.
     pub(super) fn settle(
         &mut self,
         openings: Vec<InitPrompt>,
@@ -58,7 +58,7 @@ impl<'a> Dialogue<'a> {
                 Err(failure) => self.say(&format!("{failure}\n")),
             }
         }
-        let message = format!("no answer to `{words}` was right");
+        let message = format!("no valid answer to `{words}`");
         Err(Failure::usage(
             "init_aborted",
             message,
@@ -67,9 +67,9 @@ impl<'a> Dialogue<'a> {
     }
 
     fn say(&mut self, text: &str) {
-        // A terminal obeys what it is shown, and the name of a folder may hold anything.
+        // Control characters are replaced, because a folder name may contain terminal escape sequences.
         let text = text.replace(|c: char| c.is_control() && c != '\n', "\u{FFFD}");
-        // Whoever does not hear the question does not answer it either.
+        // If the question cannot be written, reading the answer fails too and reports the error.
         let _ = self
             .output
             .write_all(text.as_bytes())
@@ -80,8 +80,8 @@ impl<'a> Dialogue<'a> {
         let stopped = |why: &str| {
             Failure::usage(
                 "init_aborted",
-                format!("the answers ended early: {why}"),
-                "nothing was written; run it again, or with --yes",
+                format!("input ended early: {why}"),
+                "nothing was written; run it again, or use --yes",
             )
         };
         let mut bytes = Vec::new();
@@ -104,7 +104,7 @@ const fn words(question: Question) -> &'static str {
     }
 }
 
-/// What it means to leave a question open.
+/// What an empty default means.
 const fn nothing(question: Question) -> &'static str {
     match question {
         Question::Model => "the built-in demo script",
@@ -126,7 +126,7 @@ mod tests {
         Question::ALL.into_iter().zip(proposed).map(opening).collect()
     }
 
-    /// The answers in order, and what was shown.
+    /// Returns the answers in order, and the output.
     fn told(given: AnswerSource, lines: &str) -> (Result<Vec<Option<String>>, Failure>, String) {
         let (mut input, mut output) = (lines.as_bytes(), Vec::new());
         let settled = Dialogue::new(&mut input, &mut output).settle(openings(given));
@@ -140,14 +140,14 @@ mod tests {
     }
 
     #[test]
-    fn enter_takes_what_is_proposed() {
+    fn enter_accepts_the_default() {
         let (answers, shown) = told(AnswerSource::Open, "\n\n\n\n\n");
         assert_eq!(answers.expect("answers"), some(["", "", "/tmp", "main", "5"]));
         assert_eq!(shown.matches(']').count(), 5, "{shown}");
     }
 
     #[test]
-    fn an_answer_that_cannot_be_is_explained_and_asked_for_again() {
+    fn an_invalid_answer_is_explained_and_asked_again() {
         let (answers, shown) = told(AnswerSource::Open, "acme\n\n\nNo Good\nhelper\n-1\n7.5\n");
         assert_eq!(
             answers.expect("answers"),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_flag_has_said_is_not_asked() {
+    fn a_question_that_a_flag_answers_is_skipped() {
         let (answers, shown) = told(AnswerSource::ByFlag, "");
         assert_eq!(
             (answers.expect("answers"), shown.as_str()),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_end_early_or_never_fit_stop_it() {
+    fn input_that_ends_early_or_never_fits_is_an_error() {
         let (stopped, _) = told(AnswerSource::Open, "acme\n");
         assert_eq!(stopped.expect_err("stopped").code(), "init_aborted");
         let (stopped, shown) = told(AnswerSource::Open, &"No Good\n".repeat(9));

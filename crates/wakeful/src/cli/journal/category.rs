@@ -1,4 +1,4 @@
-//! `wakeful journal category`: what tasks belong to.
+//! `wakeful journal category`: manages the categories of tasks.
 
 use clap::Subcommand;
 use serde_json::json;
@@ -15,23 +15,23 @@ use crate::show::Out;
 pub(crate) enum CategoryVerb {
     /// Add a category
     Add {
-        /// Its name
+        /// Category name
         name: String,
     },
     /// List categories by name
     List,
-    /// Give a category another name
+    /// Rename a category
     Rename {
-        /// Its name or id
+        /// Category name or id
         category: String,
-        /// Its new name
+        /// New name
         name: String,
     },
     /// Delete a category
     Delete {
-        /// Its name or id
+        /// Category name or id
         category: String,
-        /// The category that takes what is in it: a name or id
+        /// Move its records to this category (name or id)
         #[arg(long, value_name = "NAME")]
         move_to: Option<String>,
     },
@@ -82,7 +82,7 @@ pub(super) async fn category(verb: &CategoryVerb, shared: &GlobalArgs, out: &Out
     Ok(())
 }
 
-/// The category of a name or an id.
+/// Resolves a category name or id.
 pub(super) async fn category_of(backend: &Backend, given: &str) -> Result<Text<RecordId>, Failure> {
     let categories = backend.call(ListCategories {}).await?.categories;
     let found = categories
@@ -93,7 +93,7 @@ pub(super) async fn category_of(backend: &Backend, given: &str) -> Result<Text<R
         Failure::new(
             "category_unknown",
             message,
-            "`wakeful journal category add` makes it",
+            "add it with `wakeful journal category add`",
         )
     })
 }

@@ -1,4 +1,4 @@
-//! `wakeful journal checklist`: what tasks take, item by item.
+//! `wakeful journal checklist`: manages the checklists of tasks.
 
 use clap::Subcommand;
 use serde_json::json;
@@ -10,57 +10,57 @@ use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::show::Out;
 
-/// Items that are shown: as many as a checklist may have.
+/// Maximum number of items shown; a checklist cannot have more.
 const ITEMS_SHOWN: u32 = 200;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ChecklistVerb {
     /// Add a checklist with its first items
     Add {
-        /// The task that it belongs to: the first digits of its id
+        /// Task id or a unique prefix of it
         task: String,
-        /// One line
+        /// Title (one line)
         title: String,
-        /// The items, in order
+        /// Items, in order
         items: Vec<String>,
     },
     /// List checklists, newest first
     List {
-        /// Only those of this task
+        /// Show only checklists of this task
         #[arg(long, value_name = "ID")]
         task: Option<String>,
-        /// Most of them
+        /// Maximum number of checklists to show
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
     },
     /// Show a checklist with its items
     Show {
-        /// The first digits of its id
+        /// Checklist id or a unique prefix of it
         id: String,
     },
     /// Add items to a checklist
     AddItem {
-        /// The first digits of its id
+        /// Checklist id or a unique prefix of it
         id: String,
-        /// The items, in order
+        /// Items, in order
         #[arg(required = true)]
         items: Vec<String>,
     },
-    /// Tick an item
+    /// Check an item
     Check {
-        /// The first digits of the item's id
+        /// Item id or a unique prefix of it
         item: String,
     },
-    /// Untick an item
+    /// Uncheck an item
     Uncheck {
-        /// The first digits of the item's id
+        /// Item id or a unique prefix of it
         item: String,
     },
-    /// Put the items in another order
+    /// Reorder the items of a checklist
     Order {
-        /// The first digits of the checklist's id
+        /// Checklist id or a unique prefix of it
         id: String,
-        /// All items: the first digits of their ids
+        /// Ids of all items, or unique prefixes, in the new order
         #[arg(required = true)]
         items: Vec<String>,
     },

@@ -1,4 +1,4 @@
-//! `wakeful journal`: what people wrote, and what agents wrote for them.
+//! `wakeful journal`: shows and edits the journal, which people and agents write.
 
 mod category;
 mod checklist;
@@ -28,55 +28,55 @@ use crate::failure::Failure;
 use crate::open_home::OpenHome;
 use crate::show::Out;
 
-/// Digits of an id that are shown in a list: enough to tell a person's tasks apart.
+/// Digits of an id in lists; enough to distinguish one person's tasks.
 const DIGITS_SHOWN: usize = 8;
 
-/// Notes that are shown with their task.
+/// Maximum number of notes shown with their task.
 const NOTES_SHOWN: u32 = 50;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum JournalVerb {
-    /// Things to do
+    /// Manage tasks
     #[command(subcommand)]
     Task(TaskVerb),
-    /// Things written down
+    /// Manage notes
     #[command(subcommand)]
     Note(NoteVerb),
-    /// What tasks belong to
+    /// Manage categories
     #[command(subcommand)]
     Category(CategoryVerb),
-    /// What tasks take, item by item
+    /// Manage checklists of tasks
     #[command(subcommand)]
     Checklist(ChecklistVerb),
-    /// Time that is spent on tasks
+    /// Track time spent on tasks
     #[command(subcommand)]
     Time(TimeVerb),
-    /// What days are for
+    /// Plan days
     #[command(subcommand)]
     Plan(PlanVerb),
-    /// Say how good a record or a day was
+    /// Rate a record or a day
     Rate(RateArgs),
-    /// What records have to do with each other
+    /// Manage links between records
     #[command(subcommand)]
     Link(LinkVerb),
-    /// Show a record of any kind; a deleted one too
+    /// Show a record of any kind, including a deleted one
     Show {
-        /// The first digits of its id
+        /// Record id or a unique prefix of it
         id: String,
     },
-    /// Delete a record of any kind; its tombstone stays
+    /// Delete a record of any kind; a tombstone remains
     Delete {
-        /// The first digits of its id
+        /// Record id or a unique prefix of it
         id: String,
     },
-    /// Bring a deleted record back
+    /// Restore a deleted record
     Restore {
-        /// The first digits of its id
+        /// Record id or a unique prefix of it
         id: String,
     },
-    /// Show what was committed, newest last
+    /// Show committed changes, newest last
     Changes(ChangesArgs),
-    /// Take the db.sqlite that is there, or a new one, for the journal of this home
+    /// Use the existing db.sqlite, or a new one, as the journal of this home
     Adopt,
 }
 
@@ -84,62 +84,63 @@ pub(crate) enum JournalVerb {
 pub(crate) enum TaskVerb {
     /// Add a task
     Add {
-        /// One line
+        /// Title (one line)
         title: String,
-        /// More about it
+        /// Details
         #[arg(long, value_name = "TEXT")]
         details: Option<String>,
-        /// What it belongs to: a category's name or id
+        /// Category name or id
         #[arg(long, value_name = "NAME")]
         category: Option<String>,
-        /// Names this write: the same key again is the same write
+        /// Idempotency key: repeating the command with the same key writes nothing new
         #[arg(long, value_name = "K")]
         idempotency_key: Option<String>,
     },
     /// List tasks, newest first
     List {
-        /// Only those that stand like this: open, in_progress, done or dropped
+        /// Show only tasks with this status: open, in_progress, done or dropped
         #[arg(long, value_name = "STATUS", value_parser = status)]
         status: Option<TaskStatus>,
-        /// Most tasks
+        /// Maximum number of tasks to show
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
     },
     /// Show a task with its notes
     Show {
-        /// The first digits of its id
+        /// Task id or a unique prefix of it
         id: String,
     },
-    /// Change a task; what is left out stays
+    /// Update a task; omitted fields stay unchanged
     Update {
-        /// The first digits of its id
+        /// Task id or a unique prefix of it
         id: String,
-        /// A new line
+        /// New title (one line)
         #[arg(long, value_name = "TEXT")]
         title: Option<String>,
         /// New details
         #[arg(long, value_name = "TEXT")]
         details: Option<String>,
-        /// How it stands: open, in_progress, done or dropped
+        /// New status: open, in_progress, done or dropped
         #[arg(long, value_name = "STATUS", value_parser = status)]
         status: Option<TaskStatus>,
-        /// What it belongs to: a category's name or id
+        /// New category (name or id)
         #[arg(long, value_name = "NAME")]
         category: Option<String>,
     },
     /// Mark a task as done
     Done {
-        /// The first digits of its id
+        /// Task id or a unique prefix of it
         id: String,
     },
-    /// Delete a task; what belongs to it stays, and is written again when it is back
+    /// Delete a task; its notes and other records remain, and can be changed again when the task is
+    /// restored
     Delete {
-        /// The first digits of its id
+        /// Task id or a unique prefix of it
         id: String,
     },
-    /// Bring a deleted task back
+    /// Restore a deleted task
     Restore {
-        /// The first digits of its id
+        /// Task id or a unique prefix of it
         id: String,
     },
 }
@@ -148,31 +149,30 @@ pub(crate) enum TaskVerb {
 pub(crate) enum NoteVerb {
     /// Add a note
     Add {
-        /// What it says
+        /// Text of the note
         text: String,
-        /// The task it is about: the first digits of its id
+        /// Task that the note belongs to: its id or a unique prefix of it
         #[arg(long, value_name = "ID")]
         task: Option<String>,
-        /// Names this write: the same key again is the same write
+        /// Idempotency key: repeating the command with the same key writes nothing new
         #[arg(long, value_name = "K")]
         idempotency_key: Option<String>,
     },
     /// List notes, newest first
     List {
-        /// Only those about this task
+        /// Show only notes of this task
         #[arg(long, value_name = "ID")]
         task: Option<String>,
-        /// Most notes
+        /// Maximum number of notes to show
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
     },
 }
 
 fn status(word: &str) -> Result<TaskStatus, String> {
-    serde_json::from_value(json!(word)).map_err(|_| "give open, in_progress, done or dropped".to_owned())
+    serde_json::from_value(json!(word)).map_err(|_| "expected open, in_progress, done or dropped".to_owned())
 }
 
-/// Runs the verb.
 pub(crate) async fn journal(verb: &JournalVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         JournalVerb::Task(verb) => task(verb, shared, out).await?,
@@ -260,7 +260,7 @@ async fn task(verb: &TaskVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Fai
     Ok(())
 }
 
-/// What changes in a task.
+/// The new field values of a task.
 #[derive(Default)]
 struct TaskChange<'a> {
     title: Option<String>,
@@ -310,7 +310,7 @@ async fn show(id: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Deletes a record, of this kind if one is given.
+/// Deletes a record, and checks its kind if one is given.
 async fn remove(id: &str, kind: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     write_record(shared, out, async |backend| {
         let record_id = of_kind(backend.journal_record(id).await?, kind)?.id;
@@ -322,7 +322,7 @@ async fn remove(id: &str, kind: Option<&str>, shared: &GlobalArgs, out: &Out) ->
     .await
 }
 
-/// Brings a record back, of this kind if one is given.
+/// Restores a record, and checks its kind if one is given.
 async fn restore(id: &str, kind: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     write_record(shared, out, async |backend| {
         let record_id = of_kind(backend.journal_record(id).await?, kind)?.id;
@@ -331,7 +331,7 @@ async fn restore(id: &str, kind: Option<&str>, shared: &GlobalArgs, out: &Out) -
     .await
 }
 
-/// Writes what was made out of what there is, and tells what came of it.
+/// Writes a record derived from the stored one, and prints the result.
 async fn write_record(
     shared: &GlobalArgs,
     out: &Out,
@@ -345,22 +345,22 @@ async fn write_record(
     Ok(())
 }
 
-/// The word of a record's kind.
+/// The name of a record's kind.
 fn kind_of(record: &JournalRecord) -> String {
     let kind = serde_json::to_value(record.kind).unwrap_or_default();
     kind.as_str().unwrap_or_default().to_owned()
 }
 
-/// The record, if it is of the kind that is meant.
+/// Returns the record if it has the expected kind.
 fn of_kind(record: JournalRecord, kind: Option<&str>) -> Result<JournalRecord, Failure> {
     let found = kind_of(&record);
     match kind {
         Some(kind) if kind != found => {
-            let message = format!("{} is a {found}, and no {kind}", record.id);
+            let message = format!("{} is a {found}, not a {kind}", record.id);
             Err(Failure::usage(
                 "record_unknown",
                 message,
-                "take the id from the right list",
+                "use an id of the right kind",
             ))
         }
         Some(_) | None => Ok(record),
@@ -405,11 +405,11 @@ async fn note(verb: &NoteVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Fai
     Ok(())
 }
 
-/// A daemon has the old journal in its hands, so it has to end first.
+/// Refused while a daemon runs, because the daemon has the old journal open.
 async fn adopt(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     if daemon(shared).await?.is_some() {
         let message = "a daemon runs in this home";
-        let hint = "`wakeful daemon stop`, then call this again";
+        let hint = "run `wakeful daemon stop`, then try again";
         return Err(Failure::new("daemon_running", message, hint));
     }
     let place = OpenHome::open_for_writing(shared).await?;
@@ -418,7 +418,7 @@ async fn adopt(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
         .await?;
     out.answer(
         &json!({"adopted": true}),
-        "this home writes to the journal that is there from now on",
+        "this home now uses the existing journal",
     );
     Ok(())
 }
@@ -430,12 +430,10 @@ async fn task_of(backend: &Backend, given: Option<&str>) -> Result<Option<Text<R
     }
 }
 
-/// The first digits of an id.
 fn short(id: &impl ToString) -> String {
     id.to_string().chars().take(DIGITS_SHOWN).collect()
 }
 
-/// A field of a record as text.
 fn field(record: &JournalRecord, name: &str) -> String {
     match record.fields.get(name) {
         Some(serde_json::Value::String(text)) => text.clone(),

@@ -1,4 +1,4 @@
-//! `wakeful journal plan`: what days are for.
+//! `wakeful journal plan`: manages day plans.
 
 use clap::Subcommand;
 use serde_json::json;
@@ -14,53 +14,53 @@ use crate::global_args::GlobalArgs;
 use crate::show::Out;
 use crate::system::RealClock;
 
-/// Blocks that are shown: as many as a day may have.
+/// Maximum number of blocks shown; a day cannot have more.
 const BLOCKS_SHOWN: u32 = 96;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlanVerb {
     /// Show the plan of a day with its blocks
     Show {
-        /// The day, such as 2026-11-15; today in UTC unless given
+        /// Day, such as 2026-11-15 [default: today in UTC]
         date: Option<String>,
     },
-    /// Say what a day is for; makes its plan where there is none
+    /// Set the note of a day's plan; the plan is created if it does not exist
     Set {
-        /// The day, such as 2026-11-15
+        /// Day, such as 2026-11-15
         date: String,
-        /// What it is for
+        /// Note
         note: String,
     },
-    /// The blocks of a day
+    /// Manage the blocks of a day
     #[command(subcommand)]
     Block(BlockVerb),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BlockVerb {
-    /// Add a block to the plan of a day; makes the plan where there is none
+    /// Add a block to a day's plan; the plan is created if it does not exist
     Add {
-        /// The day, such as 2026-11-15
+        /// Day, such as 2026-11-15
         date: String,
-        /// From when: 09:30+01:00, 08:30Z, or a whole time such as 2026-11-15T09:30:00+01:00
+        /// Start time: 09:30+01:00, 08:30Z, or with the date, such as 2026-11-15T09:30:00+01:00
         starts_at: String,
-        /// Until when, spelled alike
+        /// End time, in the same format
         ends_at: String,
-        /// What is to be done: the first digits of a task's id
+        /// Task to work on: its id or a unique prefix of it
         #[arg(long, value_name = "ID")]
         task: Option<String>,
-        /// The part of a life that it is for: a category's name or id
+        /// Category name or id
         #[arg(long, value_name = "NAME")]
         category: Option<String>,
-        /// More about it
+        /// Note
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
-    /// Delete a block from the plan of a day
+    /// Delete a block from a day's plan
     Delete {
-        /// The day, such as 2026-11-15
+        /// Day, such as 2026-11-15
         date: String,
-        /// The first digits of the block's id
+        /// Block id or a unique prefix of it
         id: String,
     },
 }
@@ -129,19 +129,19 @@ fn blocks(day: CalendarDay, upserts: Vec<DayPlanBlockWrite>, deletes: Vec<Text<R
     }
 }
 
-/// A day that somebody gave.
+/// Parses a date.
 pub(super) fn day(given: &str) -> Result<CalendarDay, Failure> {
     let bad = |_| {
-        let message = format!("{given:?} is no day");
-        Failure::usage("bad_day", message, "give year, month and day, such as 2026-11-15")
+        let message = format!("invalid date {given:?}");
+        Failure::usage("bad_day", message, "use year, month and day, such as 2026-11-15")
     };
     CalendarDay::parse(given).map_err(bad)
 }
 
-/// A time of a day: the clock with an offset, or a whole time.
+/// Parses a time on the given day: a clock time with an offset, or a full timestamp.
 fn moment(day: CalendarDay, given: &str) -> Result<Millis, Failure> {
     let clock = format!("{day}T{given}");
-    // jiff wants seconds before an offset.
+    // jiff requires seconds before an offset.
     let (clock, offset) = clock.split_at(
         clock
             .find(['+', 'Z'])
@@ -155,16 +155,16 @@ fn moment(day: CalendarDay, given: &str) -> Result<Millis, Failure> {
         Millis::parse(&with_seconds)
     };
     read.ok_or_else(|| {
-        let message = format!("{given:?} is no time of a day");
+        let message = format!("invalid time {given:?}");
         Failure::usage(
             "bad_time",
             message,
-            "give the clock with an offset, such as 09:30+01:00 or 08:30Z",
+            "use a clock time with an offset, such as 09:30+01:00 or 08:30Z",
         )
     })
 }
 
-/// Where an offset west of Greenwich begins: the only minus after those of the date.
+/// Position of a negative offset: the only minus sign after those of the date.
 fn minus(clock: &str) -> Option<usize> {
     clock.rfind('-').filter(|at| *at > 10)
 }

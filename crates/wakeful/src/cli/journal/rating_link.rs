@@ -1,4 +1,4 @@
-//! `wakeful journal rate|link|show|changes`: what is said about records, and of what was committed.
+//! `wakeful journal rate|link|show|changes`: ratings, links, single records and the list of changes.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -11,12 +11,12 @@ use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::show::Out;
 
-/// How good a record or a day was.
+/// Arguments of `journal rate`.
 #[derive(Debug, Args)]
 pub(crate) struct RateArgs {
-    /// From 1 to the upper end of the scale
+    /// Value, from 1 to the maximum of the scale
     value: u32,
-    /// What is rated: the first digits of a record's id
+    /// Record to rate: its id or a unique prefix of it
     #[arg(
         long,
         value_name = "ID",
@@ -24,16 +24,16 @@ pub(crate) struct RateArgs {
         conflicts_with = "day"
     )]
     record: Option<String>,
-    /// What is rated: a day such as 2026-11-15
+    /// Day to rate, such as 2026-11-15
     #[arg(long, value_name = "DATE")]
     day: Option<String>,
-    /// The name of the scale, such as energy
+    /// Name of the scale, such as energy
     #[arg(long, value_name = "NAME")]
     scale: String,
-    /// The upper end of the scale
+    /// Maximum of the scale
     #[arg(long, value_name = "N", default_value_t = 5)]
     scale_max: u32,
-    /// More about it
+    /// Note
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
 }
@@ -42,36 +42,36 @@ pub(crate) struct RateArgs {
 pub(crate) enum LinkVerb {
     /// Link two records
     Add {
-        /// The record that says it: the first digits of its id
+        /// Record that the link starts at: its id or a unique prefix of it
         from: String,
-        /// relates_to, blocks, follows, part_of, derived_from, duplicates, or namespace:name
+        /// Kind of link: relates_to, blocks, follows, part_of, derived_from, duplicates, or namespace:name
         kind: String,
-        /// The record that it is said of: the first digits of its id
+        /// Record that the link points to: its id or a unique prefix of it
         to: String,
     },
     /// List links, newest first
     List {
-        /// Only those with this record at either end
+        /// Show only links from or to this record
         #[arg(long, value_name = "ID")]
         record: Option<String>,
-        /// Most of them
+        /// Maximum number of links to show
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
     },
     /// Delete a link
     Delete {
-        /// The first digits of its id
+        /// Link id or a unique prefix of it
         id: String,
     },
 }
 
-/// What was committed.
+/// Arguments of `journal changes`.
 #[derive(Debug, Args)]
 pub(crate) struct ChangesArgs {
-    /// Only what came after this place; the newest unless given
+    /// Show only changes after this sequence number [default: the newest changes]
     #[arg(long, value_name = "SEQ")]
     after: Option<u64>,
-    /// Most changes; the last transaction is shown whole
+    /// Maximum number of changes to show; the last transaction is never cut
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: u32,
 }
@@ -151,7 +151,7 @@ pub(super) async fn show(id: &str, shared: &GlobalArgs, out: &Out) -> Result<(),
     lines.extend(
         record
             .removed
-            .then(|| "deleted     `wakeful journal restore` brings it back".to_owned()),
+            .then(|| "deleted     restore it with `wakeful journal restore`".to_owned()),
     );
     lines.extend(
         record
@@ -176,6 +176,6 @@ pub(super) async fn changes(wanted: &ChangesArgs, shared: &GlobalArgs, out: &Out
             format!("{seq:>6}  {at}  {kind} {}  {author}", short(&change.record_id))
         })
         .collect();
-    out.answer(&json!(told), &or_none(&lines, "nothing was committed"));
+    out.answer(&json!(told), &or_none(&lines, "there are no changes"));
     Ok(())
 }

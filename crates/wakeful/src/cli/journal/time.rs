@@ -1,4 +1,4 @@
-//! `wakeful journal time`: time that is spent on tasks.
+//! `wakeful journal time`: tracks time spent on tasks.
 
 use clap::Subcommand;
 use serde_json::json;
@@ -14,53 +14,52 @@ use crate::global_args::GlobalArgs;
 use crate::show::Out;
 use crate::system::RealClock;
 
-/// Milliseconds of a minute.
 const MINUTE_MS: i64 = 60_000;
 
-/// Most minutes that are added at once: a week.
+/// Maximum duration of one entry in minutes: a week.
 const MINUTES_MAX: i64 = 7 * 24 * 60;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TimeVerb {
-    /// Start a timer; a task has one at a time
+    /// Start a timer; a task has at most one running timer
     Start {
-        /// The first digits of the task's id
+        /// Task id or a unique prefix of it
         task: String,
-        /// What is done
+        /// Description
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
     },
     /// Stop a timer
     Stop {
-        /// The first digits of the entry's or the task's id; not needed when only one runs
+        /// Entry or task id, or a unique prefix of it; may be omitted if only one timer runs
         id: Option<String>,
     },
-    /// Add time that was spent before
+    /// Add time spent earlier
     Add {
-        /// The first digits of the task's id
+        /// Task id or a unique prefix of it
         task: String,
-        /// Since when: a time such as 2026-11-15T09:30:00+01:00
+        /// Start time, such as 2026-11-15T09:30:00+01:00
         #[arg(long, value_name = "TIME", required_unless_present = "minutes")]
         started_at: Option<String>,
-        /// Until when; now unless given
+        /// End time [default: now]
         #[arg(long, value_name = "TIME")]
         ended_at: Option<String>,
-        /// How long it took, instead of since when
+        /// Duration in minutes, instead of a start time
         #[arg(long, value_name = "N", conflicts_with = "started_at", value_parser = clap::value_parser!(i64).range(1..=MINUTES_MAX))]
         minutes: Option<i64>,
-        /// What was done
+        /// Description
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
     },
-    /// List time entries, the last start first
+    /// List time entries, latest start first
     List {
-        /// Only those of this task
+        /// Show only entries of this task
         #[arg(long, value_name = "ID")]
         task: Option<String>,
-        /// Only those that run
+        /// Show only running timers
         #[arg(long)]
         running: bool,
-        /// Most of them
+        /// Maximum number of entries to show
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
     },
@@ -119,17 +118,17 @@ pub(super) async fn time(verb: &TimeVerb, shared: &GlobalArgs, out: &Out) -> Res
     }
 }
 
-/// A time that somebody gave.
+/// Parses an optional timestamp.
 pub(super) fn moment(name: &str, given: Option<&str>) -> Result<Option<Millis>, Failure> {
     let read = |given: &str| {
-        let message = format!("{name}: {given:?} is no time");
-        let hint = "give RFC 3339 with an offset, such as 2026-11-15T09:30:00+01:00";
+        let message = format!("{name}: invalid time {given:?}");
+        let hint = "use RFC 3339 with an offset, such as 2026-11-15T09:30:00+01:00";
         Millis::parse(given).ok_or_else(|| Failure::usage("bad_time", message, hint))
     };
     given.map(read).transpose()
 }
 
-/// The entry that runs: the one that is named, that of the task that is named, or the only one.
+/// Finds the running entry: by its id, by its task's id, or the only one.
 async fn running(backend: &Backend, given: Option<&str>) -> Result<Text<RecordId>, Failure> {
     let mut wanted = ListRecords {
         running: true,
@@ -148,17 +147,17 @@ async fn running(backend: &Backend, given: Option<&str>) -> Result<Text<RecordId
         (None, _) => Err(Failure::new(
             "time_entry_stopped",
             "no timer is running",
-            "`wakeful journal time start` starts one",
+            "start one with `wakeful journal time start`",
         )),
         (Some(_), Some(_)) => Err(Failure::usage(
             "time_entry_ambiguous",
             "several timers are running",
-            "`wakeful journal time list --running` shows them; name one",
+            "`wakeful journal time list --running` shows them; give the id of one",
         )),
     }
 }
 
-/// Which time entries are listed.
+/// Filter of `journal time list`.
 struct TimeFilter<'a> {
     task: Option<&'a str>,
     running: bool,

@@ -1,4 +1,4 @@
-//! That a person agrees to show a provider their agents' work.
+//! `wakeful models confirm`: records a privacy receipt for a provider.
 
 use serde_json::json;
 use wakeful_api::{ConfirmProvider, ListPrivacyReceipts, Text};
@@ -20,7 +20,8 @@ pub(super) async fn confirm(
     let Some(provider) = provider else {
         return show(registry, shared, out).await;
     };
-    // A name that was misspelt must not look confirmed. Scripts may stand for somebody outside, and are asked like them.
+    // A misspelt name must not appear confirmed. A script can stand in for an external provider, so it
+    // needs a receipt too.
     if provider != SCRIPTED {
         registry.provision(provider)?;
     }
@@ -28,14 +29,13 @@ pub(super) async fn confirm(
     let confirm = ConfirmProvider { provider: name };
     let receipts = write(shared, out, async |backend| backend.call(confirm).await).await?;
     let words = format!(
-        "{provider} may be shown your agents' work, as far as the rules that hold now allow it; other rules or \
-         addresses ask again"
+        "{provider} may now receive your agents' work within the current rules; new rules or addresses need a new confirmation"
     );
     out.answer(&json!({"provider": provider, "receipts": receipts}), &words);
     Ok(0)
 }
 
-/// What was agreed to, and whether it still holds.
+/// Lists the receipts and whether they are still valid.
 async fn show(registry: &ModelRegistry, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let receipts = read(shared, async |backend| backend.call(ListPrivacyReceipts {}).await).await?;
     let versions = registry.policy_versions();
@@ -43,12 +43,12 @@ async fn show(registry: &ModelRegistry, shared: &GlobalArgs, out: &Out) -> Resul
     let lines = receipts.iter().map(|receipt| {
         let holds = match versions.contains(&receipt.policy_version) {
             true => "holds",
-            false => "was given under other rules, or for other addresses",
+            false => "given under other rules, or for other addresses",
         };
         format!("{:<14} {}  {holds}", receipt.provider, receipt.at)
     });
     let words = match receipts.is_empty() {
-        true => "nothing was confirmed yet".to_owned(),
+        true => "there are no confirmations yet".to_owned(),
         false => lines.collect::<Vec<_>>().join("\n"),
     };
     out.answer(

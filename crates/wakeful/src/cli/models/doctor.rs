@@ -1,4 +1,4 @@
-//! Whether providers can be reached. Only questions that cost nothing are asked.
+//! Checks whether providers can be reached, using only requests that cost nothing.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +10,20 @@ use crate::failure::{FAILED, Failure};
 use crate::model::ModelRegistry;
 use crate::show::Out;
 
-/// How a provider was found.
+/// The check of one provider.
 struct ProviderCheck {
     row: ProviderRow,
-    /// Whether anybody counts on it.
+    /// Whether the settings use this provider.
     is_wanted: bool,
     outcome: CheckOutcome,
 }
 
 enum CheckOutcome {
-    /// It answers.
+    /// The provider responded.
     Reached(u16),
-    /// It was not asked, because there is no key or no address.
+    /// Not contacted, because the key or the address is missing.
     Unasked { code: String, message: String },
-    /// It was asked and did not answer as it should.
+    /// Contacted, but the response was not as expected.
     Refused { code: String, message: String },
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn doctor(registry: &ModelRegistry, out: &Out) -> Result<u8, Fa
     });
     let mut lines: Vec<String> = found.iter().map(ProviderCheck::line).collect();
     lines.push(format!(
-        "each request to a model is tried again at most {retries} times, then the next model of the route is asked"
+        "each model request is retried at most {retries} times; then the next model of the route is used"
     ));
     out.answer(&object, &lines.join("\n"));
     Ok(if problems == 0 { 0 } else { FAILED })
@@ -78,8 +78,8 @@ async fn look(
     }
 }
 
-/// Whether what is settled can be asked of those models of a provider that the settings speak of. What holds for all of
-/// them need not fit each.
+/// Checks the settings of a provider against each of its models that the settings mention, because a
+/// setting of the provider may not suit every model.
 fn settled(name: &str, mentioned: &BTreeSet<String>, registry: &ModelRegistry) -> Result<(), Failure> {
     let models = mentioned.iter();
     let mut own = models.filter_map(|model| model.strip_prefix(name)?.strip_prefix('/'));
@@ -94,7 +94,8 @@ fn unasked(failure: &Failure) -> CheckOutcome {
 }
 
 impl ProviderCheck {
-    /// What nobody counts on may be missing; a key that is there and refused is worth a word in any case.
+    /// A provider that is not in use may be unreachable, but a present key that is refused is always a
+    /// problem.
     fn is_problem(&self) -> bool {
         match &self.outcome {
             CheckOutcome::Reached(_) => false,
@@ -127,10 +128,10 @@ impl ProviderCheck {
 
     fn line(&self) -> String {
         let said = match &self.outcome {
-            CheckOutcome::Reached(200) => format!("{} answers (key {})", self.row.host, self.row.key.word()),
+            CheckOutcome::Reached(200) => format!("{} responds (key {})", self.row.host, self.row.key.word()),
             CheckOutcome::Reached(status) => {
                 format!(
-                    "{} answers, and has no list of models (status {status})",
+                    "{} responds, but does not list models (status {status})",
                     self.row.host
                 )
             }

@@ -1,4 +1,4 @@
-//! Everything that is known of providers and models without asking anybody.
+//! Lists what is known about providers and models without any request.
 
 use std::collections::BTreeSet;
 
@@ -12,20 +12,20 @@ use crate::failure::Failure;
 use crate::model::{ModelChoiceReason, ModelRegistry};
 use crate::show::Out;
 
-/// A provider as it is shown.
+/// One row of the provider list.
 pub(super) struct ProviderRow {
     pub(super) name: String,
     pub(super) kind: String,
     pub(super) host: String,
     pub(super) key: KeyStatus,
     pub(super) key_source: String,
-    /// Why it cannot be asked, where that is not its key.
+    /// Why the provider cannot be used, if the reason is not its key.
     problem: Option<Failure>,
-    /// Whether a person has settled anything for it.
+    /// Whether the settings contain a section for it.
     pub(super) is_configured: bool,
 }
 
-/// How it stands with a key. Never what it is.
+/// Whether a key is available; never the key itself.
 pub(super) enum KeyStatus {
     Present,
     NotNeeded,
@@ -58,7 +58,8 @@ impl ProviderRow {
             Ok(provision) => provision,
             Err(failure) => return nothing(failure),
         };
-        // Whether there is a key is looked at before the settings are; so whoever fails for those lacks none.
+        // The key is looked up before the settings are checked, so a settings error implies that the key is
+        // not missing.
         let (key, problem) = match (provision.key(registry), registry.hosted(name, "-")) {
             (Err(failure), _) => (KeyStatus::Absent(failure), None),
             (Ok(None), Err(failure)) if !is_of_settings(&failure) => (KeyStatus::Absent(failure), None),
@@ -80,7 +81,7 @@ impl ProviderRow {
     }
 }
 
-/// Whether something that is settled for a provider cannot be asked of it.
+/// Whether the failure is caused by a setting that the provider does not support.
 fn is_of_settings(failure: &Failure) -> bool {
     ["config_invalid", "unsupported_transport"].contains(&failure.code())
 }
@@ -146,7 +147,7 @@ pub(super) fn list(registry: &ModelRegistry, out: &Out) -> Result<u8, Failure> {
     lines.extend(thinking.iter().map(ThinkingSource::line));
     lines.push(String::new());
     lines.push(format!(
-        "prices in US dollars per million tokens (listed ones as of {AS_OF}; [prices.\"REF\"] in config.toml wins)"
+        "prices in US dollars per million tokens (list prices as of {AS_OF}; [prices.\"REF\"] in config.toml overrides them)"
     ));
     lines.extend(prices.iter().map(|(name, price)| price_line(name, *price)));
     out.answer(&object, &lines.join("\n"));
@@ -165,7 +166,7 @@ fn row_json(row: &ProviderRow) -> Value {
     })
 }
 
-/// The models that the settings speak of.
+/// The models that the settings mention.
 pub(super) fn mentioned(registry: &ModelRegistry) -> BTreeSet<String> {
     let config = registry.config();
     let settled = config.prices.keys().chain(config.models.keys());
@@ -183,11 +184,11 @@ pub(super) fn mentioned(registry: &ModelRegistry) -> BTreeSet<String> {
     names
 }
 
-/// How much a model is asked to think, where anybody says so.
+/// The configured thinking level of a model.
 struct ThinkingSource {
     model_ref: String,
     thinking: Thinking,
-    /// Why it cannot be asked so.
+    /// Why the model does not support this level.
     problem: Option<Failure>,
 }
 
@@ -219,7 +220,7 @@ impl ThinkingSource {
     }
 }
 
-/// What a model costs; none where it cannot be asked.
+/// The price of a model; `None` if the model is not available.
 fn price(registry: &ModelRegistry, name: &str) -> Option<Option<(Price, PriceBasis)>> {
     let models = registry.route(name, &[]).ok()?;
     let is_hosted = models
@@ -240,22 +241,22 @@ fn price_json(name: &str, price: Option<(Price, PriceBasis)>) -> Value {
 
 fn price_line(name: &str, price: Option<(Price, PriceBasis)>) -> String {
     let Some((price, basis)) = price else {
-        return format!("  {name:<40} nothing");
+        return format!("  {name:<40} free");
     };
     let word = match basis {
         PriceBasis::Listed => "listed",
         PriceBasis::Configured => "configured",
-        PriceBasis::Assumed => "assumed: not in the list, the dearest stands in",
+        PriceBasis::Assumed => "assumed: not in the list, so the highest price is used",
     };
     format!("  {name:<40} in {} out {} ({word})", price.input, price.output)
 }
 
 fn why(why: &ModelChoiceReason) -> String {
     match why {
-        ModelChoiceReason::Asked => "named by the call".to_owned(),
-        ModelChoiceReason::Agent => "the agent's own".to_owned(),
+        ModelChoiceReason::Asked => "given with the command".to_owned(),
+        ModelChoiceReason::Agent => "set for the agent".to_owned(),
         ModelChoiceReason::Configured => "configured".to_owned(),
         ModelChoiceReason::Key(variable) => format!("because {variable} is set"),
-        ModelChoiceReason::Demo => "no model is configured and there is no key".to_owned(),
+        ModelChoiceReason::Demo => "no model is configured and no API key was found".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! What a model can do, found out by asking it. Nothing is guessed: what was not seen is not told.
+//! Tests the features of a model by sending requests. Only observed features are reported.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -30,24 +30,26 @@ use crate::open_home::OpenHome;
 use crate::show::Out;
 use crate::system::{RealClock, fresh_id};
 
-/// Whose spending it is. No agent's: but it counts for the day.
+/// The name under which probe costs are recorded. It is not an agent, but the costs count toward the daily
+/// cap.
 const SPENDER: &str = "probe";
 
-/// The rule by which a probe is let through: a person asked for it, and it shows nothing of anybody's work.
+/// The policy rule that permits a probe: the operator requested it, and it contains no agent's work.
 const RULE: &str = "operator_probe";
 
-/// Longest time of one question, however its answer drips. A person waits; a model that is loaded first takes a while.
+/// Timeout of one request, even if its response keeps arriving slowly. It allows for a model that has to be
+/// loaded first.
 const QUESTION_TIME_MAX: Duration = Duration::from_secs(120);
 
-/// A picture of eight by eight red points.
+/// A red image of 8 by 8 pixels.
 const PICTURE: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR42mP4z8CAFTEMLQkAKP8/wc53yE8AAAAASUVORK5CYII=";
 
-/// What was found of one thing.
+/// The result for one feature.
 enum ProbeFinding {
     Yes,
     No(String),
-    /// It was not asked for.
+    /// The test was not requested.
     Unasked,
 }
 
@@ -56,7 +58,7 @@ impl ProbeFinding {
         match self {
             Self::Yes => "yes".to_owned(),
             Self::No(why) => format!("no: {why}"),
-            Self::Unasked => "not asked".to_owned(),
+            Self::Unasked => "not tested".to_owned(),
         }
     }
 
@@ -69,7 +71,7 @@ impl ProbeFinding {
     }
 }
 
-/// Counts what is heard.
+/// Counts the received deltas.
 #[derive(Default)]
 struct DeltaCounter(AtomicU32);
 
@@ -79,18 +81,18 @@ impl DeltaSink for DeltaCounter {
     }
 }
 
-/// What a probe has cost so far.
+/// The cost of a probe so far.
 #[derive(Default)]
 struct ProbeCost {
     usage: Usage,
     cost: MicroUsd,
-    /// How many requests stand in it at what was put aside for them.
+    /// Number of requests without usage counts, which are included at their reserved amount.
     uncounted: u32,
 }
 
 impl ProbeCost {
-    /// Adds what one request took; gives what it is settled at, and nothing where all that was put aside is spent: who
-    /// does not count has not said what it takes.
+    /// Adds one request and returns its cost. Returns `None` if the provider reported no usage but may
+    /// bill: then the whole reservation counts.
     fn add(
         &mut self,
         aside: ProbeReservation,
@@ -109,14 +111,13 @@ impl ProbeCost {
     }
 }
 
-/// What is put aside for one request.
+/// The amount reserved for one request.
 #[derive(Clone, Copy)]
 struct ProbeReservation {
     price: Price,
     amount: MicroUsd,
 }
 
-/// One probe on its way.
 struct Probe<'a> {
     place: &'a OpenHome,
     models: Models,
@@ -158,7 +159,7 @@ pub(super) async fn probe(
             let plain = probe.ask(&["Answer with the one word: pong"], None, &ear).await?;
             let streaming = match (&plain, ear.0.load(Ordering::Relaxed)) {
                 (Err(failure), _) => ProbeFinding::No(reason(failure)),
-                (Ok(_), 0) => ProbeFinding::No("the answer came all at once".to_owned()),
+                (Ok(_), 0) => ProbeFinding::No("the response arrived all at once".to_owned()),
                 (Ok(_), _) => ProbeFinding::Yes,
             };
             let tools = match plain.is_ok() {
@@ -187,7 +188,7 @@ impl Probe<'_> {
             {
                 ProbeFinding::Yes
             }
-            Ok(_) => ProbeFinding::No("it was offered a tool and did not call it".to_owned()),
+            Ok(_) => ProbeFinding::No("the model did not call the offered tool".to_owned()),
         })
     }
 
@@ -202,14 +203,15 @@ impl Probe<'_> {
             match self.ask(&words, Some(picture), &DeltaCounter::default()).await? {
                 Err(failure) => ProbeFinding::No(reason(&failure)),
                 Ok(answer) if text_of(&answer.blocks).to_lowercase().contains("red") => ProbeFinding::Yes,
-                Ok(answer) => {
-                    ProbeFinding::No(format!("a red picture is to it {:?}", text_of(&answer.blocks)))
-                }
+                Ok(answer) => ProbeFinding::No(format!(
+                    "the model described a red image as {:?}",
+                    text_of(&answer.blocks)
+                )),
             },
         )
     }
 
-    /// Asks once, within the caps of the day.
+    /// Sends one request within the daily caps.
     async fn ask(
         &mut self,
         words: &[&str],
@@ -234,7 +236,7 @@ impl Probe<'_> {
             }],
             tools: vec![ToolSpec {
                 name: "probe_echo".to_owned(),
-                description: "Says a word back.".to_owned(),
+                description: "Repeats a word.".to_owned(),
                 input_schema: json!({"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"],
                     "additionalProperties": false}),
             }],
@@ -265,7 +267,7 @@ impl Probe<'_> {
         Ok(answer)
     }
 
-    /// Puts the largest cost of a request aside; nothing where it costs nothing.
+    /// Reserves the maximum cost of a request; `None` if it is free.
     async fn reserve(
         &self,
         agent: &AgentId,
@@ -306,12 +308,16 @@ impl Probe<'_> {
         });
         decided.await?.map_err(|exceeded| {
             let message = format!(
-                "asking could cost up to {} USD: {}",
+                "a request could cost up to {} USD: {}",
                 exceeded.needed,
                 exceeded.words()
             );
-            Failure::new(BUDGET_EXCEEDED, message, "`wakeful budget set` raises the cap")
-                .with_exit(OUT_OF_MONEY)
+            Failure::new(
+                BUDGET_EXCEEDED,
+                message,
+                "raise the cap with `wakeful budget set`",
+            )
+            .with_exit(OUT_OF_MONEY)
         })?;
         Ok(Some(ProbeReservation { price, amount }))
     }
@@ -325,14 +331,14 @@ impl Probe<'_> {
             "uncounted_requests": self.bill.uncounted,
         });
         let context = match (&told.context_tokens, &told.source) {
-            (Some(tokens), Some(source)) => format!("{tokens} tokens (told by {source})"),
-            (Some(_) | None, _) => "not told".to_owned(),
+            (Some(tokens), Some(source)) => format!("{tokens} tokens (according to {source})"),
+            (Some(_) | None, _) => "unknown".to_owned(),
         };
         let cost = match (self.terms.price, self.bill.uncounted) {
             (None, _) => "nothing".to_owned(),
             (Some(_), 0) => format!("{} USD", self.bill.cost),
             (Some(_), uncounted) => format!(
-                "at most {} USD ({uncounted} without counts stand in it at what was put aside)",
+                "at most {} USD (includes {uncounted} requests without usage counts, at their reserved amount)",
                 self.bill.cost
             ),
         };
@@ -350,7 +356,7 @@ impl Probe<'_> {
     }
 }
 
-/// Beside whoever works in the home, if there is one.
+/// Opens the home without waiting for another process that uses it.
 async fn open(shared: &GlobalArgs) -> Result<OpenHome, Failure> {
     if Home::is_there(&shared.home()?) {
         OpenHome::open_unlocked(shared).await
@@ -359,7 +365,7 @@ async fn open(shared: &GlobalArgs) -> Result<OpenHome, Failure> {
     }
 }
 
-/// The answer, unless it takes too long. What was asked by then may be paid for.
+/// Returns the response, or gives up after the timeout. A request that was already sent may be billed.
 async fn in_time(
     limit: Duration,
     answer: impl Future<Output = Result<ModelResponse, ModelFailure>>,
@@ -388,7 +394,7 @@ mod tests {
     };
 
     #[test]
-    fn a_request_without_counts_is_told_at_what_was_put_aside() {
+    fn a_request_without_counts_is_reported_at_its_reserved_amount() {
         let mut bill = ProbeCost::default();
         assert_eq!(
             bill.add(RESERVATION, Some(Usage::of(5, 1)), true),
@@ -404,14 +410,14 @@ mod tests {
         assert_eq!(
             bill.add(RESERVATION, None, true),
             None,
-            "settled at what was put aside"
+            "settled at the reserved amount"
         );
         assert_eq!((bill.cost, bill.uncounted), (MicroUsd(707), 1));
         assert_eq!(bill.usage, Usage::of(5, 1));
     }
 
     #[tokio::test]
-    async fn a_question_without_an_end_is_given_up_and_may_be_paid_for() {
+    async fn an_endless_response_times_out_and_may_be_billed() {
         let failure = in_time(Duration::ZERO, std::future::pending()).await;
         let failure = failure.expect_err("no answer");
         assert_eq!(failure.artifact.kind, "timeout");

@@ -1,4 +1,4 @@
-//! Files that go with a prompt.
+//! Reads the files attached to a prompt.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -9,11 +9,11 @@ use wakeful_core::conversation::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, Attachme
 
 use crate::failure::Failure;
 
-/// Reads the files, each within its bound.
+/// Reads the files, each up to its size limit.
 pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Attachment>, Failure> {
-    // Before any of them is read.
+    // The count is checked before any file is read.
     if paths.len() > ATTACHMENTS_MAX {
-        let message = format!("--attach: there are more than {ATTACHMENTS_MAX} attachments");
+        let message = format!("--attach: more than {ATTACHMENTS_MAX} attachments");
         return Err(bad(message));
     }
     let attachments: Vec<Attachment> = paths.iter().map(|path| one(path)).collect::<Result<_, _>>()?;
@@ -28,11 +28,11 @@ fn one(path: &Path) -> Result<Attachment, Failure> {
     Attachment::of_bytes(&name, &bytes).map_err(|error| bad(format!("--attach {shown}: {error}")))
 }
 
-/// A byte more than allowed is read, to tell too long from just right. A pipe or a device is no file to attach: the
-/// same call must be the same message again.
+/// Reads one byte more than allowed, to detect files over the limit. Pipes and devices are refused, because
+/// a repeated call must produce the same message.
 fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     if !path.metadata()?.is_file() {
-        return Err(std::io::Error::other("it is no regular file"));
+        return Err(std::io::Error::other("it is not a regular file"));
     }
     let limit = u64::try_from(ATTACHMENT_BYTES_MAX).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
@@ -43,6 +43,6 @@ fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 fn bad(message: String) -> Failure {
-    let hint = "attach pictures, PDFs and plain text; other files can be named in the prompt if they are in the workspace";
+    let hint = "attach images, PDFs and plain text; mention other files of the workspace in the prompt";
     Failure::usage("bad_attachment", message, hint)
 }

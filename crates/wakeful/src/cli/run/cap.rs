@@ -1,4 +1,4 @@
-//! What a day may cost, settled before money can be spent for the first time.
+//! Settles the daily cap before the first run that can cost money.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
@@ -19,10 +19,10 @@ use crate::open_home::OpenHome;
 use crate::show::{Out, cap_unset};
 use crate::system::RealClock;
 
-/// How often the question is asked before the default stands: whoever errs that often is no person.
+/// Maximum number of attempts before the default applies, so that scripted input cannot loop forever.
 const TRIES_MAX: usize = 3;
 
-/// Asks a person what a day may cost, once, or says what holds where nobody can be asked.
+/// Asks the user once for the daily cap, or prints the default without a terminal.
 pub(super) async fn settle(
     place: &OpenHome,
     models: &Models,
@@ -40,7 +40,7 @@ pub(super) async fn settle(
         out.note(&cap_unset(default));
         return Ok(());
     }
-    // Nobody answered: the default holds, and is asked for again.
+    // Without an answer the default applies, and the next run asks again.
     let Some(daily) = ask(default, out) else {
         return Ok(());
     };
@@ -50,13 +50,13 @@ pub(super) async fn settle(
         .write(move |tx| tx.set_cap(None, Some(daily), now))
         .await?;
     out.note(&format!(
-        "{daily} USD a day it is; `wakeful budget set USD` changes it"
+        "the daily cap is {daily} USD; change it with `wakeful budget set USD`"
     ));
     Ok(())
 }
 
-/// Says what holds where a daemon will ask a model for money and nobody has said what a day may cost. A person who sits
-/// at a terminal is not asked: the daemon spends for others as well.
+/// Prints the default cap if a daemon is going to send a paid request and no cap was set. It does not
+/// prompt, because the daemon also spends for other users of the home.
 pub(super) async fn tell(
     backend: &Backend,
     agent: &AgentStatus,
@@ -67,7 +67,7 @@ pub(super) async fn tell(
         return Ok(());
     }
     let budget = backend.call(GetBudget {}).await?;
-    // The daemon's own settings may say more than those here.
+    // The daemon's settings may set a cap that the settings here do not have.
     let is_standard = budget.daily_cap_usd == EngineDefaults::default().daily_cap.to_string();
     if budget.cap_origin == CapOrigin::Default && is_standard {
         out.note(&cap_unset(&budget.daily_cap_usd));
@@ -75,8 +75,8 @@ pub(super) async fn tell(
     Ok(())
 }
 
-/// Whether a run may cost money, as far as that is known without a key: the daemon has it, and a keyring may ask for a
-/// password.
+/// Whether a run may cost money, determined without the key: only the daemon has it, and a keyring might
+/// ask for a password.
 async fn may_cost(backend: &Backend, agent: &AgentStatus, settings: &LoadedConfig) -> Result<bool, Failure> {
     let registry = ModelRegistry::new(&settings.config);
     let id = AgentId::parse(&agent.agent_id)?;
@@ -85,7 +85,7 @@ async fn may_cost(backend: &Backend, agent: &AgentStatus, settings: &LoadedConfi
         agent: &id,
         chosen: agent.model.as_deref(),
     };
-    // A route that is gone is told by the daemon.
+    // The daemon reports a missing route.
     let Ok(mut chain) = registry.chain(Some(whose), wished.as_deref()) else {
         return Ok(false);
     };
@@ -102,10 +102,10 @@ async fn may_cost(backend: &Backend, agent: &AgentStatus, settings: &LoadedConfi
 fn ask(default: MicroUsd, out: &Out) -> Option<MicroUsd> {
     for _ in 0..TRIES_MAX {
         let mut terminal = std::io::stderr().lock();
-        // A terminal that is gone answers nothing either, and the default stands.
+        // If the terminal is closed, no answer arrives either and the default applies.
         let _ = write!(
             terminal,
-            "What may all agents together spend in a day, in US dollars? [{default}]: "
+            "Daily spending cap for all agents together, in US dollars [{default}]: "
         );
         let _ = terminal.flush();
         drop(terminal);

@@ -1,4 +1,5 @@
-//! `wakeful run` without a daemon: the daemon's own loop in this process, limited to one run and the runs it starts.
+//! `wakeful run` without a daemon: runs the daemon's loop in this process, limited to one run and its
+//! sub-runs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -91,7 +92,7 @@ fn list(tools: &BTreeSet<String>) -> String {
     tools.iter().map(String::as_str).collect::<Vec<_>>().join(",")
 }
 
-/// Which options of this call an open run does not follow, because it started with others.
+/// Which options of this call differ from those that an open run started with; the run keeps its own.
 fn differences(stored: &RunMachine, asked: [String; 5]) -> Vec<String> {
     let stored = [
         ("model", stored.model_ref.clone()),
@@ -104,36 +105,35 @@ fn differences(stored: &RunMachine, asked: [String; 5]) -> Vec<String> {
     pairs
         .filter(|((_, stored), asked)| stored != asked)
         .map(|((name, stored), asked)| {
-            format!("the run keeps the {name} it was begun with: {stored:?}, not {asked:?}")
+            format!("the run keeps its original {name}: {stored:?}, not {asked:?}")
         })
         .collect()
 }
 
-/// Why a run does not go on.
+/// Why a run does not continue.
 pub(super) enum DriveFailure {
-    /// It concerns this run alone.
+    /// The failure affects only this run.
     One(Failure),
-    /// It would stop every other run, too.
+    /// The failure would affect every other run too.
     All(Failure),
 }
 
-/// The run of the message that is about to be sent.
+/// The run of the message to be sent.
 struct NewRun {
-    /// The agent to create with it, if there is none.
+    /// The agent to create with the message, if it does not exist.
     create: Option<NewAgent>,
     chain: ModelChain,
     models: Models,
     workspace: WorkspacePath,
 }
 
-/// The loop in this process, and the API on it.
+/// The loop in this process and its API.
 pub(super) struct LocalService {
     service: Service<DaemonEngineFactory>,
     stuck: StuckAgents,
     backend: Backend,
 }
 
-/// Drives runs in this process.
 pub(super) struct LocalRun<'a> {
     pub(super) place: &'a OpenHome,
     pub(super) sandboxing: SandboxRequirement,
@@ -144,7 +144,7 @@ pub(super) struct LocalRun<'a> {
 }
 
 impl<'a> LocalRun<'a> {
-    /// From now on signals stop what is driven at a safe point.
+    /// Installs signal handlers: from now on, signals stop the runs at a safe point.
     pub(super) fn new(
         place: &'a OpenHome,
         registry: ModelRegistry,
@@ -161,14 +161,14 @@ impl<'a> LocalRun<'a> {
         })
     }
 
-    /// A service for runs that exist.
+    /// Creates a service for existing runs.
     pub(super) fn service(&self) -> Result<LocalService, Failure> {
         let hub = Arc::default();
         self.over(self.factory(&hub), &hub, None)
     }
 
-    /// A service that starts the run of a message at once. Its engine is made here: a workspace in which no command could
-    /// run is reported before the message is sent.
+    /// Creates a service that starts the run of a message immediately. The engine is created here, so that
+    /// an unusable workspace is reported before the message is sent.
     fn service_for(&self, new: NewRun) -> Result<LocalService, Failure> {
         let hub = Arc::default();
         let mut factory = self.factory(&hub);
@@ -214,18 +214,21 @@ impl<'a> LocalRun<'a> {
         })
     }
 
-    /// Says what there is to know of a message that was sent before.
+    /// Reports the state of a message that was sent before.
     async fn tell_known(&self, run: RunKey, asked: [String; 5]) -> Result<(), Failure> {
         let found = self.place.store.read(move |view| {
             let queued = view.queue_row(&run)?.map(|row| row.message);
             Ok((view.run(&run)?, queued))
         });
         match found.await? {
-            // A brake kept its run from starting, and it starts now.
+            // A brake kept this run from starting; it starts now.
             (None, Some(message)) if message.is_from_run_command() => Ok(()),
-            (None, Some(_)) => Err(queued(run, "the daemon answers it: `wakeful daemon start`")),
+            (None, Some(_)) => Err(queued(
+                run,
+                "start the daemon to answer it: `wakeful daemon start`",
+            )),
             (row, None | Some(_)) => {
-                self.out.note("this message was admitted before; showing its run");
+                self.out.note("this message was sent before; showing its run");
                 let turn = row.filter(|row| row.status == RunStatus::Open);
                 let turn = turn.and_then(|row| decode(&row).ok());
                 let lines = turn.map(|turn| differences(&turn, asked));
@@ -235,7 +238,7 @@ impl<'a> LocalRun<'a> {
         }
     }
 
-    /// Drives a run and the runs it started until it has ended, or until nothing goes on by itself: then why.
+    /// Drives a run and its sub-runs until it ends. If it cannot continue by itself, returns the reason.
     pub(super) async fn drive(
         &mut self,
         local: LocalService,
@@ -264,14 +267,14 @@ impl<'a> LocalRun<'a> {
         Ok(seen)
     }
 
-    /// Shows a run that has ended and says how the program should end.
+    /// Prints a finished run and returns the exit status.
     pub(super) fn show(&self, run: &Run) -> u8 {
         fail_point::fail_point("end.before_report");
         self.out.run(run);
         submit::exit_code(run)
     }
 
-    /// Why a run does not go on.
+    /// Determines why a run does not continue.
     async fn why_open(&self, open: OpenRun<'_>, stuck: &StuckAgents, backend: &Backend) -> DriveFailure {
         let OpenRun { agent, run, seen } = open;
         if self.signals.halt().is_set() {
@@ -298,7 +301,10 @@ impl<'a> LocalRun<'a> {
             Err(failure) => return DriveFailure::One(failure),
         };
         DriveFailure::One(if is_queued {
-            queued(run, "`wakeful run --resume` answers it, and so does a daemon")
+            queued(
+                run,
+                "run `wakeful run --resume` or `wakeful daemon start` to answer it",
+            )
         } else if pending.is_empty() {
             waits(seen, stuck)
         } else {
@@ -308,44 +314,46 @@ impl<'a> LocalRun<'a> {
     }
 }
 
-/// A run that has not ended, and what is known of it.
+/// A run that has not ended, with what is known about it.
 struct OpenRun<'a> {
     agent: &'a AgentId,
     run: RunKey,
     seen: &'a Run,
 }
 
-/// A message that waits behind another one.
+/// The failure of a message that waits behind another one.
 fn queued(run: RunKey, hint: &str) -> Failure {
-    let message = format!("the message of run {run} waits for its turn");
+    let message = format!("the message of run {run} is queued behind other messages");
     Failure::new("message_queued", message, hint)
 }
 
-/// A message whose run a brake keeps from starting.
+/// The failure of a message whose run a brake holds.
 fn kept(run: RunKey) -> Failure {
-    let message = format!("the agent is braked: the message of run {run} is kept and waits in line");
-    let hint = "release the brake with `wakeful brake off`; then `wakeful run --resume` answers it, and so does a daemon";
+    let message = format!("the agent is braked: the message of run {run} stays in the queue");
+    let hint = "release the brake with `wakeful brake off`, then use `wakeful run --resume` or a daemon";
     Failure::new("braked", message, hint).with_exit(DENIED)
 }
 
-/// A run that waits for the runs it started: one of them waits for a person, for money or for a release.
+/// The failure of a run whose sub-run waits for a decision, for budget or for a brake to be released.
 fn waits(seen: &Run, stuck: &StuckAgents) -> Failure {
     let run = &seen.run_key;
     let unended = seen.children.iter().filter(|child| !child.status.is_ended());
     let agents: BTreeSet<&str> = unended.map(|child| child.agent_id.as_str()).collect();
     if agents.is_empty() {
-        let message = format!("run {run} is open and can go on");
-        return Failure::new("run_waiting", message, "`wakeful run --resume` drives it").with_exit(UNDECIDED);
+        let message = format!("run {run} is open and can continue");
+        return Failure::new("run_waiting", message, "continue it with `wakeful run --resume`")
+            .with_exit(UNDECIDED);
     }
     let agents = agents.into_iter().collect::<Vec<_>>().join(", ");
     let why = stuck.all().pop().map(|(_, error)| failure_of(&error));
     let why = why.map(|failure| format!(": {failure}")).unwrap_or_default();
-    let message = format!("run {run} waits for a run of {agents}{why}");
-    let hint = format!("`wakeful runs show {run}` names it; then `wakeful run --resume`");
+    let message = format!("run {run} waits for a sub-run of {agents}{why}");
+    let hint =
+        format!("`wakeful runs show {run}` shows the sub-run; resolve it, then use `wakeful run --resume`");
     Failure::new("run_waiting", message, hint).with_exit(UNDECIDED)
 }
 
-/// An error of the loop as this command reports it: the caller knows which agent it asked.
+/// Converts an error of the loop. The agent is not repeated, because the caller named it.
 fn failure_of(error: &EngineError) -> Failure {
     if let EngineError::NoEngine { problem, .. } = error {
         return (**problem).clone().into();
@@ -356,7 +364,7 @@ fn failure_of(error: &EngineError) -> Failure {
 impl From<&EngineError> for DriveFailure {
     fn from(error: &EngineError) -> Self {
         use StoreError::{Braked, Conflict, FenceLost, Malformed, QueueFull};
-        // These concern the rows of one run; the database would serve another.
+        // These errors concern the rows of one run; other runs can continue.
         let is_of_one = matches!(
             error,
             EngineError::Store(Conflict | FenceLost(_) | QueueFull(_) | Braked(_) | Malformed(_))

@@ -1,4 +1,4 @@
-//! What a person says: from the command line, or from standard input.
+//! Reads the prompt from the command line or from standard input.
 
 use std::io::Read as _;
 
@@ -6,7 +6,7 @@ use wakeful_core::message::PROMPT_BYTES_MAX;
 
 use crate::failure::Failure;
 
-/// The prompt as given; `-` reads it from standard input.
+/// Returns the prompt; `-` reads it from standard input.
 pub(in crate::cli) fn read(given: &str) -> Result<String, Failure> {
     let text = if given == "-" {
         from_stdin()?
@@ -20,26 +20,31 @@ pub(in crate::cli) fn read(given: &str) -> Result<String, Failure> {
         return Err(Failure::usage(
             "bad_prompt",
             "the prompt is empty",
-            "say what the agent is to do",
+            "describe what the agent should do",
         ));
     }
     Ok(text)
 }
 
 fn from_stdin() -> Result<String, Failure> {
-    // One byte more than allowed, to tell too long from just right without reading it all.
+    // Reads one byte more than allowed, to detect input over the limit without reading all of it.
     let limit = u64::try_from(PROMPT_BYTES_MAX)
         .unwrap_or(u64::MAX)
         .saturating_add(1);
     let mut bytes = Vec::new();
     let read = std::io::stdin().take(limit).read_to_end(&mut bytes);
     read.map_err(|error| Failure::io("bad_prompt", "cannot read the prompt", &error, "give UTF-8 text"))?;
-    // Before anything else, because what is cut at the limit may end inside a character.
+    // Checked first, because truncated input may end inside a character.
     if bytes.len() > PROMPT_BYTES_MAX {
         return Err(too_large());
     }
-    String::from_utf8(bytes)
-        .map_err(|error| Failure::usage("bad_prompt", format!("the prompt: {error}"), "give UTF-8 text"))
+    String::from_utf8(bytes).map_err(|error| {
+        Failure::usage(
+            "bad_prompt",
+            format!("invalid prompt: {error}"),
+            "give UTF-8 text",
+        )
+    })
 }
 
 fn too_large() -> Failure {
@@ -47,6 +52,6 @@ fn too_large() -> Failure {
     Failure::usage(
         "prompt_too_large",
         message,
-        "put it in a file of the workspace and name the file",
+        "put the text in a file in the workspace and mention the file in the prompt",
     )
 }

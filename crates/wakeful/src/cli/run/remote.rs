@@ -1,4 +1,4 @@
-//! `wakeful run` with a daemon: the message goes into the agent's queue, and its run is watched from here.
+//! `wakeful run` with a daemon: the message enters the agent's queue, and this process watches its run.
 
 use wakeful_api::client::{Client, Stream};
 use wakeful_api::{
@@ -52,7 +52,7 @@ pub(super) async fn start(
         tell_stuck(&client, &agent, out).await?;
     }
     if agent.is_braked {
-        return Err(braked(&format!("the message of run {run} is kept and waits")));
+        return Err(braked(&format!("the message of run {run} stays in the queue")));
     }
     let watched = WatchedRun {
         agent: call.agent.clone(),
@@ -62,22 +62,23 @@ pub(super) async fn start(
     watch(client, watched, shared, out).await
 }
 
-/// Says why the answer may take its time.
+/// Reports why the answer may take a while.
 fn tell_wait(agent: &AgentStatus, out: &Out) {
     if agent.control == AgentControl::Paused {
         let name = &agent.agent_id;
         out.note(&format!(
-            "the agent is paused; the message waits: `wakeful agent resume {name}`"
+            "the agent is paused and the message is queued; resume it with `wakeful agent resume {name}`"
         ));
     }
     match agent.pending {
         0 => {}
-        1 => out.note("1 message before it"),
-        many => out.note(&format!("{many} messages before it")),
+        1 => out.note("1 message is ahead in the queue"),
+        many => out.note(&format!("{many} messages are ahead in the queue")),
     }
 }
 
-/// Says why the agent cannot work. Whoever would wait for money does not wait here: that may take a day.
+/// Reports why the agent is stuck. If it waits for budget, the command fails instead of waiting, because
+/// that may take a day.
 async fn tell_stuck(client: &Client, agent: &AgentStatus, out: &Out) -> Result<(), Failure> {
     let status = client.call(&GetRuntimeStatus {}).await?;
     let Some(stuck) = status
@@ -89,24 +90,24 @@ async fn tell_stuck(client: &Client, agent: &AgentStatus, out: &Out) -> Result<(
     };
     let Problem { code, message, hint } = stuck.problem;
     if code == BUDGET_EXCEEDED {
-        let message = format!("the message waits its turn: {message}");
+        let message = format!("the message is queued: {message}");
         return Err(Failure::new(code, message, hint).with_exit(OUT_OF_MONEY));
     }
     out.note(&format!("the agent is stuck: {message} ({hint})"));
     Ok(())
 }
 
-/// What can only be decided where commands are started.
+/// Only the process that starts commands can disable the sandbox, so the flag is refused with a daemon.
 fn refuse_unsandboxed(args: &RunArgs) -> Result<(), Failure> {
     if !args.allow_unsandboxed {
         return Ok(());
     }
-    let message = "a daemon runs in this home, and it decides how commands are confined";
-    let hint = "start it with `wakeful daemon restart --allow-unsandboxed`, or leave the option out";
+    let message = "a daemon is running in this home, and its settings determine the sandbox";
+    let hint = "restart it with `wakeful daemon restart --allow-unsandboxed`, or omit the option";
     Err(Failure::usage("set_by_daemon", message, hint))
 }
 
-/// The agent is there when this returns; made, if it was to be. Says how it stands.
+/// Ensures that the agent exists, creates it if requested, and returns its status.
 async fn ready(
     backend: &Backend,
     request: RunRequest<'_>,
@@ -137,15 +138,15 @@ async fn ready(
     }
 }
 
-/// What is watched.
+/// The run to watch.
 struct WatchedRun {
     agent: AgentId,
     run: RunKey,
-    /// The newest event that was seen.
+    /// Sequence number of the newest event shown.
     after: u64,
 }
 
-/// Shows a run as it goes, and its end. Ctrl-C ends the watching and not the run.
+/// Shows a run while it progresses, and its result. Ctrl-C stops watching, not the run.
 async fn watch(
     client: Client,
     mut watched: WatchedRun,
@@ -166,7 +167,7 @@ async fn watch(
             let run = format!("run {} of agent {}", watched.run, watched.agent);
             Err(undecided(&run, &pending, Channel::Api, out))
         }
-        Some(WatchEnd::Braked) => Err(braked(&format!("run {} stands where it is", watched.run))),
+        Some(WatchEnd::Braked) => Err(braked(&format!("run {} is stopped where it is", watched.run))),
         Some(WatchEnd::Run(run)) => match &run.parked {
             Some(parked) => Err(waits(&run.run_key, parked)),
             None => {
@@ -176,41 +177,41 @@ async fn watch(
         },
         None => {
             let run = watched.run;
-            let message = format!("no longer watching run {run}; it goes on in the daemon");
-            let hint = format!("`wakeful runs show {run}` shows it, `wakeful runs cancel {run}` ends it");
+            let message = format!("stopped watching run {run}; it continues in the daemon");
+            let hint = format!("`wakeful runs show {run}` shows it, `wakeful runs cancel {run}` cancels it");
             Err(Failure::new("watch_interrupted", message, hint).with_exit(signals.exit()))
         }
     }
 }
 
-/// How the watching of a run ends.
+/// Why watching ended.
 enum WatchEnd {
-    /// With the run, which has ended or waits for money.
+    /// The run has ended, or waits for budget.
     Run(Box<Run>),
-    /// With questions that somebody has to answer first.
+    /// The run waits for decisions.
     Undecided(Vec<Decision>),
-    /// With a brake.
+    /// A brake was set.
     Braked,
 }
 
-/// A brake holds the agent. It may hold for days, so nobody waits here.
+/// The failure for a braked agent. A brake may last for days, so the command does not wait.
 fn braked(what: &str) -> Failure {
-    let hint = "`wakeful brake status` shows why, `wakeful brake off` releases it; nothing was lost";
+    let hint = "`wakeful brake status` shows the reason, `wakeful brake off` releases it; no data is lost";
     Failure::new("braked", format!("the agent is braked: {what}"), hint).with_exit(DENIED)
 }
 
-/// A run that has no money to go on.
+/// The failure of a run that waits for budget.
 fn waits(run: &str, parked: &ParkedReason) -> Failure {
     let message = format!(
-        "run {run} waits: its next request may cost {} USD, and of {} USD a day {} are spent or reserved",
+        "run {run} waits for budget: its next request may cost {} USD, and of {} USD per day {} are spent or reserved",
         parked.needed_usd, parked.cap_usd, parked.spent_usd
     );
-    let hint = "raise the cap with `wakeful budget set USD`, or let the day turn (UTC); the daemon then goes on with it";
+    let hint = "raise the cap with `wakeful budget set USD`, or wait for the next day (UTC); the daemon then continues the run";
     Failure::new(parked.code.clone(), message, hint).with_exit(OUT_OF_MONEY)
 }
 
-/// Waits for the end of a run. A stream that breaks is taken up again where it stood, from another daemon if the
-/// first one is restarted meanwhile.
+/// Waits for the end of a run. A broken stream is resumed at its position, from the new daemon if the first
+/// one was restarted.
 async fn end_of(
     client: Client,
     watched: &mut WatchedRun,
@@ -226,14 +227,17 @@ async fn end_of(
             Err(failure) => Some(failure),
         };
         let Some(back) = patience.wait(failure).await? else {
-            let hint = format!("`wakeful daemon start` starts it, `wakeful runs show {run}` shows the run");
-            return Err(daemon_gone(&format!("run {run} goes on when it is back"), hint));
+            let hint = format!("run `wakeful daemon start`, then `wakeful runs show {run}` to see the run");
+            return Err(daemon_gone(
+                &format!("run {run} continues when the daemon is running again"),
+                hint,
+            ));
         };
         client = back;
     }
 }
 
-/// Follows the agent's events. How the watching ends, and none when only the stream has ended.
+/// Follows the agent's events. Returns how watching ended, or `None` if only the stream ended.
 async fn listen(
     client: &Client,
     watched: &mut WatchedRun,
@@ -243,7 +247,7 @@ async fn listen(
     let (agent_id, run_key) = (Text(watched.agent.clone()), Text(watched.run));
     let events = events_after(watched.agent.clone(), None, LIMIT_MAX);
     let mut stream = client.follow(&events, Some(&watched.after.to_string())).await?;
-    // Looked at after listening began, so that its end falls into one of the two.
+    // The run is read after the stream was opened, so its end cannot be missed between the two.
     let seen = client.call(&GetRun { run_key }).await?;
     patience.reset();
     if seen.parked.is_some() || !seen.outcome.is_under_way() {
@@ -265,26 +269,26 @@ async fn listen(
             }
             StreamNews::Braked => return Ok(Some(WatchEnd::Braked)),
             StreamNews::Nothing => return Ok(None),
-            // Somebody may have answered before it was looked at.
+            // The decision may have been answered before it was read.
             StreamNews::Asked => pending = backend.decisions_of(watched.run).await?,
         }
     }
     Ok(Some(WatchEnd::Undecided(pending)))
 }
 
-/// What a stream had to say.
+/// What a stream reported.
 enum StreamNews {
-    /// The run has ended, or waits for money.
+    /// The run has ended, or waits for budget.
     Ended,
-    /// Somebody is asked.
+    /// A decision was requested.
     Asked,
     /// A brake was set.
     Braked,
-    /// No more: the stream has ended.
+    /// The stream has ended.
     Nothing,
 }
 
-/// Shows what happens in a run, until it is worth a closer look.
+/// Shows the events of a run until one requires a closer look.
 async fn until_news(stream: &mut Stream, watched: &mut WatchedRun, out: &Out) -> Result<StreamNews, Failure> {
     let key = watched.run.to_string();
     while let Some(frame) = stream.next().await? {
@@ -304,7 +308,7 @@ async fn until_news(stream: &mut Stream, watched: &mut WatchedRun, out: &Out) ->
         }
         let called_off =
             matches!(said, Some(Payload::WakeDecided(decided)) if decided.verdict != WakeOutcome::Run);
-        // By the kind: the end counts even where its details were erased.
+        // Only the kind is checked, so the end is recognized even if the details were erased.
         match EventKind::parse(&event.kind) {
             Some(EventKind::RunEnded | EventKind::RunParked | EventKind::RunQuarantined) => {
                 return Ok(StreamNews::Ended);

@@ -1,4 +1,4 @@
-//! `wakeful run --resume`: finishing what was cut off, one run after another.
+//! `wakeful run --resume`: finishes interrupted runs, one after another.
 
 use std::collections::BTreeSet;
 
@@ -25,10 +25,9 @@ use crate::open_home::OpenHome;
 use crate::show::{Out, ResumedView};
 use crate::system::RealClock;
 
-/// Open runs of a daemon that are counted.
+/// Maximum number of a daemon's open runs that are counted.
 const RUNS_COUNTED_MAX: u32 = 500;
 
-/// Runs the verb.
 pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent_id = args.agent.as_deref().map(AgentId::parse).transpose()?;
     if let Some(client) = daemon(shared).await? {
@@ -52,7 +51,8 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
                 out.note(&words);
             }
             place.recover_sagas_and_tell(out).await?;
-            // Oldest first: later runs may build on what earlier ones did. Those that wait for their turn come last.
+            // Oldest first, because later runs may build on earlier ones. Runs that have not started come
+            // last.
             open.reverse();
             open.sort_by_key(|row| row.wait() == Some(Wait::Turn));
             let registry = ModelRegistry::new(&settings.config);
@@ -78,7 +78,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
         .await
 }
 
-/// A daemon goes on with what is open by itself.
+/// A daemon continues open runs by itself, so this only triggers a new attempt.
 async fn through_daemon(backend: &Backend, agent: Option<AgentId>, out: &Out) -> Result<u8, Failure> {
     let open = ListRuns {
         agent_id: agent.map(Text),
@@ -87,7 +87,7 @@ async fn through_daemon(backend: &Backend, agent: Option<AgentId>, out: &Out) ->
         ..ListRuns::default()
     };
     let open = backend.call(open).await?.runs;
-    // Whoever waits, for money or for a model, is looked at again. A paused agent stays paused.
+    // Agents that wait for budget or for a model are tried again. A paused agent stays paused.
     let agents: BTreeSet<&str> = open.iter().map(|run| run.agent_id.as_str()).collect();
     for agent in agents {
         let agent_id = Text(AgentId::parse(agent)?);
@@ -99,7 +99,7 @@ async fn through_daemon(backend: &Backend, agent: Option<AgentId>, out: &Out) ->
         }
     }
     let open = open.len();
-    out.note("a daemon runs in this home and goes on with open runs by itself");
+    out.note("a daemon is running in this home and continues open runs by itself");
     out.nothing_resumed(&ResumedView {
         driven_elsewhere: u32::try_from(open).unwrap_or(u32::MAX),
         ..ResumedView::default()
@@ -107,7 +107,7 @@ async fn through_daemon(backend: &Backend, agent: Option<AgentId>, out: &Out) ->
     Ok(0)
 }
 
-/// What became of the open runs.
+/// The results of the resumed runs.
 #[derive(Debug, Default)]
 struct ResumeStats {
     code: u8,
@@ -115,7 +115,6 @@ struct ResumeStats {
 }
 
 impl ResumeStats {
-    /// Continues an open run.
     async fn resume(
         &mut self,
         local: &mut LocalRun<'_>,
@@ -123,7 +122,7 @@ impl ResumeStats {
         run: RunKey,
     ) -> Result<(), Failure> {
         let row = local.place.store.read(move |view| view.run(&run)).await?;
-        // It may have ended with a run that was resumed before.
+        // The run may have ended together with a run that was resumed before it.
         if row.is_none_or(|row| row.status != RunStatus::Open) {
             return Ok(());
         }
@@ -134,15 +133,15 @@ impl ResumeStats {
         self.count(local, run, driven)
     }
 
-    /// Starts the run of a message that a brake kept from starting.
+    /// Starts the run of a message that a brake held.
     async fn start(&mut self, local: &mut LocalRun<'_>, message: &Message) -> Result<(), Failure> {
         let (agent, run) = (&message.agent_id, message.run_key);
         local.out.note(&format!(
-            "beginning run {} of agent {agent}, which was kept",
+            "starting run {} of agent {agent}, which a brake held",
             short(run)
         ));
         let driven = local.drive(local.service()?, agent, run).await;
-        // One that waits has started nevertheless.
+        // A run that waits has started nevertheless.
         if matches!(driven, Err(DriveFailure::One(_))) {
             let row = local.place.store.read(move |view| view.run(&run)).await?;
             self.view.resumed += u32::from(row.is_some());
@@ -150,7 +149,7 @@ impl ResumeStats {
         self.count(local, run, driven)
     }
 
-    /// A failure that concerns one run is reported and does not keep the others from going on.
+    /// Reports a failure of one run; the other runs continue.
     fn count(
         &mut self,
         local: &LocalRun<'_>,
@@ -175,19 +174,19 @@ impl ResumeStats {
             Err(DriveFailure::One(failure)) => failure,
             Err(DriveFailure::All(failure)) => return Err(failure),
         };
-        local.out.note(&format!("run {run} is left as it is: {failure}"));
+        local.out.note(&format!("run {run} was not resumed: {failure}"));
         self.view.failed += 1;
         self.code = worse(self.code, failure.exit());
         Ok(())
     }
 }
 
-/// The first digits of a run's key, as people read it.
+/// A short prefix of the run key, for display.
 fn short(run: RunKey) -> String {
     run.to_string().chars().take(12).collect()
 }
 
-/// The messages of `run` whose runs a brake kept from starting, of agents that may work now, in their order.
+/// The messages of `run` whose runs a brake held, of agents that may work now, in queue order.
 fn kept(view: &mut View<'_>, wanted: Option<&AgentId>, query: WorkQuery) -> Result<Vec<Message>, StoreError> {
     let mut kept = Vec::new();
     for id in view.agents_with_work(query)? {
@@ -201,7 +200,7 @@ fn kept(view: &mut View<'_>, wanted: Option<&AgentId>, query: WorkQuery) -> Resu
     Ok(kept)
 }
 
-/// Of two exit codes the one that needs a person more: failed before denied before fine.
+/// The more severe of two exit codes: failed before denied before success.
 fn worse(one: u8, other: u8) -> u8 {
     match (one, other) {
         (FAILED, _) | (_, FAILED) => FAILED,

@@ -1,4 +1,4 @@
-//! What `wakeful run` sends, and its exit code: the same with a daemon and without one.
+//! The message that `wakeful run` sends, and its exit code; the same with and without a daemon.
 
 use wakeful_api::{AcceptedMessage, AttachmentInput, Run, SendMessage, Text};
 use wakeful_core::conversation::Attachment;
@@ -10,7 +10,8 @@ use super::CheckedCall;
 use crate::config::LoadedConfig;
 use crate::failure::{DENIED, FAILED, Failure};
 
-/// The message. The settings where the run starts decide what this call leaves open.
+/// Builds the message. Options that the call leaves open are determined by the settings of the process that
+/// starts the run.
 pub(super) fn message(call: &CheckedCall, settings: &LoadedConfig, workspace: Option<String>) -> SendMessage {
     SendMessage {
         agent_id: Text(call.agent.clone()),
@@ -45,14 +46,14 @@ pub(super) fn run_of(accepted: &AcceptedMessage) -> Result<RunKey, Failure> {
     run.ok_or_else(|| {
         Failure::new(
             "daemon_protocol_error",
-            "the run has no key",
+            "the response contains no run key",
             "restart the daemon",
         )
     })
 }
 
-/// 4 when a gate before the model stayed shut; 1 when the run did not succeed or has an action with an unknown outcome; 4
-/// when the policy refused something; 0 else.
+/// 4 if a gate before the model refused the run; 1 if the run did not succeed or has an action with an
+/// unknown outcome; 4 if the policy denied an action; otherwise 0.
 pub(super) fn exit_code(run: &Run) -> u8 {
     let failure = run.failure_artifact.as_ref();
     if failure.is_some_and(|failure| CODES.contains(&failure.kind.as_str())) {

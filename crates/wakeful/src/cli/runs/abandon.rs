@@ -1,4 +1,4 @@
-//! `wakeful runs abandon`: a run that stands aside is given up, and what it was writing to the journal is taken back.
+//! `wakeful runs abandon`: abandons a quarantined run and undoes its unfinished writes to the journal.
 
 use wakeful_api::{AbandonRun, Text};
 
@@ -11,9 +11,8 @@ use crate::home::Home;
 use crate::open_home::OpenHome;
 use crate::show::Out;
 
-/// Runs the verb.
 pub(super) async fn abandon(given: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
-    // A daemon takes back by itself what nobody goes on with.
+    // A daemon undoes the writes of abandoned runs by itself.
     if let Some(client) = daemon(shared).await? {
         let backend = Backend { client };
         let run_key = Text(backend.find_run(given).await?);
@@ -21,7 +20,7 @@ pub(super) async fn abandon(given: &str, shared: &GlobalArgs, out: &Out) -> Resu
         return Ok(());
     }
     if shared.database().is_none() {
-        // Where there is no home, none is made.
+        // A missing home must not be created.
         Home::open(&shared.home()?)?;
     }
     let place = OpenHome::open_for_writing(shared).await?;

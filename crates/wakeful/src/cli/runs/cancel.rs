@@ -1,4 +1,4 @@
-//! `wakeful runs cancel`: a request to end a run, seen through as far as this process may.
+//! `wakeful runs cancel`: requests the end of a run, and completes it if this process can.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,20 +23,20 @@ use crate::open_home::{EngineOptions, LockOutcome, OpenHome, RealEngine, Sandbox
 use crate::show::{Out, Progress};
 use crate::workspace::WorkspacePath;
 
-/// How long it waits for whoever is in the way, and how often it looks.
+/// How long to wait for another process that holds the run.
 const WAIT: Duration = Duration::from_secs(10);
 const CANCEL_POLL: Duration = Duration::from_millis(50);
 
-/// How long the state of a run before its cancellation is waited for: it is a remark, and the request is urgent.
+/// How long to wait for the run's state before the cancellation. It only affects a note in the output, and
+/// the request is urgent.
 const BEFORE_WAIT: Duration = Duration::from_millis(500);
 
-/// Runs the verb.
 pub(super) async fn cancel(given: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     if let Some(client) = daemon_now(shared)? {
         return through_daemon(&Backend { client }, given, shared, out).await;
     }
     let home = stop::home_of(shared)?;
-    // A whole key needs no look at the database: the request is in force for whatever drives the run before that is opened.
+    // A full key needs no database lookup, so the request is in force before the database is opened.
     let Some(run) = Digest::from_hex(&given.to_ascii_lowercase()).map(RunKey) else {
         return beside(given, shared, out).await;
     };
@@ -55,7 +55,7 @@ pub(super) async fn cancel(given: &str, shared: &GlobalArgs, out: &Out) -> Resul
     }
 }
 
-/// The same where only the database knows which run is meant.
+/// Cancels a run given by a key prefix, which only the database can resolve.
 async fn beside(given: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     let place = OpenHome::open_unlocked(shared).await?;
     place
@@ -63,13 +63,13 @@ async fn beside(given: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failu
         .await
 }
 
-/// Ends a run from this process.
+/// Cancels a run from this process.
 async fn end(place: &mut OpenHome, given: &str, out: &Out) -> Result<(), Failure> {
     let backend = Backend::of_place(place)?;
     let run = backend.find_run(given).await?;
     let run_key = Text(run);
     let before = backend.call(GetRun { run_key }).await?;
-    // One that stands aside is not ended here, and the runtime says what is to be done about it.
+    // A quarantined run is not cancelled here; the runtime's response describes what to do.
     if let CancelledRun::Pending(pending) = backend.call(CancelRun { run_key }).await? {
         tell_pending(&pending, out);
         return Ok(());
@@ -91,7 +91,7 @@ fn tell_pending(pending: &PendingCancel, out: &Out) {
     out.answer(pending, &words);
 }
 
-/// The daemon ends what it drives; it is waited for.
+/// Asks the daemon to cancel the run, and waits for the end.
 async fn through_daemon(
     backend: &Backend,
     given: &str,
@@ -126,7 +126,7 @@ async fn through_daemon(
     }
     while seen.outcome.is_under_way() {
         if Instant::now() >= deadline {
-            return Err(left(run, "the daemon has not come to it"));
+            return Err(left(run, "the daemon has not reached it yet"));
         }
         tokio::time::sleep(CANCEL_POLL).await;
         seen = backend.call(GetRun { run_key }).await?;
@@ -135,7 +135,7 @@ async fn through_daemon(
     Ok(())
 }
 
-/// Waits until the run has ended by whoever drives it, or ends it here as soon as nobody does.
+/// Waits until the process that drives the run ends it, or ends it here as soon as no process drives it.
 async fn see_through(place: &mut OpenHome, run: RunKey, out: &Out) -> Result<(), Failure> {
     let deadline = Instant::now() + WAIT;
     loop {
@@ -144,7 +144,7 @@ async fn see_through(place: &mut OpenHome, run: RunKey, out: &Out) -> Result<(),
             return Ok(());
         }
         let in_the_way = match place.acquire_drive_lock()? {
-            LockOutcome::HeldByOther { pid } => format!("the home is in use by process {pid}"),
+            LockOutcome::HeldByOther { pid } => format!("process {pid} is using the home"),
             LockOutcome::Acquired => match claim(&place.store, &place.runner.runner_id, run).await {
                 Ok(Some(claimed)) => return finish(place, claimed, out).await,
                 Ok(None) => return Ok(()),
@@ -163,14 +163,15 @@ async fn see_through(place: &mut OpenHome, run: RunKey, out: &Out) -> Result<(),
 }
 
 fn left(run: RunKey, in_the_way: &str) -> Failure {
-    let message = format!("run {run} has not ended yet: {in_the_way}; the request to end it is left");
-    let hint = "whoever drives the run ends it at its next step; if nobody does, call this again later";
+    let message = format!("run {run} has not ended yet: {in_the_way}; the cancellation request is stored");
+    let hint = "the process that drives the run ends it at its next step; if none does, try again later";
     Failure::new("cancel_pending", message, hint)
 }
 
-/// Nobody drives the run, so its end is written by us: the driver meets the request before anything else.
+/// No process drives the run, so this process writes its end; the driver handles the request before
+/// anything else.
 async fn finish(place: &OpenHome, claimed: Box<ClaimedRun>, out: &Out) -> Result<(), Failure> {
-    // Neither a model nor a command is asked for anything on this way, so neither may stand in it.
+    // This path uses neither a model nor a command, so neither has to be available.
     let home = place.home.root();
     let own = WorkspacePath::look(claimed.turn().workspace.as_ref(), home);
     let workspace = own.or_else(|_| WorkspacePath::stand_in(home));

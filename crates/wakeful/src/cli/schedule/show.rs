@@ -1,4 +1,4 @@
-//! How schedules and what became of them are shown.
+//! Formats schedules and their history.
 
 use wakeful_api::{
     EventFirings, ExecutionOutcome, Schedule, ScheduleHistory, ScheduleList, SchedulePattern, ScheduleStatus,
@@ -7,7 +7,7 @@ use wakeful_api::{
 use wakeful_core::failure::truncate_chars;
 use wakeful_core::run::RunStatus;
 
-/// Longest label in a list.
+/// Maximum length of a label in a list.
 const LABEL_CHARS_MAX: usize = 40;
 
 fn when(pattern: &SchedulePattern) -> String {
@@ -21,7 +21,7 @@ fn when(pattern: &SchedulePattern) -> String {
 
 pub(super) fn table(list: &ScheduleList) -> String {
     if list.schedules.is_empty() && list.unreadable.is_empty() {
-        return "there are no schedules; `wakeful schedule add` makes one".to_owned();
+        return "there are no schedules; add one with `wakeful schedule add`".to_owned();
     }
     let header = format!(
         "{:<36}  {:<20}  {:<8}  {:<24}  {:<30}  LABEL",
@@ -45,7 +45,7 @@ pub(super) fn table(list: &ScheduleList) -> String {
             truncate_chars(&one.schedule_id, 36),
             truncate_chars(&one.agent_id, 20),
         );
-        format!("{name:<36}  {agent:<20}  cannot be read: {}", one.column)
+        format!("{name:<36}  {agent:<20}  unreadable: {}", one.column)
     });
     [header]
         .into_iter()
@@ -55,7 +55,7 @@ pub(super) fn table(list: &ScheduleList) -> String {
         .join("\n")
 }
 
-/// What became of an event.
+/// Formats the firings that an event caused.
 pub(super) fn firings(event: &EventFirings) -> String {
     if event.executions.is_empty() {
         return format!("no active schedule waits for {}", event.event);
@@ -81,23 +81,23 @@ pub(super) fn in_full(one: &Schedule) -> String {
         format!("{word}      {moment}")
     }));
     lines.push(match one.allows_catch_up {
-        true => "missed    the newest firings are made up for".to_owned(),
-        false => "missed    firings are skipped, each with a record".to_owned(),
+        true => "missed    the newest firings are delivered later".to_owned(),
+        false => "missed    firings are skipped and recorded".to_owned(),
     });
     if one.auto_disable_after_run {
-        lines.push("once      it is over after its first firing".to_owned());
+        lines.push("once      completes after its first firing".to_owned());
     }
     if let Some(event) = &one.event {
-        lines.push(format!("event     {event} lets it fire as well"));
+        lines.push(format!("event     also fires on {event}"));
     }
     if let Some(guard) = &one.guard {
         lines.push(format!("guard     {}", truncate_chars(&guard.to_string(), 200)));
     }
     if one.status == ScheduleStatus::Active && one.guard.is_none() {
         lines.push(match one.always {
-            true => "\nit wakes the agent each time, also when nothing changed".to_owned(),
+            true => "\nwakes the agent each time, even if nothing changed".to_owned(),
             false => {
-                "\nby the clock it wakes the agent only when something changed since it last ran; --always wakes it anyway"
+                "\nwakes the agent only if something changed since its last run; use --always to wake it anyway"
                     .to_owned()
             }
         });
@@ -108,7 +108,7 @@ pub(super) fn in_full(one: &Schedule) -> String {
 pub(super) fn records(history: &ScheduleHistory) -> String {
     if history.executions.is_empty() {
         return match &history.schedule.next_execution_at {
-            Some(next) => format!("it has not fired yet; the first time is {next}"),
+            Some(next) => format!("it has not fired yet; the first firing is at {next}"),
             None => "it has never fired".to_owned(),
         };
     }
@@ -154,6 +154,6 @@ const fn outcome(outcome: ExecutionOutcome) -> &'static str {
         ExecutionOutcome::Disabled => "disabled",
         ExecutionOutcome::Expired => "expired",
         ExecutionOutcome::Recomputed => "recomputed",
-        ExecutionOutcome::Unreadable => "set aside",
+        ExecutionOutcome::Unreadable => "unreadable",
     }
 }

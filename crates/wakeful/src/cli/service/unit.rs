@@ -1,17 +1,18 @@
-//! The unit by which systemd keeps the daemon running. Pure, so that every path can be tried.
+//! Generates the systemd unit of the daemon. The functions are pure, so that tests can cover unusual paths.
 
 use std::path::Path;
 
 use crate::failure::Failure;
 
-/// The first line, by which we know the unit as ours.
+/// The first line, which identifies units written by this program.
 pub(super) const MARK: &str =
     "# Written by `wakeful service install`; remove it with `wakeful service uninstall`.";
 
-/// The unit's text for this program and this home, both absolute.
+/// The text of the unit for this program and this home; both paths are absolute.
 ///
-/// What is locked down is what the daemon can do without and the sandbox does not need: commands are confined by
-/// user namespaces, Landlock and seccomp of their own, so namespaces, mounts and system calls stay free here.
+/// The unit restricts only what neither the daemon nor the sandbox needs. Commands are confined by their
+/// own user namespaces, Landlock and seccomp rules, so namespaces, mounts and system calls stay available
+/// here.
 pub(super) fn unit(program: &Path, home: &Path) -> Result<String, Failure> {
     let (program, home) = (executable(program)?, quoted(text(home)?));
     Ok(format!(
@@ -25,30 +26,30 @@ Type=exec
 ExecStart=:{program} serve --home {home}
 Restart=on-failure
 RestartSec=2
-# A wrong call stays wrong however often it is made.
+# A usage error does not go away by restarting.
 RestartPreventExitStatus=2
-# SIGTERM stops the daemon in good order with status 0; one that a second signal has cut short ends with 143.
+# SIGTERM stops the daemon cleanly with status 0; a second signal ends it immediately with 143.
 SuccessExitStatus=143
-# The daemon stops its commands itself; what is left after that is killed.
+# The daemon stops its commands itself; systemd kills what is left.
 KillMode=mixed
 TimeoutStopSec=20
-# A command that takes all memory ends alone.
+# If a command exhausts the memory, only that command is killed.
 OOMPolicy=continue
-# Each command gets a cgroup beside the daemon's own, so that the kernel bounds its processes and memory.
+# Each command gets a cgroup next to the daemon's own, so that the kernel limits its processes and memory.
 Delegate=pids memory
-# Transcripts and tokens do not end up in core dumps.
+# Keep transcripts and tokens out of core dumps.
 LimitCORE=0
 NoNewPrivileges=yes
 RestrictRealtime=yes
 
 [Install]
-WantedBy=default.target
-"
+WantedBy=default.target\n"
     ))
 }
 
-/// A word of a command line as systemd reads it: within quotes, backslashes escape, and a percent sign begins a
-/// specifier unless it is doubled. That a dollar sign stands for itself is said once, by the colon before it all.
+/// Quotes an argument for a systemd command line: backslash escapes inside quotes, and doubled percent
+/// signs, which otherwise start a specifier. Dollar signs need no escaping, because the colon before the
+/// command disables substitution.
 pub(super) fn quoted(word: &str) -> String {
     let mut quoted = String::from("\"");
     for c in word.chars() {
@@ -63,11 +64,12 @@ pub(super) fn quoted(word: &str) -> String {
     quoted
 }
 
-/// A program's path; systemd takes fewer characters there than in arguments, quoted or not.
+/// The path of the program; systemd permits fewer characters there than in arguments, quoted or not.
 fn executable(program: &Path) -> Result<String, Failure> {
     let text = text(program)?;
     if text.contains(|c: char| c.is_control() || matches!(c, '"' | '\'' | '\\')) {
-        let message = format!("systemd starts no program with quotes or backslashes in its path: {text}");
+        let message =
+            format!("systemd cannot start a program with quotes or backslashes in its path: {text}");
         return Err(Failure::new(
             "service_path_invalid",
             message,
@@ -80,7 +82,7 @@ fn executable(program: &Path) -> Result<String, Failure> {
 fn text(path: &Path) -> Result<&str, Failure> {
     path.to_str().ok_or_else(|| {
         let message = format!("the path {} is not UTF-8", path.display());
-        Failure::new("service_path_invalid", message, "use a path of UTF-8 text")
+        Failure::new("service_path_invalid", message, "use a path that is valid UTF-8")
     })
 }
 
@@ -90,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads the first word as systemd does: specifiers first, then quotes and escapes.
+    /// Parses the first argument as systemd does: specifiers first, then quotes and escapes.
     fn read(word: &str) -> String {
         let word = word.replace("%%", "%");
         let mut chars = word.strip_prefix('"').expect("a quote").chars();
@@ -114,9 +116,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a path holds, it stays one word on one line, no specifier is left in it, and it reads back.
+        /// Any path stays one argument on one line, contains no specifier, and is parsed back unchanged.
         #[test]
-        fn a_path_reads_back_as_it_was(path in "/([ a-z%$\"'\\\\;#\n\t{}é]|%%|\\PC){0,24}") {
+        fn a_quoted_path_is_parsed_back_unchanged(path in "/([ a-z%$\"'\\\\;#\n\t{}é]|%%|\\PC){0,24}") {
             let word = quoted(&path);
             prop_assert!(!word.contains('\n'));
             prop_assert!(!word.replace("%%", "").contains('%'));

@@ -1,4 +1,4 @@
-//! A bundle from anywhere, checked without a home.
+//! Verifies a bundle without a home.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -13,23 +13,24 @@ use super::{FAILED, unproven};
 use crate::failure::{Failure, UNVERIFIED};
 use crate::show::Out;
 
-/// What is said of what no signature covers.
+/// Shown for values that no signature covers.
 const UNKNOWN: &str = "unknown";
 
-/// Reads a bundle and tells what it proves.
+/// Reads a bundle and prints what it proves.
 pub(super) fn verify(path: &Path, key: Option<Fingerprint>, out: &Out) -> Result<u8, Failure> {
     let proven = check(path)?;
     let keys = proven.fingerprints();
     if let Some(key) = key.filter(|key| !keys.contains(key)) {
         let signers: Vec<String> = keys.iter().map(ToString::to_string).collect();
         let message = format!("the bundle is signed by {}, not by {key}", signers.join(", "));
-        let hint = "it is from another device than you expect: ask whoever gave it to you";
+        let hint = "it comes from a different device than expected; ask the person who gave it to you";
         return Err(Failure::new(FAILED, message, hint).with_exit(UNVERIFIED));
     }
     if let Some(key) = key.filter(|_| !proven.replayed) {
-        let message =
-            format!("key {key} has signed the log of the bundle, and nothing else of the run is in it");
-        let hint = "without --key it tells what the log alone proves; ask for a bundle with the journal";
+        let message = format!(
+            "key {key} signed only the log in the bundle; the bundle contains nothing else of the run"
+        );
+        let hint = "omit --key to see what the log alone proves, or request a bundle with the run log";
         return Err(Failure::new(FAILED, message, hint).with_exit(UNVERIFIED));
     }
     tell(&proven, &keys, key.is_some(), out);
@@ -43,7 +44,7 @@ fn check(path: &Path) -> Result<VerifiedBundle, Failure> {
             "bundle_unreadable",
             &attempt,
             error,
-            "give a file that you may read",
+            "check the path and its permissions",
         )
     };
     let file = File::open(path).map_err(|error| unreadable(&error))?;
@@ -54,14 +55,14 @@ fn check(path: &Path) -> Result<VerifiedBundle, Failure> {
     loop {
         line.clear();
         number += 1;
-        // A file from elsewhere may be one endless line.
+        // The line length is limited, because a foreign file may be one endless line.
         let most = u64::try_from(LINE_BYTES_MAX).unwrap_or(u64::MAX);
         let read = file.by_ref().take(most).read_until(b'\n', &mut line);
         if read.map_err(|error| unreadable(&error))? == 0 {
             return check.finish().map_err(wrong);
         }
         if line.pop_if(|last| *last == b'\n').is_none() {
-            // Every line of a bundle ends; this one was cut off, or is longer than any.
+            // Every line of a bundle ends with a newline; this line is truncated or exceeds the limit.
             let what = "does not end".to_owned();
             let error = match number {
                 1 => BundleError::Foreign,
@@ -86,12 +87,12 @@ fn tell(proven: &VerifiedBundle, keys: &[Fingerprint], is_pinned: bool, out: &Ou
     });
     let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
     let replayed = if proven.replayed {
-        "it happened again as it was recorded"
+        "the replay was identical"
     } else {
-        "its journal did not come along, so it was not run again"
+        "it was not replayed, because the bundle contains no run log"
     };
     let words = format!(
-        "run {run} of agent {}, outcome {outcome}: {} events and {} contents are as they were written; {replayed}\nsigned by {}",
+        "run {run} of agent {}, outcome {outcome}: {} events and {} blobs are unchanged; {replayed}\nsigned by {}",
         proven.agent_id,
         proven.lines.events,
         proven.lines.blobs,
@@ -99,9 +100,9 @@ fn tell(proven: &VerifiedBundle, keys: &[Fingerprint], is_pinned: bool, out: &Ou
     );
     out.answer(&object, &words);
     if proven.withheld > 0 {
-        out.note(&format!("{} contents did not come with it", proven.withheld));
+        out.note(&format!("{} blobs are not included", proven.withheld));
     }
     if !is_pinned {
-        out.note("whose key that is, the file cannot tell: compare it with `wakeful status` on the device, or use --key");
+        out.note("the file cannot prove whose key that is: compare it with `wakeful status` on the device, or use --key");
     }
 }

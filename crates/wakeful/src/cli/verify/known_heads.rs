@@ -1,4 +1,4 @@
-//! Heads that were printed before and kept elsewhere.
+//! Reads heads that were saved earlier.
 
 use std::fs;
 
@@ -7,10 +7,10 @@ use wakeful_core::proof::head::{SignedHead, read_heads};
 
 use crate::failure::Failure;
 
-/// Largest file of heads: as many as are read, spelled out.
+/// Maximum size of a file with heads.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// A hash alone, or signed heads from a file.
+/// Reads a single hash, or signed heads from a file.
 pub(super) fn read(given: &str) -> Result<(Vec<SignedHead>, Option<Digest>), Failure> {
     if let Some(hash) = Digest::from_hex(&given.to_lowercase()) {
         return Ok((Vec::new(), Some(hash)));
@@ -19,14 +19,17 @@ pub(super) fn read(given: &str) -> Result<(Vec<SignedHead>, Option<Digest>), Fai
         .map_err(|error| bad(given, &error.to_string()))?
         .len();
     if length > FILE_BYTES_MAX {
-        return Err(bad(given, &format!("it has more than {FILE_BYTES_MAX} bytes")));
+        return Err(bad(
+            given,
+            &format!("the file has more than {FILE_BYTES_MAX} bytes"),
+        ));
     }
     let text = fs::read_to_string(given).map_err(|error| bad(given, &error.to_string()))?;
-    let heads = heads(&text).ok_or_else(|| bad(given, "it holds no signed heads"))?;
+    let heads = heads(&text).ok_or_else(|| bad(given, "the file contains no signed heads"))?;
     Ok((heads, None))
 }
 
-/// One value, or one on each line.
+/// Parses one JSON value, or one per line.
 fn heads(text: &str) -> Option<Vec<SignedHead>> {
     if let Ok(value) = serde_json::from_str(text) {
         return read_heads(value);
@@ -40,7 +43,7 @@ fn heads(text: &str) -> Option<Vec<SignedHead>> {
 }
 
 fn bad(given: &str, why: &str) -> Failure {
-    let message = format!("--head: {given:?} is neither a hash nor a file of heads: {why}");
-    let hint = "give the 64 hex digits of a head, or a file with what `wakeful status --json` printed";
+    let message = format!("--head: {given:?} is neither a hash nor a file with heads: {why}");
+    let hint = "use the 64 hex digits of a head, or a file with the output of `wakeful status --json`";
     Failure::usage("bad_head", message, hint)
 }

@@ -1,11 +1,11 @@
-//! The same of sections whose names people choose.
+//! Tests of sections whose names people choose.
 
 use wakeful_core::id::AgentId;
 use wakeful_core::inference::{InferenceCategory, RequestField};
 
 use super::*;
 
-/// What is wrong, in which line, and what the message must name.
+/// A wrong file, the line of the problem, and the words that the message must contain.
 const WRONG: [(&str, usize, [&str; 2]); 18] = [
     (
         "[providers.mine]\nbase_url = \"https://h\"\n",
@@ -41,7 +41,7 @@ const WRONG: [(&str, usize, [&str; 2]); 18] = [
     (
         "[model]\nfallbacks = [\"route:x\"]\n",
         2,
-        ["model.fallbacks", "no route"],
+        ["model.fallbacks", "not a route"],
     ),
     (
         "[model]\ndefault = \"azure/gpt\"\n",
@@ -169,7 +169,7 @@ fn providers_routes_agents_and_prices_are_read_with_their_names() {
 }
 
 #[test]
-fn other_rules_have_another_version() {
+fn changed_rules_have_another_version() {
     let (config, [coach, other]) = (whole(), agents());
     let mut changed = config.clone();
     changed.agents.get_mut("coach").expect("coach").model = None;
@@ -200,7 +200,7 @@ fn other_rules_have_another_version() {
 }
 
 #[test]
-fn what_is_wrong_in_a_section_with_names_is_told_with_its_line() {
+fn a_problem_in_a_named_section_is_reported_with_its_line() {
     for (text, line, words) in WRONG {
         let said = messages(text);
         assert_eq!(said.len(), 1, "{text}: {said:?}");
@@ -212,7 +212,7 @@ fn what_is_wrong_in_a_section_with_names_is_told_with_its_line() {
     }
 }
 
-/// Whoever writes a key where its place belongs is told so, and nobody else reads it in the message.
+/// A key written in place of its location is refused, and the message does not repeat it.
 #[test]
 fn a_key_in_the_file_is_refused_and_not_repeated() {
     for text in [
@@ -235,7 +235,7 @@ fn a_key_in_the_file_is_refused_and_not_repeated() {
 }
 
 #[test]
-fn a_setting_with_a_chosen_name_is_set_and_removed_in_its_own_section() {
+fn a_setting_in_a_named_section_is_set_and_removed_there() {
     let path = Path::new("config.toml");
     let set = |text: &str, name: &str, value: &str| {
         let found = setting(name);
