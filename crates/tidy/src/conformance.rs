@@ -1,7 +1,7 @@
-//! The conformance tables are true.
+//! Checks the conformance tables.
 //!
-//! Each table in `docs/conformance` lists every promise once, with the tests that witness it. A witness that does
-//! not exist is worse than `open`, because it is believed.
+//! Each table in `docs/conformance` lists every requirement once, with the tests that witness it. A witness
+//! that does not exist is worse than `open`, because readers rely on it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::fmt;
 use crate::scan::{closing, is_text, scan};
 use crate::tree::File;
 
-/// One table: its letter, how many rows it has, and to how many digits its ids are padded.
+/// One table: its letter, its number of rows, and the number of digits in its row ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
     pub letter: char,
@@ -17,7 +17,7 @@ pub struct Table {
     pub digits: usize,
 }
 
-/// The tables as they were laid down; rows are witnessed or replaced, never dropped.
+/// All tables with their fixed sizes; rows are witnessed or replaced, never removed.
 pub const TABLES: [Table; 4] = [
     Table {
         letter: 'L',
@@ -41,7 +41,7 @@ pub const TABLES: [Table; 4] = [
     },
 ];
 
-/// How many rows of a table stand how.
+/// The number of rows of a table per status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     pub open: usize,
@@ -60,7 +60,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// What rows may refer to: the names of all tests and the numbers of all decision records.
+/// Valid references of rows: the names of all tests and the numbers of all decision records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Known {
     pub tests: BTreeSet<String>,
@@ -68,7 +68,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Everything that the tree holds.
+    /// Collects the tests and decision records of the tree.
     pub fn in_tree(files: &[File]) -> Self {
         let mut known = Self::default();
         for file in files {
@@ -91,7 +91,7 @@ impl Known {
     }
 }
 
-/// Judges one table, and counts how its rows stand.
+/// Checks one table and counts its rows by status.
 pub fn judge(table: Table, text: &str, known: &Known) -> (Counts, Vec<String>) {
     let mut counts = Counts::default();
     let mut found = Vec::new();
@@ -102,12 +102,12 @@ pub fn judge(table: Table, text: &str, known: &Known) -> (Counts, Vec<String>) {
     {
         let cells = cells(line);
         let [given, title, witness] = cells.as_slice() else {
-            found.push(format!("`{line}` has not three cells"));
+            found.push(format!("`{line}` does not have three cells"));
             continue;
         };
         let next = expected.next().unwrap_or_else(|| "no further row".to_owned());
         if *given != next {
-            found.push(format!("{given} stands where {next} was expected"));
+            found.push(format!("found {given} where {next} was expected"));
         }
         if title.is_empty() {
             found.push(format!("{given} has no title"));
@@ -126,7 +126,7 @@ pub fn judge(table: Table, text: &str, known: &Known) -> (Counts, Vec<String>) {
     (counts, found)
 }
 
-/// Each row of a table with the tests that it names, in the order of the table.
+/// Returns each row of a table with the tests that it names, in table order.
 pub fn named_tests(table: Table, text: &str) -> Vec<(String, Vec<String>)> {
     let rows = text
         .lines()
@@ -150,7 +150,7 @@ fn id(table: Table, number: usize) -> String {
     format!("{}-{number:0digits$}", table.letter, digits = table.digits)
 }
 
-/// The cells of a table row; a pipe behind a backslash is text.
+/// Splits a table row into cells; an escaped pipe is text.
 fn cells(line: &str) -> Vec<String> {
     let hidden = line.replace("\\|", "\u{0}");
     let inner = hidden.trim().trim_start_matches('|').trim_end_matches('|');
@@ -171,7 +171,7 @@ fn witness_faults(witness: &str, known: &Known, counts: &mut Counts) -> Vec<Stri
         return if exists {
             Vec::new()
         } else {
-            vec![format!("there is no decision record {number}")]
+            vec![format!("decision record {number} does not exist")]
         };
     }
     counts.witnessed += 1;
@@ -180,7 +180,7 @@ fn witness_faults(witness: &str, known: &Known, counts: &mut Counts) -> Vec<Stri
         let quoted = name.strip_prefix('`').map(|name| name.trim_end_matches('`'));
         match quoted {
             Some(name) if known.tests.contains(name) => {}
-            Some(name) => faults.push(format!("there is no test `{name}`")),
+            Some(name) => faults.push(format!("test `{name}` does not exist")),
             None => faults.push(format!(
                 "`{name}` is not `open`, `replaced: decision NNNN` or a test in backticks"
             )),
@@ -189,7 +189,8 @@ fn witness_faults(witness: &str, known: &Known, counts: &mut Counts) -> Vec<Stri
     faults
 }
 
-/// The names of Rust functions under an attribute such as `#[test]` or `#[tokio::test]`, inside `proptest!` or not.
+/// Returns the names of Rust functions under an attribute such as `#[test]` or `#[tokio::test]`, inside or
+/// outside `proptest!`.
 pub(crate) fn rust_tests(text: &str) -> Vec<String> {
     let scanned = scan(text);
     let tokens = scanned.tokens();
@@ -217,7 +218,7 @@ pub(crate) fn rust_tests(text: &str) -> Vec<String> {
     found
 }
 
-/// The titles given to `it` and `test` in a test file of the web pages.
+/// Returns the titles passed to `it` and `test` in a web test file.
 pub(crate) fn web_tests(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for call in ["it(", "test("] {
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_found_by_their_attribute_and_nothing_else_is() {
+    fn tests_are_found_only_by_their_attribute() {
         let text = "#[test]\nfn a_holds() {}\n#[tokio::test(start_paused = true)]\n#[expect(x)]\nasync fn b() {}\n\
             proptest! { /// Why.\n #[test] fn c(x in 0..9) {} }\nfn helper() {}\n// #[test] fn d() {}\n#[cfg(test)] fn e() {}";
         assert_eq!(rust_tests(text), ["a_holds", "b", "c"]);
@@ -334,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_gives_tests_and_decisions() {
+    fn tests_and_decision_records_are_collected_from_the_tree() {
         let files = [
             File::new("crates/a/src/a.rs", "#[test] fn a_holds() {}"),
             File::new("web/src/a.test.tsx", "it('b', f)"),

@@ -1,4 +1,4 @@
-//! What we build on is used, comes from one place, and comes once.
+//! Checks that every dependency is used, comes from the registry, and is built in one version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use crate::metadata::{Kind, Package};
 use crate::scan::scan;
 use crate::tree::File;
 
-/// Dependencies that nothing in their crate names.
+/// Returns dependencies that no source file of their crate names.
 pub fn unused(packages: &[Package], files: &[File]) -> Vec<String> {
     let mut found = Vec::new();
     for package in packages {
@@ -25,7 +25,8 @@ pub fn unused(packages: &[Package], files: &[File]) -> Vec<String> {
     found
 }
 
-/// Whether a dependency of this kind may be used in the file. `folder` is absolute, `path` begins at the root.
+/// Returns whether a dependency of this kind may be used in the file. `folder` is absolute, `path` is
+/// relative to the root.
 fn is_place(folder: &str, kind: Kind, path: &str) -> bool {
     let parts = path
         .split_once("/src/")
@@ -43,11 +44,12 @@ fn is_place(folder: &str, kind: Kind, path: &str) -> bool {
 }
 
 fn names(text: &str, called: &str) -> bool {
-    // Searching the raw text first spares the scan of nearly every file.
+    // A search in the raw text avoids scanning nearly every file.
     text.contains(called) && scan(text).tokens().iter().any(|token| token.text == called)
 }
 
-/// Packages that come neither from this tree nor from the one registry: Git, or a second registry.
+/// Returns packages that come neither from this tree nor from the registry, but from Git or a second
+/// registry.
 pub fn strange_sources(packages: &[Package]) -> Vec<String> {
     let sources = || {
         packages
@@ -67,9 +69,11 @@ fn is_registry(source: &str) -> bool {
     source.starts_with("registry+") || source.starts_with("sparse+")
 }
 
-/// Packages in several versions that the list does not name, and names on the list that are no longer needed.
+/// Returns packages in several versions that the list does not name, and listed names that are not needed
+/// any more.
 ///
-/// The list only shrinks by itself: each line is `name: reason`, and a reason is demanded.
+/// Each line of the list is `name: reason`, and the reason is mandatory. Unneeded lines are reported, so
+/// that the list shrinks.
 pub fn duplicates(packages: &[Package], list: &str) -> Vec<String> {
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for package in packages {
@@ -164,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_version_needs_a_line_with_a_reason() {
+    fn a_second_version_needs_a_listed_reason() {
         let packages = [
             package("a", "1.0.0", None),
             package("a", "2.0.0", None),
@@ -176,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_longer_needed_is_caught() {
+    fn an_unneeded_line_is_caught() {
         let found = duplicates(&[package("b", "1.0.0", None)], "b: once there were two\n");
         assert_eq!(found, ["duplicates.txt: b is built once; remove the line"]);
     }

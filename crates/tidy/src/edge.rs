@@ -1,33 +1,34 @@
-//! Which crate may name which.
+//! Which crate may depend on which.
 //!
-//! The walls are few, so that each means something: the core sees nobody, the ports see the core, the siblings
-//! see only those two, the runtime also the store, and the binary joins them. A new crate fails here until it has a row below, which is the
-//! moment to ask whether a module would have done.
+//! The boundaries are few and strict: the core depends on no other crate, the ports on the core, the
+//! sibling crates only on those two, the runtime also on the store, and the binary on all of them. A new
+//! crate fails this check until it has a row below, which is the time to ask whether a module would be
+//! sufficient.
 
 use crate::metadata::{Kind, Package};
 
-/// What a crate may depend on, of our own crates.
+/// The workspace crates that a crate may depend on.
 enum Allowed {
     Only(&'static [&'static str]),
-    /// The first, and in tests also the second.
+    /// The first list, and in tests also the second.
     InTests(&'static [&'static str], &'static [&'static str]),
-    /// Everything that ships; in tests also what does not.
+    /// Every shipped crate; in tests also unshipped ones.
     Anything,
-    /// Everything: the crate itself does not ship.
+    /// Every crate, because the crate itself is not shipped.
     AnythingEver,
 }
 
-/// Crates that exist for development alone. Nothing that ships may be built on them.
+/// Development crates. No shipped crate may depend on them.
 const NEVER_SHIPPED: [&str; 5] = ["sim", "tidy", "bench", "torture", "checker"];
 
 const SIBLINGS: [&str; 5] = ["store", "models", "policy", "tools", "fleet"];
 
 fn allowed(crate_name: &str) -> Option<Allowed> {
     Some(match crate_name {
-        // Who judges the program shares nothing with it, else both could be wrong in the same way.
+        // The checkers share no code with the program; otherwise both could contain the same error.
         "core" | "tidy" | "checker" => Allowed::Only(&[]),
         "ports" | "api" => Allowed::Only(&["core"]),
-        // Only for the names of the fail points and planted bugs: it meets the program as a stranger does.
+        // Only for the names of the fail points and planted bugs; it tests the program from outside.
         "torture" => Allowed::Only(&["ports"]),
         sibling if SIBLINGS.contains(&sibling) => Allowed::Only(&["core", "ports"]),
         "runtime" => Allowed::Only(&["core", "ports", "store"]),
@@ -39,7 +40,7 @@ fn allowed(crate_name: &str) -> Option<Allowed> {
     })
 }
 
-/// The short name of one of our packages (`core` for `wakeful-core`), or nothing for a foreign one.
+/// Returns the short name of a workspace package (`core` for `wakeful-core`); none for other packages.
 fn short(package: &str) -> Option<&str> {
     if package == "wakeful" {
         Some(package)
@@ -48,7 +49,7 @@ fn short(package: &str) -> Option<&str> {
     }
 }
 
-/// Dependencies that pass through a wall.
+/// Returns dependencies that cross a boundary.
 pub fn forbidden(packages: &[Package]) -> Vec<String> {
     let mut found = Vec::new();
     for package in packages {
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_core_depends_on_none_of_ours_and_the_wire_types_on_the_core() {
+    fn the_core_depends_on_no_workspace_crate_and_wire_types_on_core() {
         assert!(!caught("wakeful-api", "wakeful-core", Kind::Normal));
         for from in ["wakeful-core", "wakeful-api", "wakeful-tidy"] {
             assert!(caught(from, "wakeful-ports", Kind::Normal), "{from}");
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_judge_of_the_program_links_none_of_it_not_even_in_tests() {
+    fn the_checker_links_no_crate_of_the_program_even_in_tests() {
         for to in [
             "wakeful-core",
             "wakeful-ports",
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn siblings_see_core_and_ports_but_never_one_another_not_even_in_tests() {
+    fn siblings_depend_on_core_and_ports_but_never_on_each_other() {
         assert!(!caught("wakeful-store", "wakeful-core", Kind::Normal));
         assert!(!caught("wakeful-store", "wakeful-ports", Kind::Dev));
         assert!(caught("wakeful-store", "wakeful-tools", Kind::Normal));
@@ -125,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn the_runtime_sees_the_store_and_no_other_sibling() {
+    fn the_runtime_depends_on_the_store_and_no_other_sibling() {
         assert!(!caught("wakeful-runtime", "wakeful-store", Kind::Normal));
         assert!(caught("wakeful-runtime", "wakeful-tools", Kind::Dev));
         assert!(caught("wakeful-store", "wakeful-runtime", Kind::Dev));
     }
 
     #[test]
-    fn a_face_reaches_only_what_it_shows() {
+    fn an_interface_crate_depends_only_on_what_it_presents() {
         assert!(!caught("wakeful-server", "wakeful-runtime", Kind::Normal));
         assert!(caught("wakeful-server", "wakeful-store", Kind::Normal));
         assert!(!caught("wakeful-server", "wakeful-store", Kind::Dev));
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_ships_is_built_on_what_does_not() {
+    fn no_shipped_crate_depends_on_an_unshipped_one() {
         for to in [
             "wakeful-sim",
             "wakeful-tidy",
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_that_nobody_announced_is_caught() {
+    fn a_crate_without_a_row_is_caught() {
         assert_eq!(forbidden(&[planted("wakeful-utils", &[])]).len(), 1);
     }
 }

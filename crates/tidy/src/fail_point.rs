@@ -1,19 +1,19 @@
-//! Fail points are listed, and the list is complete.
+//! Checks that every fail point is listed and every listed one is used.
 //!
-//! The crash tests kill the program at every listed point. A point that is not listed is never tried, and one
-//! that is listed but gone makes a test wait for a crash that cannot come. One name may stand in several places
-//! (the two databases commit in different files), but it is listed once.
+//! The crash tests kill the program at every listed point. An unlisted point is never tested, and an unused
+//! one makes a test wait for a crash that cannot happen. One name may be used in several places (the two
+//! databases commit in different files), but it is listed once.
 
 use std::collections::BTreeSet;
 
 use crate::scan::{Literal, Scanned, scan};
 use crate::tree::File;
 
-/// The file whose `POINTS` lists them all.
+/// The file whose `POINTS` lists all fail points.
 pub const LIST: &str = "crates/ports/src/fail_point.rs";
 const CALLS: [&str; 2] = ["fail_point::fail_point(", "fail_point!("];
 
-/// Points that are used and not listed, listed and not used, or listed twice.
+/// Returns points that are used and not listed, listed and not used, or listed twice.
 pub fn violations(files: &[File]) -> Vec<String> {
     let mut found = Vec::new();
     let mut used: BTreeSet<String> = BTreeSet::new();
@@ -54,7 +54,8 @@ pub fn violations(files: &[File]) -> Vec<String> {
     found
 }
 
-/// Sources of crates that call a fail point. This crate has to spell the calls that it looks for.
+/// Returns whether a file may contain fail points. This crate is excluded, because it contains the calls as
+/// patterns.
 fn may_use_points(file: &File) -> bool {
     let is_source =
         file.path.starts_with("crates/") && file.extension() == "rs" && file.source_of().is_some();
@@ -67,7 +68,7 @@ fn is_argument(scanned: &Scanned, literal: &Literal) -> bool {
     CALLS.iter().any(|call| before.ends_with(call))
 }
 
-/// The literals between `POINTS … =` and the semicolon that ends it.
+/// Returns the literals between `POINTS … =` and the semicolon that ends it.
 fn listed(text: &str) -> Vec<String> {
     let scanned = scan(text);
     let Some(name) = scanned.code.find("POINTS") else {
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_that_is_not_listed_is_caught() {
+    fn an_unlisted_point_is_caught() {
         assert_eq!(
             faults("", "fail_point::fail_point(\"a\");"),
             ["fail point `a` is used but not listed in POINTS"]
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_that_is_not_used_is_caught() {
+    fn an_unused_point_is_caught() {
         let expected = ["fail point `a` is listed in POINTS but nowhere used"];
         assert_eq!(faults("\"a\"", "// fail_point::fail_point(\"a\");"), expected);
         assert_eq!(
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_may_stand_in_two_places_but_is_listed_once() {
+    fn a_point_may_be_used_twice_but_is_listed_once() {
         assert!(
             faults(
                 "\"a\"",
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_that_is_named_by_a_variable_is_caught() {
+    fn a_point_named_by_a_variable_is_caught() {
         assert_eq!(faults("", "fail_point::fail_point(name);").len(), 1);
     }
 }

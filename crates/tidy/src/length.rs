@@ -1,24 +1,25 @@
-//! How long files, functions, lines and lists of parameters may be.
+//! Limits for the length of files, functions, lines and parameter lists.
 //!
-//! The harm is in the tail: the median function is short everywhere, and the one of a thousand lines is where
-//! nobody dares to change anything. So the limits are hard and small, and what passes them is cut in two.
+//! Most functions are short in any code base; the harm comes from the few very long ones, which are too
+//! risky to change. Therefore the limits are hard and small, and code that exceeds them is split.
 
 use crate::scan::{Token, closing, is_text, item_body, item_end, scan};
 use crate::tree::File;
 use crate::witness::is_comment_line;
 
-/// One file is one noun; beyond this many lines it is two.
+/// A file covers one noun; a longer file covers two.
 pub const FILE_LINES_MAX: usize = 500;
-/// One function fits on one screen, signature and closing brace included.
+/// A function fits on one screen, including signature and closing brace.
 pub const FUNCTION_LINES_MAX: usize = 70;
-/// Beside `self`; what needs more takes a struct with named fields.
+/// Not counting `self`; a function that needs more takes a struct with named fields.
 pub const PARAMETERS_MAX: usize = 4;
-/// Formatting aims at 110 columns; strings and comments may overshoot it, but not this.
+/// The formatter aims at 110 columns; strings and comments may exceed that, but not this limit.
 pub const LINE_COLUMNS_MAX: usize = 160;
 
 const COUNTED: [&str; 6] = ["rs", "ts", "tsx", "py", "sh", "c"];
 
-/// Source files that are too long. What a program wrote (`*.gen.*`) may be, and the rows that a test names do not count.
+/// Returns source files that are too long. Generated files (`*.gen.*`) are exempt, and the conformance
+/// comments of tests do not count.
 pub fn long_files(files: &[File]) -> Vec<String> {
     let counted = |file: &&File| {
         let is_source = COUNTED.contains(&file.extension()) || file.path.starts_with("scripts/");
@@ -30,14 +31,14 @@ pub fn long_files(files: &[File]) -> Vec<String> {
         if lines > FILE_LINES_MAX {
             let path = &file.path;
             found.push(format!(
-                "{path}: {lines} lines, at most {FILE_LINES_MAX}; cut it where its nouns part"
+                "{path}: {lines} lines, at most {FILE_LINES_MAX}; split it by noun"
             ));
         }
     }
     found
 }
 
-/// Rust functions that are too long.
+/// Returns Rust functions that are too long.
 pub fn long_functions(file: &File) -> Vec<String> {
     let scanned = scan(&file.text);
     let tokens = scanned.tokens();
@@ -57,15 +58,15 @@ pub fn long_functions(file: &File) -> Vec<String> {
     found
 }
 
-/// Where each function begins, and its name. `fn(` is the type of a function and has neither name nor body.
+/// Returns the position and name of each function. `fn(` is a function type and has neither name nor body.
 fn functions<'a>(tokens: &'a [Token<'a>]) -> impl Iterator<Item = (usize, &'a Token<'a>)> {
     let begins = (0..tokens.len()).filter(|index| is_text(tokens, *index, &["fn"]));
     let named = begins.filter_map(|index| Some((index, tokens.get(index + 1)?)));
     named.filter(|(_, name)| name.text != "(")
 }
 
-/// Shipped functions that take a tuple apart beside other parameters, `(a, b): (A, B)`. It hides how many parameters
-/// there are; flat ones, a struct with named fields or a method say it.
+/// Returns shipped functions that destructure a tuple next to other parameters, `(a, b): (A, B)`. It hides
+/// the number of parameters; use separate parameters, a struct with named fields or a method.
 pub fn tuple_parameters(file: &File) -> Vec<String> {
     let scanned = scan(&file.text).without_tests();
     let tokens = scanned.tokens();
@@ -83,8 +84,9 @@ pub fn tuple_parameters(file: &File) -> Vec<String> {
     found
 }
 
-/// Whether the pattern of a tuple begins here, in a signature. Only a pattern has a colon behind its bracket. One that is
-/// the only parameter is a value of its own: what a list of pairs is mapped with.
+/// Returns whether a tuple pattern begins here in a signature. Only a pattern has a colon after its
+/// bracket. A tuple that is the only parameter is permitted: it is one value, such as an element of a list
+/// of pairs.
 fn is_tuple_beside_others(tokens: &[Token<'_>], at: usize) -> bool {
     let text = |index: usize| tokens.get(index).map_or("", |token| token.text);
     let before = if text(at - 1) == "&" { at - 2 } else { at - 1 };
@@ -101,8 +103,8 @@ fn is_tuple_beside_others(tokens: &[Token<'_>], at: usize) -> bool {
     !is_only
 }
 
-/// Shipped functions with too many parameters. Clippy counts `self` too, so its limit is one higher. A property in a
-/// module of tests has as many as it draws.
+/// Returns shipped functions with too many parameters. Clippy counts `self` too, so its limit is one
+/// higher. Property tests are exempt, because their parameters are generated values.
 pub fn many_parameters(file: &File) -> Vec<String> {
     let scanned = scan(&file.text).without_tests();
     let tokens = scanned.tokens();
@@ -120,7 +122,8 @@ pub fn many_parameters(file: &File) -> Vec<String> {
     found
 }
 
-/// How many parameters beside `self` a signature has. `at` is the index behind the name of its function.
+/// Returns the number of parameters of a signature, without `self`. `at` is the index after the name of the
+/// function.
 fn parameters(tokens: &[Token<'_>], at: usize) -> usize {
     let text = |index: usize| tokens.get(index).map_or("", |token| token.text);
     let open = if text(at) == "<" {
@@ -145,7 +148,8 @@ fn parameters(tokens: &[Token<'_>], at: usize) -> usize {
     count + usize::from(start < end && !is_receiver(tokens, start))
 }
 
-/// The index just after the angle bracket that closes the one at `open`. The one of an arrow closes nothing.
+/// Returns the index after the angle bracket that closes the one at `open`. The bracket of an arrow closes
+/// nothing.
 fn angle_end(tokens: &[Token<'_>], open: usize) -> usize {
     let mut depth = 0_usize;
     for (index, token) in tokens.iter().enumerate().skip(open) {
@@ -161,7 +165,7 @@ fn angle_end(tokens: &[Token<'_>], open: usize) -> usize {
     tokens.len()
 }
 
-/// Whether the parameter that begins here is `self`, of whatever kind.
+/// Returns whether the parameter that begins here is `self`, in any form.
 fn is_receiver(tokens: &[Token<'_>], start: usize) -> bool {
     let mut pattern = tokens
         .iter()
@@ -170,7 +174,7 @@ fn is_receiver(tokens: &[Token<'_>], start: usize) -> bool {
     pattern.any(|token| token.text == "self")
 }
 
-/// Lines of Rust that are too wide.
+/// Returns lines of Rust that are too wide.
 pub fn wide_lines(file: &File) -> Vec<String> {
     let mut found = Vec::new();
     for (index, line) in file.text.lines().enumerate() {
@@ -235,14 +239,14 @@ mod tests {
     }
 
     #[test]
-    fn a_function_inside_another_is_measured_by_itself() {
+    fn a_nested_function_is_measured_separately() {
         let inner = format!("fn inner() {{\n{}}}\n", "one();\n".repeat(69));
         let file = File::new("a.rs", &format!("fn outer(f: fn(u8)) {{\n{inner}}}\n"));
         assert_eq!(long_functions(&file).len(), 2);
     }
 
     #[test]
-    fn a_tuple_taken_apart_beside_other_parameters_is_caught() {
+    fn a_destructured_tuple_next_to_other_parameters_is_caught() {
         let found = |text: &str| tuple_parameters(&File::new("a.rs", text));
         assert_eq!(
             found("fn a(z: u8, (x, y): (u8, u8)) {}\n"),
@@ -267,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fifth_parameter_beside_self_is_caught() {
+    fn a_fifth_parameter_is_caught() {
         let found = |text: &str| many_parameters(&File::new("a.rs", text));
         assert_eq!(
             found("fn a(p: u8, q: u8, r: u8, s: u8, t: u8) {}\n"),

@@ -1,14 +1,15 @@
-//! The repository's own rules.
+//! The checks of the repository's own rules.
 //!
-//! A limit that nothing checks does not hold, so every rule of the house that a program can judge is judged
-//! here. Each rule is a pure function over paths and text that answers with the violations it found, and
-//! each has unit tests in which it must catch a planted one; `tests/all.rs` then applies them to the tree.
+//! A limit that is not checked does not hold, so every project rule that a program can check is checked
+//! here. Each rule is a pure function over paths and text that returns the violations it found, and each
+//! has unit tests in which it must find a planted one; `tests/all.rs` then applies the rules to the tree.
 //!
-//! - [`tree`], [`scan`] and [`metadata`] read: the files, Rust text, and what Cargo knows.
-//! - [`length`], [`manifest`], [`module`] and [`word`] look at every file.
-//! - [`edge`], [`purity`] and [`sql`] keep the walls between the crates.
-//! - [`dependency`] and [`licence`] judge what we build on.
-//! - [`conformance`], [`fail_point`], [`link`], [`migration`] and [`witness`] compare one part of the tree with another.
+//! - [`tree`], [`scan`] and [`metadata`] read the files, Rust text, and Cargo metadata.
+//! - [`length`], [`manifest`], [`module`] and [`word`] check every file.
+//! - [`edge`], [`purity`] and [`sql`] check the boundaries between the crates.
+//! - [`dependency`] and [`licence`] check the dependencies.
+//! - [`conformance`], [`fail_point`], [`link`], [`migration`] and [`witness`] compare one part of the tree
+//!   with another.
 #![forbid(unsafe_code)]
 
 pub mod conformance;

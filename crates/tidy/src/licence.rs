@@ -1,8 +1,9 @@
-//! Licences of what we build on.
+//! Checks the licences of dependencies.
 
 use crate::metadata::Package;
 
-/// Licences that let anyone use, change and ship the program, with at most a notice or (MPL) their own files open.
+/// Licences that allow use, modification and distribution of the program and require at most a notice or
+/// (MPL) the source of their own files.
 const PERMITTED: [&str; 17] = [
     "0BSD",
     "Apache-2.0",
@@ -23,10 +24,10 @@ const PERMITTED: [&str; 17] = [
     "blessing",
 ];
 
-/// Exceptions only ever grant more than the licence they follow.
+/// An exception only grants additional permissions.
 const PERMITTED_EXCEPTIONS: [&str; 1] = ["LLVM-exception"];
 
-/// Foreign packages whose licence expression we may not accept.
+/// Returns dependencies whose licence expression is not permitted.
 pub fn refused(packages: &[Package]) -> Vec<String> {
     let mut found = Vec::new();
     for package in packages.iter().filter(|package| package.source.is_some()) {
@@ -40,9 +41,10 @@ pub fn refused(packages: &[Package]) -> Vec<String> {
     found
 }
 
-/// Whether an SPDX expression can be met: one side of an OR, every side of an AND. What cannot be read is refused.
+/// Returns whether an SPDX expression can be satisfied: one side of an OR, every side of an AND. An
+/// unreadable expression is refused.
 fn permitted(expression: &str) -> bool {
-    // Before SPDX expressions, a slash meant OR; old packages still say so.
+    // Before SPDX expressions, a slash meant OR; old packages still use it.
     let spaced = expression
         .replace('(', " ( ")
         .replace(')', " ) ")

@@ -1,10 +1,10 @@
-//! Links between documents lead somewhere.
+//! Checks that links between documents have existing targets.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::tree::File;
 
-/// Relative links of one Markdown file whose target does not exist.
+/// Returns relative links of one Markdown file whose target does not exist.
 pub fn dead(file: &File, exists: impl Fn(&Path) -> bool) -> Vec<String> {
     let folder = Path::new(&file.path).parent().unwrap_or(Path::new(""));
     let mut found = Vec::new();
@@ -24,7 +24,7 @@ pub fn dead(file: &File, exists: impl Fn(&Path) -> bool) -> Vec<String> {
     found
 }
 
-/// The path without `.` and `..`, or nothing when it leaves the repository.
+/// Normalizes `.` and `..`; none if the path leaves the repository.
 fn tidied(path: &Path) -> Option<PathBuf> {
     let mut tidy = PathBuf::new();
     for component in path.components() {
@@ -38,7 +38,7 @@ fn tidied(path: &Path) -> Option<PathBuf> {
     Some(tidy)
 }
 
-/// Targets of `[text](target)` and `[name]: target`, outside code.
+/// Returns the targets of `[text](target)` and `[name]: target` outside code.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut fenced = false;
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_link_to_nothing_is_caught() {
+    fn a_relative_link_without_a_target_is_caught() {
         assert_eq!(
             caught("x\nsee [b](B.md)"),
             ["docs/A.md:2: the link to `B.md` leads nowhere"]
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_somewhere_and_text_in_code_pass() {
+    fn links_with_a_target_and_text_in_code_pass() {
         let fine = "[a](STYLE.md#files), [b](../README.md \"title\"), [c](#part), [d](https://example.org/x), [e](.)\n\
             `[f](B.md)`\n```\n[g](B.md)\n```\n";
         assert_eq!(caught(fine), Vec::<String>::new());

@@ -1,8 +1,8 @@
-//! What every crate's manifest and root say.
+//! Checks the manifest and the root file of every crate.
 
 use crate::tree::File;
 
-/// Manifests that do not take the lints of the workspace.
+/// Returns manifests that do not inherit the workspace lints.
 pub fn without_lints(files: &[File]) -> Vec<String> {
     let manifests = files.iter().filter(|file| file.path.ends_with("/Cargo.toml"));
     let lacking = manifests.filter(|file| !inherits_lints(&file.text));
@@ -23,7 +23,8 @@ fn inherits_lints(manifest: &str) -> bool {
         .any(|line| line.replace(' ', "") == "workspace=true")
 }
 
-/// Crate roots that do not forbid unsafe code. The workspace does so too; here it stands where a reader looks.
+/// Returns crate roots that do not forbid unsafe code. The workspace forbids it too; the attribute makes it
+/// visible to readers of the crate.
 pub fn without_forbid(files: &[File]) -> Vec<String> {
     let roots = files.iter().filter(|file| is_root(&file.path));
     let lacking = roots.filter(|file| {
@@ -37,7 +38,7 @@ pub fn without_forbid(files: &[File]) -> Vec<String> {
         .collect()
 }
 
-/// Whether Cargo begins a library or a program at this path.
+/// Returns whether the path is the root of a library or a program for Cargo.
 pub fn is_root(path: &str) -> bool {
     match path.rsplit_once("/src/") {
         Some((_, "lib.rs" | "main.rs")) => true,

@@ -1,14 +1,14 @@
-//! What Cargo knows of the workspace, read from `cargo metadata`.
+//! The workspace as reported by `cargo metadata`.
 //!
-//! Cargo is asked instead of reading manifests by hand, because workspace inheritance, renames and platform
-//! tables are its business. Only the few fields that rules use are kept.
+//! Manifests are not parsed directly, because Cargo already resolves workspace inheritance, renames and
+//! platform tables. Only the fields that rules use are kept.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-/// When a dependency is linked in.
+/// The kind of a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Normal,
@@ -20,30 +20,30 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dependency {
     pub name: String,
-    /// The name by which code calls it: renamed or not, with underscores.
+    /// The name that code uses: after renaming, with underscores.
     pub called: String,
     pub kind: Kind,
 }
 
-/// One package: ours, or one that we build on.
+/// A package of the workspace or a dependency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Package {
     pub name: String,
     pub version: String,
     pub licence: Option<String>,
-    /// Where it comes from; nothing for a package of this workspace.
+    /// The source; none for a package of this workspace.
     pub source: Option<String>,
     /// The folder of its manifest.
     pub folder: String,
     pub dependencies: Vec<Dependency>,
 }
 
-/// Our own packages. Needs neither the network nor an up-to-date lock file.
+/// Returns the packages of the workspace. Needs neither the network nor an up-to-date lock file.
 pub fn workspace(root: &Path) -> Result<Vec<Package>, String> {
     load(root, &["--no-deps", "--offline"])
 }
 
-/// Our own packages and everything in the lock file.
+/// Returns the packages of the workspace and everything in the lock file.
 pub fn resolved(root: &Path) -> Result<Vec<Package>, String> {
     load(root, &["--locked", "--offline"])
 }
@@ -68,7 +68,7 @@ fn load(root: &Path, flags: &[&str]) -> Result<Vec<Package>, String> {
 
 fn parse(json: &str) -> Result<Vec<Package>, String> {
     let value: Value =
-        serde_json::from_str(json).map_err(|error| format!("cargo metadata is no JSON: {error}"))?;
+        serde_json::from_str(json).map_err(|error| format!("cargo metadata did not return JSON: {error}"))?;
     let packages = value
         .get("packages")
         .and_then(Value::as_array)
@@ -113,7 +113,7 @@ fn text(value: &Value, field: &str) -> Option<String> {
     value.get(field).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// A package for the unit tests of rules, with dependencies given as (name, kind).
+/// Creates a package for the unit tests of rules, with dependencies given as (name, kind).
 #[cfg(test)]
 pub(crate) fn planted(name: &str, dependencies: &[(&str, Kind)]) -> Package {
     let dependency = |(name, kind): &(&str, Kind)| Dependency {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_no_metadata_is_an_error() {
+    fn output_that_is_not_metadata_is_an_error() {
         assert!(parse("nonsense").is_err());
         assert!(parse("{}").is_err());
     }

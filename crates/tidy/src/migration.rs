@@ -1,7 +1,8 @@
-//! Migrations only go forward.
+//! Checks that migrations are never edited.
 //!
-//! A home somewhere has already run each migration that landed. Editing one would give new homes other tables
-//! than old ones, and no test on a new home could ever see it; so the hash of each file is kept beside it.
+//! Existing homes have already run each merged migration. Editing one would give new homes different tables
+//! than old ones, and no test on a new home could detect it; therefore the hash of each file is stored next
+//! to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -10,12 +11,13 @@ use sha2::{Digest, Sha256};
 
 use crate::tree::File;
 
-/// Where the migrations are, one folder per dialect; those of the journal in a folder of their own.
+/// The folder of the migrations, with one subfolder per dialect; the journal's migrations have a separate
+/// subfolder.
 pub const FOLDER: &str = "crates/store/migrations/";
 const DATABASES: [[&str; 2]; 2] = [["sqlite", "postgres"], ["journal/sqlite", "journal/postgres"]];
 const WAY_OUT: &str = "forward only: add a new migration";
 
-/// Everything that is wrong with the migrations and with the file of their hashes.
+/// Returns all violations in the migrations and in the file of their hashes.
 pub fn violations(files: &[File]) -> Vec<String> {
     let inside = |file: &File| {
         file.path
@@ -42,7 +44,7 @@ fn hashes_that_differ(migrations: &BTreeMap<&str, &str>, hashes: &str) -> Vec<St
     for line in hashes.lines().filter(|line| !line.trim().is_empty()) {
         match line.split_once("  ") {
             Some((hash, path)) if kept.insert(path.trim(), hash).is_none() => {}
-            Some((_, path)) => found.push(format!("{FOLDER}HASHES: {path} stands there twice")),
+            Some((_, path)) => found.push(format!("{FOLDER}HASHES: {path} is listed twice")),
             None => found.push(format!("{FOLDER}HASHES: `{line}` is not `<sha256>  <path>`")),
         }
     }
@@ -71,7 +73,7 @@ fn names_that_differ(migrations: &BTreeMap<&str, &str>) -> Vec<String> {
     };
     let strange = migrations.keys().filter(|path| !is_known(folder_of(path)));
     let mut found: Vec<String> = strange
-        .map(|path| format!("{FOLDER}{path}: belongs to no dialect that we speak"))
+        .map(|path| format!("{FOLDER}{path}: belongs to no supported dialect"))
         .collect();
     let names = |folder: &str| -> BTreeSet<&str> {
         let inside = migrations.keys().filter_map(|path| path.rsplit_once('/'));
@@ -145,14 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn untouched_migrations_pass_and_so_does_having_none() {
+    fn unchanged_migrations_and_an_empty_folder_pass() {
         let (hashes, migrations) = sound();
         assert_eq!(violations(&tree(&hashes, &migrations)), Vec::<String>::new());
         assert!(violations(&[]).is_empty());
     }
 
     #[test]
-    fn an_edited_migration_is_caught_with_the_way_out() {
+    fn an_edited_migration_is_caught_with_a_fix() {
         let (hashes, _) = sound();
         let edited = format!("{SQL}-- one more line\n");
         let found = violations(&tree(
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_migration_without_a_hash_and_a_hash_without_a_migration_are_caught() {
+    fn a_migration_or_a_hash_without_its_counterpart_is_caught() {
         let (hashes, migrations) = sound();
         assert_eq!(violations(&tree("", &migrations)).len(), 2);
         assert_eq!(violations(&tree(&hashes, &[])).len(), 2);
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skipped_number_or_a_strange_folder_is_caught() {
+    fn a_skipped_number_or_an_unknown_folder_is_caught() {
         let hash = sha256(SQL);
         let paths = [
             "sqlite/0002_head.sql",
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_journal_counts_its_own_migrations() {
+    fn the_journal_numbers_its_own_migrations() {
         let hash = sha256(SQL);
         let paths = [
             "sqlite/0001_head.sql",
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_migration_that_does_not_say_why_is_caught() {
+    fn a_migration_without_an_explanation_is_caught() {
         let silent = "CREATE TABLE a (b TEXT);";
         let hash = sha256(silent);
         let paths = ["sqlite/0001_a.sql", "postgres/0001_a.sql"];

@@ -1,7 +1,7 @@
-//! No file is forgotten.
+//! Checks that every Rust file is compiled.
 //!
-//! A Rust file that no `mod` line names is never compiled, so its tests never run and nobody is told. And each
-//! further file directly in `tests/` would be a program of its own to link, so there is one: `all.rs`.
+//! A Rust file that no `mod` line names is never compiled, so its tests silently never run. Each additional
+//! file directly in `tests/` would be a separate program to link, so there is only `all.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::manifest::is_root;
 use crate::scan::{closing, is_text, scan};
 use crate::tree::File;
 
-/// Programs of tests beside `tests/all.rs`.
+/// Returns test programs other than `tests/all.rs`.
 pub fn extra_test_programs(files: &[File]) -> Vec<String> {
     let mut found = Vec::new();
     for file in files {
@@ -28,7 +28,7 @@ pub fn extra_test_programs(files: &[File]) -> Vec<String> {
     found
 }
 
-/// Rust files below `src` or `tests` that no chain of `mod` lines reaches.
+/// Returns Rust files below `src` or `tests` that no chain of `mod` lines reaches.
 pub fn unreached(files: &[File]) -> Vec<String> {
     let by_path: BTreeMap<&str, &File> = files
         .iter()
@@ -62,14 +62,14 @@ fn rust_path(file: &File) -> Option<&str> {
 }
 
 fn begins(path: &str) -> bool {
-    // A file directly in `tests` is a program whether it should be or not; the other rule speaks of that.
+    // A file directly in `tests` is always a program; the rule above reports it.
     let is_test_program = path
         .rsplit_once("/tests/")
         .is_some_and(|(_, inner)| !inner.contains('/'));
     is_root(path) || (is_test_program && !path.contains("/src/"))
 }
 
-/// Where the modules that a file declares may stand.
+/// Returns the possible paths of the modules that a file declares.
 fn children(file: &File) -> Vec<String> {
     let scanned = scan(&file.text);
     let tokens = scanned.tokens();

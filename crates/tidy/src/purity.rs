@@ -1,13 +1,15 @@
-//! What the core may not do.
+//! Checks that the core is pure.
 //!
-//! The same state and input must give the same answer on every machine, or replay proves nothing. A clock, a
-//! random iteration order, the environment and the file system would each break that without a failing test.
+//! The same state and input must give the same result on every machine, or replay proves nothing. A clock,
+//! a random iteration order, the environment and the file system would each break that without a failing
+//! test.
 
 use crate::metadata::{Kind, Package};
 use crate::scan::{Token, closing, is_text, scan};
 use crate::tree::File;
 
-/// What the core may build on: data, hashing, signatures and error types, and the time-zone tables as data.
+/// The permitted dependencies of the core: data, hashing, signatures, error types, and time-zone tables as
+/// data.
 const ALLOWED: [&str; 9] = [
     "base64",
     "ed25519-dalek",
@@ -24,15 +26,15 @@ const BANNED_WORDS: [(&str, &str); 5] = [
     ("HashMap", "its order is random; use BTreeMap"),
     ("HashSet", "its order is random; use BTreeSet"),
     ("SystemTime", "time arrives inside inputs"),
-    ("async", "the core decides, the shell waits"),
-    ("tokio", "the core decides, the shell waits"),
+    ("async", "the core is synchronous; the runtime waits"),
+    ("tokio", "the core is synchronous; the runtime waits"),
 ];
 
 const BANNED_PATHS: [(&[&str], &str); 1] = [(&["Instant", ":", ":", "now"], "time arrives inside inputs")];
 
 const BANNED_STD: [&str; 3] = ["env", "fs", "net"];
 
-/// Dependencies of the core that could bring the outside world in.
+/// Returns dependencies of the core that are not on the list.
 pub fn foreign_dependencies(packages: &[Package]) -> Vec<String> {
     let core = packages.iter().find(|package| package.name == "wakeful-core");
     let mut found = Vec::new();
@@ -47,7 +49,7 @@ pub fn foreign_dependencies(packages: &[Package]) -> Vec<String> {
     found
 }
 
-/// Uses of clocks, random order, the system or async in one file of the core, tests aside.
+/// Returns uses of clocks, random order, the system or async in one file of the core, except in tests.
 pub fn impurities(file: &File) -> Vec<String> {
     if file.is_test() {
         return Vec::new();
@@ -78,7 +80,7 @@ pub fn impurities(file: &File) -> Vec<String> {
     found
 }
 
-/// The modules named by `std::x` or `std::{x, y}` at `index`.
+/// Returns the modules named by `std::x` or `std::{x, y}` at `index`.
 fn std_modules<'a>(tokens: &'a [Token<'a>], index: usize) -> impl Iterator<Item = &'a str> {
     let begins = is_text(tokens, index, &["std", ":", ":"]);
     let first = index + 3;
@@ -93,7 +95,8 @@ fn std_modules<'a>(tokens: &'a [Token<'a>], index: usize) -> impl Iterator<Item 
     } else {
         &[]
     };
-    // In a group, only what follows the brace or a comma is a module of `std` itself; the rest is deeper.
+    // In a group, only a word after the brace or a comma is a module of `std` itself; the others are nested
+    // deeper.
     let opens = move |at: usize| {
         !grouped
             || named
@@ -135,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_strings_tests_and_ordinary_modules_are_not() {
+    fn comments_strings_tests_and_ordinary_modules_pass() {
         let innocent = [
             "// a HashMap would be replayed in another order",
             "let s = \"std::fs\";",
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_dependency_of_the_core_is_caught_but_not_one_of_its_tests() {
+    fn a_foreign_dependency_of_the_core_is_caught_except_in_tests() {
         let core = planted(
             "wakeful-core",
             &[

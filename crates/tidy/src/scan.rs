@@ -1,9 +1,10 @@
-//! Just enough of Rust's grammar to judge text without being fooled by strings and comments.
+//! A minimal Rust scanner that distinguishes code from strings and comments.
 //!
 //! A full parser would be a heavy dependency for a crate that must build first and fast. The scanner blanks
-//! what is not code, keeping every offset and line, and gives tokens: words and single marks.
+//! everything that is not code, keeps every offset and line, and returns tokens: words and single
+//! punctuation marks.
 
-/// A string literal, where it stood and what was between its quotes (escapes as written).
+/// A string literal with its position and the text between its quotes (escapes as written).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Literal {
     pub at: usize,
@@ -11,7 +12,7 @@ pub struct Literal {
     pub text: String,
 }
 
-/// One word or one mark of blanked code.
+/// One word or one punctuation mark of blanked code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token<'a> {
     pub text: &'a str,
@@ -19,7 +20,7 @@ pub struct Token<'a> {
     pub at: usize,
 }
 
-/// Rust text with comments, strings and characters blanked; of a string its two quotes stay.
+/// Rust text with comments, strings and characters blanked; the quotes of strings stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scanned {
     pub code: String,
@@ -43,12 +44,12 @@ pub fn scan(source: &str) -> Scanned {
 }
 
 impl Scanned {
-    /// The words and marks that are left.
+    /// Returns the remaining words and punctuation marks.
     pub fn tokens(&self) -> Vec<Token<'_>> {
         tokens(&self.code)
     }
 
-    /// The same text with every item under `#[cfg(test)]` blanked as well.
+    /// Returns the text with every item under `#[cfg(test)]` blanked as well.
     pub fn without_tests(&self) -> Self {
         let ranges = test_ranges(&self.tokens());
         let hidden = |at: usize| ranges.iter().any(|(start, end)| (*start..*end).contains(&at));
@@ -57,7 +58,8 @@ impl Scanned {
             .char_indices()
             .map(|(at, c)| if hidden(at) && c != '\n' { ' ' } else { c });
         Self {
-            // A blanked wide character would move all later offsets, so it becomes as many spaces as it had bytes.
+            // A wide character is replaced by as many spaces as it has bytes, so that later offsets stay
+            // the same.
             code: code
                 .zip(self.code.chars())
                 .flat_map(|(new, old)| pad(new, old))
@@ -76,7 +78,7 @@ fn pad(new: char, old: char) -> impl Iterator<Item = char> {
     std::iter::repeat_n(new, if new == old { 1 } else { old.len_utf8() })
 }
 
-/// The index just after the bracket that closes the one at `open`, or the end of the text.
+/// Returns the index after the bracket that closes the one at `open`, or the end of the text.
 pub fn closing(tokens: &[Token<'_>], open: usize) -> usize {
     let mut depth = 0_usize;
     for (index, token) in tokens.iter().enumerate().skip(open) {
@@ -92,7 +94,8 @@ pub fn closing(tokens: &[Token<'_>], open: usize) -> usize {
     tokens.len()
 }
 
-/// The index just after the item that begins at `start`: its body's closing brace, or its semicolon.
+/// Returns the index after the item that begins at `start`: after the closing brace of its body, or its
+/// semicolon.
 pub fn item_end(tokens: &[Token<'_>], start: usize) -> usize {
     let body = item_body(tokens, start);
     if is_text(tokens, body, &["{"]) {
@@ -102,7 +105,7 @@ pub fn item_end(tokens: &[Token<'_>], start: usize) -> usize {
     }
 }
 
-/// The index of the brace that opens the body of the item that begins at `start`, or of its semicolon.
+/// Returns the index of the brace that opens the body of the item at `start`, or of its semicolon.
 pub fn item_body(tokens: &[Token<'_>], start: usize) -> usize {
     let mut index = start;
     while let Some(token) = tokens.get(index) {
@@ -140,7 +143,7 @@ fn test_ranges(tokens: &[Token<'_>]) -> Vec<(usize, usize)> {
     ranges
 }
 
-/// Whether the tokens from `start` on read as `words`.
+/// Returns whether the tokens from `start` equal `words`.
 pub fn is_text(tokens: &[Token<'_>], start: usize, words: &[&str]) -> bool {
     words.iter().enumerate().all(|(offset, word)| {
         tokens
@@ -252,7 +255,7 @@ impl Scanner {
         }
     }
 
-    /// A word, or the prefix of a literal such as `r#"…"#`, in which a backslash means nothing.
+    /// Scans a word, or the prefix of a literal such as `r#"…"#`, in which a backslash is ordinary text.
     fn word(&mut self) {
         let mut word = String::new();
         while let Some(c) = self.peek(word.chars().count()).filter(|c| is_word(*c)) {
@@ -311,7 +314,7 @@ impl Scanner {
         self.literals.push(Literal { at, line, text });
     }
 
-    /// `'a'` and `'\n'` are characters; `'a` is a lifetime and stays.
+    /// `'a'` and `'\n'` are characters and are blanked; `'a` is a lifetime and stays.
     fn character_or_lifetime(&mut self) {
         if self.peek(1) == Some('\\') {
             self.blank();
@@ -380,12 +383,12 @@ mod tests {
     }
 
     #[test]
-    fn a_raw_identifier_is_no_string() {
+    fn a_raw_identifier_is_not_a_string() {
         assert_eq!(words("r#type = 1"), ["r", "#", "type", "=", "1"]);
     }
 
     #[test]
-    fn items_only_for_tests_can_be_left_out() {
+    fn test_items_can_be_excluded() {
         let source =
             "fn a() { \"x\" }\n#[cfg(test)]\nmod tests { fn b() { \"y\" } }\n#[cfg(not(test))] fn c() {}";
         let left = scan(source).without_tests();

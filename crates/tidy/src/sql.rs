@@ -1,11 +1,12 @@
-//! SQL stands in the store and nowhere else.
+//! Checks that SQL occurs only in the store.
 //!
-//! A query outside the store is a second opinion on what the tables mean, and it runs on one database only.
+//! A query outside the store would duplicate the meaning of the tables, and it would run on one database
+//! only.
 
 use crate::scan::scan;
 use crate::tree::File;
 
-/// Statements by their first words; `*` stands for any one word.
+/// Statements by their first words; `*` matches any single word.
 const STATEMENTS: [&[&str]; 10] = [
     &["SELECT"],
     &["INSERT", "INTO"],
@@ -19,11 +20,11 @@ const STATEMENTS: [&[&str]; 10] = [
     &["PRAGMA"],
 ];
 
-/// The store itself, what only measures, and this crate, which must name the statements it looks for.
+/// The store itself, the benchmarks, and this crate, which contains the statements as patterns.
 const EXEMPT: [&str; 3] = ["crates/store/", "crates/tidy/", "bench/"];
 
-/// String literals that begin like a statement, in the sources of any crate but the store. Tests may look into a
-/// table to see what a crash left there.
+/// Returns string literals that begin like a statement, in the sources of every crate except the store.
+/// Tests may query a table to check its contents after a crash.
 pub fn outside_the_store(file: &File) -> Vec<String> {
     let exempt = EXEMPT.iter().any(|folder| file.path.starts_with(folder));
     if exempt || file.is_test() || file.source_of().is_none() {
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_that_begins_with_such_a_word_is_not() {
+    fn prose_that_begins_with_such_a_word_passes() {
         for text in [
             "\"Select a model\"",
             "\"UPDATE\"",

@@ -1,17 +1,17 @@
-//! The files of the repository, as text.
+//! The text files of the repository.
 //!
-//! Git is asked first, because it knows what is ignored; new files that were not added yet count too, so that
-//! a rule speaks before the commit and not after it. Without Git (a source archive) the folders are walked.
+//! The list comes from Git, which excludes ignored files; untracked files are included, so that a violation
+//! is reported before the commit. Without Git (a source archive) the folders are walked.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folders that hold what was built or fetched; only the walk needs to be told.
+/// Folders of built or downloaded files, which the walk skips.
 const NOT_OURS: [&str; 4] = [".git", "target", "node_modules", "dist"];
 
-/// One text file, its path relative to the root and with forward slashes.
+/// A text file; its path is relative to the root, with forward slashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
     pub path: String,
@@ -19,7 +19,7 @@ pub struct File {
 }
 
 impl File {
-    /// A file that exists only in a test.
+    /// Creates a file for a test.
     pub fn new(path: &str, text: &str) -> Self {
         Self {
             path: path.to_owned(),
@@ -27,7 +27,7 @@ impl File {
         }
     }
 
-    /// The part of the name after its last dot, or nothing.
+    /// Returns the part of the name after its last dot, or an empty string.
     pub fn extension(&self) -> &str {
         Path::new(&self.path)
             .extension()
@@ -35,26 +35,27 @@ impl File {
             .unwrap_or("")
     }
 
-    /// Whether the file is inside a folder of tests, or is a module that only tests compile.
+    /// Returns whether the file is in a folder of tests, or is a module that only tests compile.
     pub fn is_test(&self) -> bool {
         self.path
             .split('/')
             .any(|part| part == "tests" || part == "tests.rs")
     }
 
-    /// The folder of the crate whose `src` holds this file: `crates/core` for `crates/core/src/key.rs`.
+    /// Returns the folder of the crate whose `src` contains this file: `crates/core` for
+    /// `crates/core/src/key.rs`.
     pub fn source_of(&self) -> Option<&str> {
         self.path.split_once("/src/").map(|(folder, _)| folder)
     }
 }
 
-/// The root of the repository: two folders above this crate.
+/// Returns the root of the repository, two folders above this crate.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_path_buf()
 }
 
-/// Every text file below `root`, sorted by path.
+/// Returns every text file below `root`, sorted by path.
 pub fn files(root: &Path) -> io::Result<Vec<File>> {
     let paths = match listed_by_git(root) {
         Some(paths) => paths,
@@ -63,11 +64,11 @@ pub fn files(root: &Path) -> io::Result<Vec<File>> {
     let mut files = Vec::new();
     for path in paths {
         let full = root.join(&path);
-        // A path may be listed and gone (deleted, not yet committed), or be a link to a folder.
+        // A listed path may be missing (deleted, not yet committed), or be a link to a folder.
         if !full.is_file() {
             continue;
         }
-        // What is not UTF-8 is a picture or an archive; no rule reads those.
+        // A file that is not UTF-8 is an image or an archive, which no rule reads.
         if let Ok(text) = String::from_utf8(std::fs::read(&full)?) {
             files.push(File { path, text });
         }
@@ -86,7 +87,7 @@ fn listed_by_git(root: &Path) -> Option<BTreeSet<String>> {
         .filter(|path| !path.is_empty())
         .map(str::to_owned)
         .collect();
-    // A repository without a single file is rather a folder that Git knows nothing about.
+    // An empty list means that the folder is not a Git repository.
     (!paths.is_empty()).then_some(paths)
 }
 
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_walk_enters_no_folder_of_built_things() {
+    fn the_walk_skips_folders_of_built_files() {
         let paths = walked(&root()).unwrap();
         assert!(
             paths
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_tells_its_crate_and_whether_it_is_a_test() {
+    fn a_path_gives_its_crate_and_whether_it_is_a_test() {
         let source = File::new("crates/core/src/key.rs", "");
         assert_eq!(
             (source.source_of(), source.is_test()),

@@ -1,30 +1,31 @@
-//! A test that witnesses conformance rows says so, and the tables agree with it.
+//! Checks that the comments of witness tests and the conformance tables agree.
 //!
-//! A person who changes a test must see which promises depend on it. So a comment above the test names its rows, and both
-//! directions are compared: from the table to the test, and from the test to the table.
+//! A person who changes a test must see which requirements depend on it. Therefore a comment above the test
+//! names its rows, and both directions are compared: from the table to the test, and from the test to the
+//! table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::conformance::{rust_tests, web_tests};
 use crate::tree::File;
 
-/// How such a comment begins.
+/// The beginning of such a comment.
 const MARK: &str = "// Conformance:";
 
-/// How each further line of it begins.
+/// The beginning of each continuation line.
 const CONTINUED: &str = "//     ";
 
-/// From this many rows on a test must say for each row which of its assertions shows it.
+/// A test with at least this many rows must state for each row which assertion proves it.
 pub const NOTES_FROM: usize = 4;
 
-/// A row that a comment names, and what the comment says about it.
+/// A row that a comment names, with its explanation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mention {
     row: String,
     note: Option<String>,
 }
 
-/// A comment, where it is and the test below it.
+/// A comment with its position and the test below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Comment {
     place: String,
@@ -32,7 +33,8 @@ struct Comment {
     mentions: Vec<Mention>,
 }
 
-/// Compares the tables with the comments above tests. `named` has each row with the tests that it names.
+/// Compares the tables with the comments above tests. `named` contains each row with the tests that it
+/// names.
 pub fn violations(named: &[(String, Vec<String>)], files: &[File]) -> Vec<String> {
     let comments: Vec<Comment> = files.iter().flat_map(comments).collect();
     let mut said: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -61,7 +63,7 @@ pub fn violations(named: &[(String, Vec<String>)], files: &[File]) -> Vec<String
     found
 }
 
-/// What is wrong with one comment.
+/// Returns the violations of one comment.
 fn comment_faults(comment: &Comment, test: &str, named: &[(String, Vec<String>)]) -> Vec<String> {
     let place = &comment.place;
     let mut found = Vec::new();
@@ -85,7 +87,7 @@ fn comment_faults(comment: &Comment, test: &str, named: &[(String, Vec<String>)]
     found
 }
 
-/// The comments of one file.
+/// Returns the comments of one file.
 fn comments(file: &File) -> Vec<Comment> {
     if !file.text.contains(MARK) {
         return Vec::new();
@@ -120,7 +122,7 @@ fn comments(file: &File) -> Vec<Comment> {
     found
 }
 
-/// The name of the function that follows, if nothing but its attributes and comments come before it.
+/// Returns the name of the following function, if only its attributes and comments precede it.
 fn rust_test_below(lines: &[&str]) -> Option<String> {
     let mut open = 0_usize;
     for line in lines {
@@ -140,21 +142,23 @@ fn rust_test_below(lines: &[&str]) -> Option<String> {
     None
 }
 
-/// The title of the web test that follows, if nothing but comments come before it. It may stand on the line after the call.
+/// Returns the title of the following web test, if only comments precede it. The title may be on the line
+/// after the call.
 fn web_test_below(lines: &[&str]) -> Option<String> {
     let is_comment = |line: &&&str| ["//", "/*", "*"].iter().any(|mark| line.starts_with(mark));
     let call: Vec<&str> = lines.iter().skip_while(is_comment).take(2).copied().collect();
     web_tests(&call.join(" ")).into_iter().next()
 }
 
-/// Whether a line belongs to such a comment. Rows come and go, so these lines do not count as length of a file.
+/// Returns whether a line belongs to such a comment. These lines do not count towards the length of a file,
+/// because rows are added and removed.
 pub(crate) fn is_comment_line(line: &str) -> bool {
     let line = line.trim();
     let is_row = |rest: &str| rest.get(1..2) == Some("-") && rest.starts_with(['L', 'H', 'P', 'A']);
     line.starts_with(MARK) || line.strip_prefix(CONTINUED).is_some_and(is_row)
 }
 
-/// The rows of a comment: `L-001, L-002 (why, and how)`.
+/// Parses the rows of a comment: `L-001, L-002 (why, and how)`.
 fn mentions(text: &str) -> Vec<Mention> {
     let mut found = Vec::new();
     let (mut depth, mut start) = (0_usize, 0);
@@ -194,7 +198,7 @@ mod tests {
         )
     }
 
-    /// What is wrong with one Rust file beside a table.
+    /// Returns the violations of one Rust file compared with a table.
     fn faults(named: &[(String, Vec<String>)], text: &str) -> Vec<String> {
         violations(named, &[File::new("crates/a/src/a.rs", text)])
     }
@@ -234,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_above_no_test_or_with_a_row_twice_is_caught() {
+    fn a_comment_without_a_test_or_with_a_repeated_row_is_caught() {
         let named = [row("L-001", &["a_holds"])];
         let twice = concat!("// Conformance: L-001, L-001\n", "#[test]\nfn a_holds() {}");
         assert_eq!(faults(&named, twice).len(), 1);
@@ -245,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_of_many_rows_must_say_what_shows_each() {
+    fn a_test_of_many_rows_must_explain_each_row() {
         let ids = ["L-001", "L-002", "L-003", "L-004"];
         let named: Vec<_> = ids.iter().map(|id| row(id, &["a_holds"])).collect();
         let text = |items: &[String]| format!("{MARK} {}\n#[test]\nfn a_holds() {{}}", items.join(", "));

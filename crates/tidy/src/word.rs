@@ -1,12 +1,12 @@
-//! Words that the project does not say.
+//! Words that do not belong in the repository.
 //!
-//! A reader has this repository and nothing else, so text that points at a place or a conversation outside of
-//! it tells them nothing. The phrases are put together here from pieces, so that this file passes as well.
+//! Readers have only this repository, so text that refers to places or conversations outside it is useless
+//! to them. The phrases are assembled from parts, so that this file passes its own check.
 
 use crate::scan::scan;
 use crate::tree::File;
 
-/// Phrases in lower case; each is looked for in any case.
+/// Phrases in lower case, matched without regard to case.
 const PHRASES: [&str; 4] = [
     concat!("..", "/shared"),
     concat!("this ", "session"),
@@ -14,14 +14,15 @@ const PHRASES: [&str; 4] = [
     concat!("developers", ".md"),
 ];
 
-/// A folder at the top of some machine; a folder or a route of that name further down is nobody's business.
+/// A folder at the root of a particular machine. A folder or a route of that name at a deeper level is
+/// permitted.
 const FOREIGN_ROOT: &str = concat!("/wo", "rk/");
 const NUMBERED: &str = concat!("issue", " #");
 
 /// Lock files are written by programs.
 const EXEMPT: [&str; 2] = ["Cargo.lock", "package-lock.json"];
 
-/// Phrases in one file that speak of more than the project.
+/// Returns phrases in one file that refer to something outside the project.
 pub fn unsayable(file: &File) -> Vec<String> {
     if EXEMPT.iter().any(|name| file.path.ends_with(name)) {
         return Vec::new();
@@ -44,10 +45,10 @@ pub fn unsayable(file: &File) -> Vec<String> {
     found
 }
 
-/// The historical word for what people read as a trigger or a webhook. Stored values keep it (`http_callback_wake`).
+/// The former word for a trigger or a webhook. Stored values keep it (`http_callback_wake`).
 const HISTORICAL: &str = concat!("call", "back");
 
-/// Text for people that says the historical word: documents, pages, and messages and help of the program.
+/// Returns text for people that contains the former word: documents, pages, messages and help.
 pub fn historical(file: &File) -> Vec<String> {
     let is_page =
         file.path.starts_with("web/src/") && !file.path.contains(".gen.") && !file.path.contains(".test.");
@@ -76,7 +77,8 @@ fn numbered(text: &str, wanted: impl Fn(&str) -> bool) -> Vec<(usize, String)> {
     lines.map(|(index, line)| (index + 1, line.to_owned())).collect()
 }
 
-/// Whether the word stands there by itself or in the plural; as part of an identifier it is a stored value or code.
+/// Returns whether the text contains the word in the singular or plural; as part of an identifier it is a
+/// stored value or code.
 fn says_historical(text: &str) -> bool {
     let lower = text.to_lowercase();
     lower.match_indices(HISTORICAL).any(|(at, word)| {
@@ -88,7 +90,8 @@ fn says_historical(text: &str) -> bool {
     })
 }
 
-/// Whether the line names the foreign folder itself: not one of that name deeper down, nor a route with a parameter.
+/// Returns whether the line names the foreign folder itself, and not a deeper folder of that name or a
+/// route with a parameter.
 fn names_foreign_root(line: &str) -> bool {
     line.match_indices(FOREIGN_ROOT).any(|(at, root)| {
         let before = line.get(..at).and_then(|text| text.chars().last());
@@ -121,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_or_a_route_of_that_name_is_ours() {
+    fn a_folder_or_a_route_of_that_name_is_permitted() {
         for before in ["~/.wakeful/agents/a", "{home}", "https://host/api"] {
             assert_eq!(caught(&format!("{before}{FOREIGN_ROOT}x")), 0, "{before}");
         }
@@ -130,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn text_for_people_that_says_the_historical_word_is_caught() {
+    fn text_for_people_with_the_former_word_is_caught() {
         let caught = |path: &str, text: &str| historical(&File::new(path, text)).len();
         let sentence = format!("Sends a {}.", HISTORICAL.to_uppercase());
         for path in ["docs/a.md", "web/src/a.tsx"] {
@@ -148,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_historical_word_may_stand_in_stored_values_and_in_code() {
+    fn the_former_word_is_permitted_in_stored_values_and_code() {
         let stored = format!("`http_{HISTORICAL}_wake`, use{HISTORICAL}(f)");
         for path in ["docs/a.md", "web/src/a.tsx", "crates/a/src/a.rs"] {
             let file = File::new(path, &stored);

@@ -1,4 +1,4 @@
-//! The rules of the house, applied to the tree as it stands.
+//! Applies the project's rules to the tree.
 
 use std::path::Path;
 
@@ -63,7 +63,7 @@ fn shipped_files() -> Vec<File> {
 }
 
 #[test]
-fn no_shipped_function_has_a_tuple_of_parameters() {
+fn no_shipped_function_has_a_tuple_parameter() {
     holds(
         &shipped_files()
             .iter()
@@ -93,7 +93,7 @@ fn every_line_of_rust_has_at_most_160_columns() {
 }
 
 #[test]
-fn no_crate_reaches_through_a_wall() {
+fn no_crate_crosses_a_dependency_boundary() {
     holds(&edge::forbidden(&metadata::workspace(&tree::root()).unwrap()));
 }
 
@@ -119,7 +119,7 @@ fn no_migration_is_ever_edited() {
 }
 
 #[test]
-fn sql_stands_only_in_the_store() {
+fn sql_occurs_only_in_the_store() {
     holds(
         &rust_files()
             .iter()
@@ -129,7 +129,7 @@ fn sql_stands_only_in_the_store() {
 }
 
 #[test]
-fn every_conformance_row_stands_once_and_its_witness_exists() {
+fn every_conformance_row_occurs_once_and_its_witness_exists() {
     let files = files();
     let known = conformance::Known::in_tree(&files);
     let mut violations = Vec::new();
@@ -162,12 +162,12 @@ fn every_witness_names_its_rows_and_every_row_its_witnesses() {
 }
 
 #[test]
-fn every_dependency_has_a_licence_we_accept() {
+fn every_dependency_has_a_permitted_licence() {
     holds(&licence::refused(&metadata::resolved(&tree::root()).unwrap()));
 }
 
 #[test]
-fn every_dependency_comes_from_the_one_registry() {
+fn every_dependency_comes_from_the_registry() {
     holds(&dependency::strange_sources(
         &metadata::resolved(&tree::root()).unwrap(),
     ));
@@ -201,7 +201,7 @@ fn every_rust_file_is_reached_by_a_mod_line() {
 }
 
 #[test]
-fn every_crate_takes_the_lints_of_the_workspace() {
+fn every_crate_inherits_the_workspace_lints() {
     holds(&manifest::without_lints(&files()));
 }
 
@@ -234,7 +234,7 @@ fn the_project_speaks_of_itself_alone() {
 }
 
 #[test]
-fn no_text_for_people_says_callback() {
+fn no_text_for_people_contains_callback() {
     holds(&files().iter().flat_map(word::historical).collect::<Vec<_>>());
 }
 
