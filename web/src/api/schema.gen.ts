@@ -8,10 +8,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All listed agents. */
+        /** Lists all public agents. */
         get: operations["list_agents"];
         put?: never;
-        /** Makes an agent. */
+        /** Creates an agent. */
         post: operations["create_agent"];
         delete?: never;
         options?: never;
@@ -28,7 +28,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Activates an agent: whatever its mode allows may wake it. */
+        /** Activates an agent: every cause that its mode allows can wake it. */
         post: operations["activate_agent"];
         delete?: never;
         options?: never;
@@ -45,7 +45,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ends an agent for good. What is queued is cancelled, what it did stays to be read. */
+        /**
+         * Destroys an agent permanently.
+         * @description Queued messages are cancelled. The agent's history remains readable.
+         */
         post: operations["destroy_agent"];
         delete?: never;
         options?: never;
@@ -62,7 +65,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Makes an agent dormant: only a person wakes it. What is queued already still runs. */
+        /**
+         * Makes an agent dormant: only a person can wake it.
+         * @description Messages that are already queued still run.
+         */
         post: operations["make_agent_dormant"];
         delete?: never;
         options?: never;
@@ -79,7 +85,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Erases contents of a run or of some events that have ended. The log stays whole and records the erasure. */
+        /**
+         * Erases the contents of a finished run or of a range of events.
+         * @description The log stays verifiable and records the erasure.
+         */
         post: operations["erase_content"];
         delete?: never;
         options?: never;
@@ -94,7 +103,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Events of one agent: a page of them, or with `Accept: text/event-stream` all from there on as they happen. */
+        /**
+         * Lists the events of an agent.
+         * @description With `Accept: text/event-stream` the response is a stream that continues with new events as they happen.
+         */
         get: operations["list_agent_events"];
         put?: never;
         post?: never;
@@ -113,7 +125,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The external trigger of an agent. It is made when it is first asked for, and stays the same. */
+        /**
+         * Retrieves the external trigger of an agent.
+         * @description The trigger is created by the first request and does not change afterwards.
+         */
         post: operations["get_external_trigger"];
         delete?: never;
         options?: never;
@@ -130,7 +145,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Revokes the trigger: it accepts nothing until it gets another address. */
+        /** Revokes the trigger: it accepts no deliveries until its path is rotated. */
         post: operations["revoke_external_trigger"];
         delete?: never;
         options?: never;
@@ -147,7 +162,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Gives the trigger another address. The one before stops working. */
+        /** Replaces the path of the trigger. The previous path stops working. */
         post: operations["rotate_external_trigger"];
         delete?: never;
         options?: never;
@@ -164,7 +179,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Puts a message into an agent's queue. It is durable when this answers. */
+        /** Adds a message to an agent's queue. The message is durable when the response is sent. */
         post: operations["send_message"];
         delete?: never;
         options?: never;
@@ -181,7 +196,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sets who may wake an agent. */
+        /** Sets the mode of an agent: which causes may wake it. */
         post: operations["set_agent_mode"];
         delete?: never;
         options?: never;
@@ -198,7 +213,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Chooses an agent's model for the runs that begin from now on, or gives it the default back. */
+        /**
+         * Sets the model of an agent, or restores the default model.
+         * @description The change applies to runs that start afterwards.
+         */
         post: operations["set_model"];
         delete?: never;
         options?: never;
@@ -215,7 +233,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pauses an agent: messages are queued, nothing starts. */
+        /** Pauses an agent: messages are queued and nothing starts. */
         post: operations["pause_agent"];
         delete?: never;
         options?: never;
@@ -232,7 +250,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancels every message that waits for an agent. An open run continues. */
+        /** Cancels every queued message of an agent. An open run continues. */
         post: operations["clear_queue"];
         delete?: never;
         options?: never;
@@ -264,7 +282,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Runs of one agent, newest first. */
+        /** Lists the runs of an agent, newest first. */
         get: operations["list_agent_runs"];
         put?: never;
         post?: never;
@@ -283,7 +301,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lets an agent sleep: until then only a person wakes it, and everything else waits. */
+        /**
+         * Puts an agent to sleep until a given time.
+         * @description Until then only a person can wake it; all other messages stay queued.
+         */
         post: operations["set_agent_sleep"];
         delete?: never;
         options?: never;
@@ -298,7 +319,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What an agent's last days cost. */
+        /** Retrieves the spending of an agent for the last days. */
         get: operations["get_agent_spending"];
         put?: never;
         post?: never;
@@ -315,7 +336,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a page needs to draw an agent, before it follows the events. */
+        /**
+         * Retrieves the status, the queue and the newest runs of an agent.
+         * @description Call it before following the agent's events, starting at `after_seq`.
+         */
         get: operations["get_agent_state"];
         put?: never;
         post?: never;
@@ -332,7 +356,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One agent as it stands: small, the same size however long its history is. */
+        /**
+         * Retrieves the status of an agent.
+         * @description The response is small; its size does not depend on the length of the agent's history.
+         */
         get: operations["get_agent_status"];
         put?: never;
         post?: never;
@@ -351,7 +378,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stops an agent: it takes no messages until it is resumed. */
+        /** Stops an agent: messages are refused until it is resumed. */
         post: operations["stop_agent"];
         delete?: never;
         options?: never;
@@ -366,7 +393,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The newest lines of an agent's conversation, oldest first. */
+        /** Retrieves the newest entries of an agent's transcript, oldest first. */
         get: operations["get_agent_transcript"];
         put?: never;
         post?: never;
@@ -385,7 +412,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ends the sleep of an agent: what waited begins. It is recorded as a person's override. */
+        /**
+         * Ends the sleep of an agent, so that its queued messages start.
+         * @description The log records it as a person's override.
+         */
         post: operations["wake_agent"];
         delete?: never;
         options?: never;
@@ -400,7 +430,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What kept an agent from being woken. */
+        /** Explains what kept an agent from being woken. */
         get: operations["get_why_not"];
         put?: never;
         post?: never;
@@ -417,10 +447,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The brakes that are on. */
+        /** Lists the brakes that are set. */
         get: operations["list_brakes"];
         put?: never;
-        /** Sets a brake on one agent or on all. Messages are queued, nothing starts, and what runs is stopped. A brake that is on stays as it was set. It is in force when this answers, also where the database does not take it: then `not_durable` says why, and it is stored as soon as that is possible. */
+        /**
+         * Sets a brake on one agent or on all agents.
+         * @description Messages are queued, nothing starts, and work in progress is stopped. A brake that is already set is not changed. The brake is in force when the response is sent, even if the database cannot store it; `not_durable` then contains the reason, and the brake is stored as soon as possible.
+         */
         post: operations["set_brake"];
         delete?: never;
         options?: never;
@@ -437,7 +470,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Releases a brake. What it held goes on where it stopped. Nothing happens where there was none. It counts only when the database has it. */
+        /**
+         * Releases a brake.
+         * @description Held work resumes where it stopped. Releasing a brake that is not set has no effect. The release takes effect only when the database has stored it.
+         */
         post: operations["release_brake"];
         delete?: never;
         options?: never;
@@ -452,10 +488,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What was spent today, what may be, and what the last days cost. */
+        /** Retrieves today's spending, the caps and the cost of the last days. */
         get: operations["get_budget"];
         put?: never;
-        /** Sets the cap of an agent or of all together, or removes it. Runs that wait for money are looked at again. */
+        /**
+         * Sets or removes the daily cap of one agent or of all agents together.
+         * @description Runs that are parked for budget are checked again.
+         */
         post: operations["set_cap"];
         delete?: never;
         options?: never;
@@ -470,7 +509,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Questions: those that wait in the order in which people should see them, or all of them, newest first. */
+        /** Lists decisions: the pending ones in order of urgency, or all of them, newest first. */
         get: operations["list_decisions"];
         put?: never;
         post?: never;
@@ -487,7 +526,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One question, with all of its arguments and who was notified of it. */
+        /** Retrieves a decision with its complete arguments and its notifications. */
         get: operations["get_decision"];
         put?: never;
         post?: never;
@@ -506,7 +545,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answers a question, once. With a version, only the question as it was read. */
+        /**
+         * Answers a decision. A decision can be answered once.
+         * @description If `version` is given, the answer is accepted only for that version of the decision.
+         */
         post: operations["answer_decision"];
         delete?: never;
         options?: never;
@@ -521,7 +563,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Events of all listed agents: a page of them, or with `Accept: text/event-stream` all as they happen. */
+        /**
+         * Lists the events of all public agents.
+         * @description With `Accept: text/event-stream` the response is a stream of events as they happen.
+         */
         get: operations["list_events"];
         put?: never;
         post?: never;
@@ -540,7 +585,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Raises an event: every active schedule that waits for it fires, each by itself. One that came before under the same key fires nothing again. */
+        /**
+         * Raises an event: every active schedule that waits for it fires.
+         * @description Raising an event again with the same key fires nothing.
+         */
         post: operations["raise_event"];
         delete?: never;
         options?: never;
@@ -557,7 +605,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Wakes the agent of a trigger. The body, of any kind, is given to the agent as untrusted data. `Idempotency-Key` or `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one. `X-Correlation-Id` and `X-Causation-Id` say what it belongs together with and what it was caused by; they are kept and shown. */
+        /**
+         * Wakes the agent of an external trigger.
+         * @description The agent receives the body, which can have any content type, as untrusted data. `Idempotency-Key` or `X-Delivery-Id` names the delivery, so that a repeated delivery is accepted once; without a name, equal bodies within a minute are one delivery. `X-Correlation-Id` and `X-Causation-Id` name the chain of causes and the direct cause; they are stored and shown.
+         */
         post: operations["deliver_external_trigger"];
         delete?: never;
         options?: never;
@@ -572,10 +623,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Categories by name. */
+        /** Lists categories by name. */
         get: operations["list_categories"];
         put?: never;
-        /** Makes a category. */
+        /** Creates a category. */
         post: operations["create_category"];
         delete?: never;
         options?: never;
@@ -590,7 +641,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What was committed after a number, oldest first: the outbox. */
+        /** Lists the committed changes after a sequence number, oldest first. */
         get: operations["list_changes"];
         put?: never;
         post?: never;
@@ -607,10 +658,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Notes, newest first. */
+        /** Lists notes, newest first. */
         get: operations["list_notes"];
         put?: never;
-        /** Makes a note. */
+        /** Creates a note. */
         post: operations["create_note"];
         delete?: never;
         options?: never;
@@ -625,7 +676,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Records of a kind. */
+        /** Lists the records of a kind. */
         get: operations["list_records"];
         put?: never;
         post?: never;
@@ -642,7 +693,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One record of any kind; a deleted one too. */
+        /** Retrieves a record of any kind, including deleted records. */
         get: operations["get_record"];
         put?: never;
         post?: never;
@@ -659,7 +710,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Writes of agents to the journal that are not over, oldest first. */
+        /**
+         * Lists the sagas that have not finished, oldest first.
+         * @description A saga is a write of an agent to the journal.
+         */
         get: operations["list_sagas"];
         put?: never;
         post?: never;
@@ -678,7 +732,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Says that the journal is right as it is, although a stuck saga could not be taken back. */
+        /**
+         * Resolves a stuck saga by accepting the journal as it is.
+         * @description Use it when the write could not be undone.
+         */
         post: operations["resolve_saga"];
         delete?: never;
         options?: never;
@@ -693,10 +750,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tasks, newest first. */
+        /** Lists tasks, newest first. */
         get: operations["list_tasks"];
         put?: never;
-        /** Makes a task. */
+        /** Creates a task. */
         post: operations["create_task"];
         delete?: never;
         options?: never;
@@ -711,10 +768,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One task. */
+        /** Retrieves a task. */
         get: operations["get_task"];
         put?: never;
-        /** Changes a task. What is left out stays. */
+        /** Updates a task. Fields that are left out do not change. */
         post: operations["update_task"];
         delete?: never;
         options?: never;
@@ -731,7 +788,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Writes to the journal. Everything that one write touches is one transaction. */
+        /** Writes to the journal. All records of one write are committed in one transaction. */
         post: operations["write_journal"];
         delete?: never;
         options?: never;
@@ -748,7 +805,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Makes a link that logs a browser in, once, within a minute. Only with the API's token. */
+        /**
+         * Creates a link that logs a browser in.
+         * @description The link works once, within one minute. Requires the API token.
+         */
         post: operations["create_login_link"];
         delete?: never;
         options?: never;
@@ -765,7 +825,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Writes a login link into a file that only the daemon's user can read, for a browser to open. Only with the API's token. */
+        /** Writes a login link to a file that only the daemon's user can read, for a browser to open. Requires the API token. */
         post: operations["create_login_page"];
         delete?: never;
         options?: never;
@@ -780,11 +840,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The browsers that are logged in. */
+        /** Lists the browsers that are logged in. */
         get: operations["list_logins"];
         put?: never;
         post?: never;
-        /** Ends all logins. */
+        /** Revokes all logins. */
         delete: operations["revoke_all_logins"];
         options?: never;
         head?: never;
@@ -801,7 +861,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Ends a login: its requests are refused, its streams end, and a restart does not bring it back. */
+        /**
+         * Revokes a login.
+         * @description Its requests are refused and its streams end. A restart does not restore it.
+         */
         delete: operations["revoke_login"];
         options?: never;
         head?: never;
@@ -817,7 +880,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ends the login of this browser and deletes its cookie. */
+        /** Logs this browser out and deletes its cookie. */
         post: operations["log_out"];
         delete?: never;
         options?: never;
@@ -832,7 +895,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document. */
+        /** Retrieves this OpenAPI document. */
         get: operations["get_open_api"];
         put?: never;
         post?: never;
@@ -849,7 +912,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every confirmation that a provider may be shown agents' work, oldest first. */
+        /**
+         * Lists all privacy receipts, oldest first.
+         * @description A privacy receipt confirms that a provider may receive agents' work.
+         */
         get: operations["list_privacy_receipts"];
         put?: never;
         post?: never;
@@ -868,7 +934,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Confirms that a provider may be shown agents' work, under the rules that hold now. */
+        /** Confirms that a provider may receive agents' work under the current policies. */
         post: operations["confirm_provider"];
         delete?: never;
         options?: never;
@@ -883,7 +949,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Runs of all agents, newest first. */
+        /** Lists the runs of all agents, newest first. */
         get: operations["list_runs"];
         put?: never;
         post?: never;
@@ -900,7 +966,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One run with everything that happened in it. A message whose turn has not come is a run that is `queued`. */
+        /**
+         * Retrieves a run with all of its steps.
+         * @description A message that has not started yet is returned as a run with the outcome `queued`.
+         */
         get: operations["get_run"];
         put?: never;
         post?: never;
@@ -919,7 +988,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Abandons a quarantined run. What it finished stays; what it was writing to the journal is taken back. */
+        /**
+         * Abandons a quarantined run.
+         * @description Completed steps remain. Unfinished writes to the journal are undone.
+         */
         post: operations["abandon_run"];
         delete?: never;
         options?: never;
@@ -936,7 +1008,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancels a run, or takes its message out of the queue. One that has ended stays as it is. */
+        /** Cancels a run, or removes its message from the queue. A run that has ended does not change. */
         post: operations["cancel_run"];
         delete?: never;
         options?: never;
@@ -968,7 +1040,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Why there is a run, or why there is none: also for keys of causes that never became one. */
+        /**
+         * Explains why a run exists, or why it does not.
+         * @description It also accepts keys of causes that never became a run.
+         */
         get: operations["get_why_run"];
         put?: never;
         post?: never;
@@ -987,7 +1062,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ends the daemon. Runs come to a safe point and go on when it is started again; no agent is stopped. */
+        /**
+         * Shuts the daemon down.
+         * @description Runs continue to a safe point and resume when the daemon is started again. No agent is stopped.
+         */
         post: operations["shut_down"];
         delete?: never;
         options?: never;
@@ -1002,7 +1080,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The daemon as it stands. */
+        /** Retrieves the status of the daemon. */
         get: operations["get_runtime_status"];
         put?: never;
         post?: never;
@@ -1019,10 +1097,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Schedules by name. */
+        /** Lists schedules by name. */
         get: operations["list_schedules"];
         put?: never;
-        /** Makes a schedule. Without `always` it wakes its agent only when something changed since the agent last ran. */
+        /**
+         * Creates a schedule.
+         * @description Without `always`, it wakes the agent only if something changed since the agent last ran.
+         */
         post: operations["add_schedule"];
         delete?: never;
         options?: never;
@@ -1037,10 +1118,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One schedule. */
+        /** Retrieves a schedule. */
         get: operations["get_schedule"];
         put?: never;
-        /** Changes a schedule. Another pattern or zone is another revision, and begins now. */
+        /**
+         * Updates a schedule.
+         * @description A new pattern or time zone creates a new revision, which starts now.
+         */
         post: operations["edit_schedule"];
         delete?: never;
         options?: never;
@@ -1057,7 +1141,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ends a schedule for good. Its history stays. */
+        /** Disables a schedule permanently. Its history remains. */
         post: operations["disable_schedule"];
         delete?: never;
         options?: never;
@@ -1072,7 +1156,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A schedule and what became of its firings, newest first. */
+        /** Lists the firings of a schedule, newest first. */
         get: operations["list_scheduled_executions"];
         put?: never;
         post?: never;
@@ -1091,7 +1175,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pauses a schedule: nothing fires, and what would have been due meanwhile is not made up for. */
+        /** Pauses a schedule. Firings that are missed during the pause are not caught up. */
         post: operations["pause_schedule"];
         delete?: never;
         options?: never;
@@ -1125,7 +1209,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lets a schedule fire now, also when nothing changed. What is to come stays as it is. */
+        /** Fires a schedule now, even if nothing changed. Later firings are not affected. */
         post: operations["trigger_schedule"];
         delete?: never;
         options?: never;
@@ -1140,10 +1224,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All sources by name. */
+        /** Lists all sources by name. */
         get: operations["list_sources"];
         put?: never;
-        /** Watches a folder or a Git repository from now on. What is there already is read once and is no change, so this takes as long as reading it. The same one again is the same one. */
+        /**
+         * Starts watching a folder or a Git repository.
+         * @description Existing contents are scanned once and do not count as changes, so the request takes as long as the scan. Adding the same source again has no effect.
+         */
         post: operations["add_source"];
         delete?: never;
         options?: never;
@@ -1161,7 +1248,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Watches a source no longer, and forgets what was seen of it. */
+        /** Stops watching a source and deletes its stored scan results. */
         delete: operations["remove_source"];
         options?: never;
         head?: never;
@@ -1192,7 +1279,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The state of the default agent. */
+        /** Retrieves the status, the queue and the newest runs of the default agent. */
         get: operations["get_default_agent_state"];
         put?: never;
         post?: never;
@@ -1209,7 +1296,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The status of the default agent. */
+        /** Retrieves the status of the default agent. */
         get: operations["get_default_agent_status"];
         put?: never;
         post?: never;
@@ -1228,7 +1315,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Makes a ticket that opens one event stream of this browser, where no header can be sent. Programs need none. */
+        /**
+         * Creates a ticket for one event stream of this browser.
+         * @description Browsers cannot send headers with an event stream and use a ticket instead. Programs do not need one.
+         */
         post: operations["create_stream_ticket"];
         delete?: never;
         options?: never;
@@ -1243,10 +1333,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Subscriptions by name. */
+        /** Lists subscriptions by name. */
         get: operations["list_subscriptions"];
         put?: never;
-        /** Makes a subscription: from now on, changes that it matches wake its agent. The same one again is the same one. */
+        /**
+         * Creates a subscription: changes that match it wake its agent from now on.
+         * @description Creating the same subscription again has no effect.
+         */
         post: operations["create_subscription"];
         delete?: never;
         options?: never;
@@ -1264,7 +1357,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Deletes a subscription. What it queued stays queued. */
+        /** Deletes a subscription. Messages that it queued stay queued. */
         delete: operations["delete_subscription"];
         options?: never;
         head?: never;
@@ -1280,7 +1373,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pauses a subscription: until it is resumed, it wakes nothing. What would have matched is counted as refused, and is not made up for. What it queued stays queued. */
+        /**
+         * Pauses a subscription: it wakes nothing until it is resumed.
+         * @description Matches during the pause are counted as refused and are not delivered later. Messages that it queued stay queued.
+         */
         post: operations["pause_subscription"];
         delete?: never;
         options?: never;
@@ -1297,7 +1393,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Resumes a subscription: it sees what is committed from now on. */
+        /** Resumes a subscription. It matches changes that are committed from now on. */
         post: operations["resume_subscription"];
         delete?: never;
         options?: never;
@@ -1312,7 +1408,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the process lives. */
+        /** Checks whether the daemon process is alive. */
         get: operations["get_health"];
         put?: never;
         post?: never;
@@ -1329,10 +1425,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The page, which takes the code of a link from the fragment of its address. */
+        /** Retrieves the login page, which reads the code of a login link from the fragment of its URL. */
         get: operations["get_login_page"];
         put?: never;
-        /** Exchanges the code of a link for a login: a cookie, and the token that must go with it. */
+        /** Exchanges the code of a login link for a login: a cookie, and the token that must be sent with it. */
         post: operations["enter_login"];
         delete?: never;
         options?: never;
@@ -1347,7 +1443,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Numbers for Prometheus. */
+        /** Retrieves metrics in the Prometheus text format. */
         get: operations["get_metrics"];
         put?: never;
         post?: never;
@@ -1364,7 +1460,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether it can be used. */
+        /** Checks whether the daemon can serve requests. */
         get: operations["get_readiness"];
         put?: never;
         post?: never;
@@ -1378,938 +1474,938 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description A message that is durable. */
+        /** @description A message that was stored. */
         AcceptedMessage: {
-            /** @description Whether it was new. */
+            /** @description Whether the message was new. */
             admission: components["schemas"]["Admission"];
-            /** @description Whose queue it is in. */
+            /** @description The agent whose queue contains the message. */
             agent_id: string;
-            /** @description The run that answers it, now or later. */
+            /** @description The key of the run that handles the message, now or later. */
             run_key: string;
         };
-        /** @description One permitted action was called off. */
+        /** @description A permitted action was cancelled before it started. */
         ActionCancelled: {
-            /** @description The stable word of why. */
+            /** @description Stable code of the reason. */
             code?: string;
             /**
-             * @description Always 0: it never began.
+             * @description Always 0, because the action never started.
              * @default 0
              */
             duration_ms: number;
-            /** @description Which action. */
+            /** @description Id of the action. */
             operation_id: components["schemas"]["OperationId"];
-            /** @description How it counts. */
+            /** @description Result of the action. */
             status: components["schemas"]["StepStatus"];
-            /** @description The tool. */
+            /** @description The tool that the action would have used. */
             tool: string;
         };
-        /** @description What an agent does right now. */
+        /** @description What an agent is doing now. */
         Activity: "asleep" | "queued" | "working" | "waiting_on_human" | "waiting" | "stuck";
-        /** @description Who did something by hand. */
+        /** @description Who performed a manual action. */
         Actor: "operator";
-        /** @description A schedule to make. */
+        /** @description The schedule to create. */
         AddSchedule: {
-            /** @description Whom it wakes. */
+            /** @description The agent that the schedule wakes. */
             agent_id: string;
-            /** @description Whether missed firings are made up for; as `schedule.catch_up` of the home says where nothing is given. */
+            /** @description Whether missed firings are caught up. Defaults to the setting `schedule.catch_up` of the home. */
             allows_catch_up?: boolean | null;
             /**
-             * @description Whether it wakes the agent also when nothing changed.
+             * @description Whether the schedule wakes the agent even if nothing changed.
              * @default false
              */
             always?: boolean;
             /**
-             * @description Whether it is over after its first firing. One moment always is.
+             * @description Whether the schedule is disabled after its first firing. A schedule with a single time always is.
              * @default false
              */
             auto_disable_after_run?: boolean;
-            /** @description How old a missed firing may be and still be made up for; a day where nothing is given. */
+            /** @description The maximum age of a missed firing that is caught up, in seconds. Defaults to one day. */
             catch_up_window_seconds?: number | null;
-            /** @description What becomes of a firing while the one before it is under way; `forbid` when absent. */
+            /** @description How a firing is handled while the previous one is in progress. Defaults to `forbid`. */
             concurrency?: components["schemas"]["Concurrency"] | null;
-            /** @description The event that lets it fire beside its time. */
+            /** @description The event that fires the schedule in addition to its pattern. */
             event?: string | null;
-            /** @description What must hold for a firing to wake the agent: a predicate over `since_last_run_ms`, `queued`, `changed`, `source` and `is_catch_up`. A firing for which it does not hold is skipped, with a record. */
+            /** @description A predicate that must be true for a firing to wake the agent, over `since_last_run_ms`, `queued`, `changed`, `source` and `is_catch_up`. If it is false, the firing is skipped and recorded. */
             guard?: components["schemas"]["ScheduleGuard"] | null;
             /**
-             * @description Whether it begins at rest.
+             * @description Whether the schedule is created paused.
              * @default false
              */
             is_paused?: boolean;
-            /** @description What people call it; its name where nothing is given. */
+            /** @description The label that people see. Defaults to the schedule's name. */
             label?: string | null;
-            /** @description How many of them run at once; 1 where nothing is given. */
+            /** @description The maximum number of missed firings that run at once. Defaults to 1. */
             max_catch_up_runs_per_tick?: number | null;
-            /** @description What it says to the agent. */
+            /** @description The message that a firing delivers to the agent. */
             message: string;
-            /** @description When it fires. */
+            /** @description When the schedule fires. */
             pattern: components["schemas"]["SchedulePattern"];
-            /** @description Its name; one is made up where none is given. */
+            /** @description The schedule's name. If absent, a name is generated. */
             schedule_id?: string | null;
         };
-        /** @description A source to add. The same one again is the same one. */
+        /** @description The source to add. Adding the same source again has no effect. */
         AddSource: {
-            /** @description What it is. */
+            /** @description The kind of source. */
             kind: components["schemas"]["SourceKind"];
-            /** @description Where it is: a whole path. */
+            /** @description The absolute path of the source. */
             path: string;
-            /** @description Its name; made up where none is given. */
+            /** @description The source's name. If absent, a name is generated. */
             source_id?: string | null;
         };
         /** @description Whether a message was new. */
         Admission: "new" | "duplicate";
-        /** @description How the door knows who came through it. */
+        /** @description How the sender was authenticated. */
         AdmissionContext: "local_process" | "control_authenticated" | "external_trigger_capability" | "runtime_owned";
-        /** @description What one agent spent today, and may. */
+        /** @description The spending and the cap of one agent today. */
         AgentBudget: {
-            /** @description Which agent. */
+            /** @description The agent's name. */
             agent_id: string;
-            /** @description What it may spend in a day; absent where only the cap of all holds. */
+            /** @description The daily cap of the agent. Absent if only the cap for all agents applies. */
             daily_cap_usd?: string;
-            /** @description Model requests today. */
+            /** @description The number of model requests today. */
             requests: number;
-            /** @description What is put aside for its requests that are under way. */
+            /** @description The amount reserved for the agent's requests in progress. */
             reserved_usd: string;
-            /** @description What it spent today. */
+            /** @description The amount spent today. */
             spent_usd: string;
         };
-        /** @description Whether an agent works on what waits for it. A person's word, beside the lifecycle. */
+        /** @description Whether an agent works on its queue. A person sets it, independently of the lifecycle. */
         AgentControl: "running" | "paused" | "stopped";
-        /** @description An agent, chosen by a person (or made up for a temporary agent). Checked once, on the way in. */
+        /** @description An agent's id, chosen by a person or generated for a temporary agent. Validated once, on input. */
         AgentId: string;
-        /** @description All listed agents. */
+        /** @description A list of agents. */
         AgentList: {
-            /** @description By name. */
+            /** @description The agents, sorted by name. */
             agents: components["schemas"]["AgentStatus"][];
         };
-        /** @description Which models an agent's next run asks, and who chose them. A run that is under way stays with its own. */
+        /** @description The models of an agent's next run and where they were chosen. A run in progress keeps its own models. */
         AgentModelState: {
-            /** @description Those that are asked when it fails for good, in this order. */
+            /** @description The fallback models, in order. Each is requested when the one before it has failed permanently. */
             effective_fallback_models: string[];
-            /** @description The model that is asked first. */
+            /** @description The model that is requested first. */
             effective_model: string;
             /** @description The model or route that was chosen for this agent. */
             override_model?: string;
-            /** @description The model or route of agents for whom nobody chose. */
+            /** @description The model or route of agents without an override. */
             runtime_default_model: string;
-            /** @description Who chose. */
+            /** @description Where the model was chosen. */
             source: components["schemas"]["ModelSource"];
         };
-        /** @description What an agent's last days cost. */
+        /** @description The spending of an agent for the last days. */
         AgentSpending: {
-            /** @description Which agent. */
+            /** @description The agent's name. */
             agent_id: string;
-            /** @description The days on which it spent something, oldest first; at most 31. */
+            /** @description The days with spending, oldest first; at most 31. */
             days: components["schemas"]["DaySpending"][];
         };
-        /** @description What a page needs to draw an agent, before it follows the events. */
+        /** @description The status, queue and newest runs of an agent. The page loads it before it follows the events. */
         AgentState: {
-            /** @description Follow the events from here. */
+            /** @description The sequence number after which to follow the agent's events. */
             after_seq: number;
-            /** @description The same as its status. */
+            /** @description The status of the agent. */
             agent: components["schemas"]["AgentStatus"];
-            /** @description Messages that wait, next first; at most 50. */
+            /** @description The queued messages, next first; at most 50. */
             queue: components["schemas"]["QueuedMessage"][];
-            /** @description Its newest runs, newest first; at most 50. */
+            /** @description The newest runs, newest first; at most 50. */
             runs: components["schemas"]["RunSummary"][];
         };
-        /** @description Something about an agent changed. */
+        /** @description A change of an agent's state or configuration. */
         AgentStateChanged: {
             /** @constant */
             change: "created";
-            /** @description Whether it works on what waits for it. */
+            /** @description Whether the agent works on its queue. */
             control: components["schemas"]["AgentControl"];
             /**
-             * @description Who may wake it.
+             * @description Which causes may wake the agent.
              * @default hybrid
              */
             mode: components["schemas"]["InteractionMode"];
         } | {
             /** @constant */
             change: "control";
-            /** @description How it stands now. */
+            /** @description The new control state. */
             control: components["schemas"]["AgentControl"];
         } | {
             /** @constant */
             change: "lifecycle";
-            /** @description Where it stands now. */
+            /** @description The new lifecycle. */
             lifecycle: components["schemas"]["Lifecycle"];
         } | {
             /** @constant */
             change: "mode";
-            /** @description Who. */
+            /** @description The new mode. */
             mode: components["schemas"]["InteractionMode"];
         } | {
             /** @constant */
             change: "sleep";
-            /** @description Which moment. */
+            /** @description End of the sleep barrier. */
             until: string;
         } | {
             /** @constant */
             change: "wake";
-            /** @description Who did. */
+            /** @description Who removed it. */
             override: components["schemas"]["Actor"];
         } | {
             /** @constant */
             change: "trigger";
-            /** @description How. */
+            /** @description How the trigger changed. */
             trigger: components["schemas"]["TriggerChange"];
         } | {
-            /** @description When the backup was made. */
+            /** @description Time at which the backup was made. */
             backup_made_at: string;
             /** @constant */
             change: "restored";
-            /** @description The host and its life that goes on with it. */
+            /** @description Host and incarnation that continue the agent. */
             incarnation: components["schemas"]["Incarnation"];
         } | {
             /** @constant */
             change: "subscription";
-            /** @description How. */
+            /** @description How the subscription changed. */
             state: components["schemas"]["SubscriptionChange"];
-            /** @description Which one. */
+            /** @description Id of the subscription. */
             subscription: components["schemas"]["RuleId"];
         } | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | components["schemas"]["ScheduleChange"] | {
             /** @constant */
             change: "schedule_unreadable";
-            /** @description What cannot be read. */
+            /** @description The unreadable column. */
             column: string;
-            /** @description Which one. */
+            /** @description Id of the schedule. */
             schedule_id: string;
         } | {
             /** @constant */
             change: "budget_day";
-            /** @description How a person said so. */
+            /** @description Channel through which a person reset it. */
             channel: components["schemas"]["Channel"];
-            /** @description The day before. */
+            /** @description The previous day. */
             from: components["schemas"]["UtcDay"] | null;
-            /** @description The day now. */
+            /** @description The new day. */
             to: components["schemas"]["UtcDay"];
         } | {
             /** @constant */
             change: "model";
-            /** @description Which one; none for the default. */
+            /** @description The new model; absent for the default. */
             model_ref: string | null;
         };
-        /** @description An agent as it stands: small, the same size however long its history is. */
+        /** @description The current status of an agent. Its size does not depend on the length of the agent's history. */
         AgentStatus: {
-            /** @description What it does right now. */
+            /** @description What the agent is doing now. */
             activity: components["schemas"]["Activity"];
-            /** @description Its name. */
+            /** @description The agent's name. */
             agent_id: string;
-            /** @description Whether it works on what waits for it. */
+            /** @description Whether the agent is running, paused or stopped. */
             control: components["schemas"]["AgentControl"];
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the agent was created.
              */
             created_at: string;
-            /** @description Whether a brake holds it, its own or that of all: it keeps what comes and begins nothing. */
+            /** @description Whether a brake holds the agent, either its own or the one for all agents. Messages are queued and nothing starts. */
             is_braked: boolean;
             /** @description The newest run. */
             last_run?: components["schemas"]["RunSummary"];
-            /** @description The number of its newest event; 0 before the first. */
+            /** @description The sequence number of the agent's newest event; 0 before the first event. */
             last_seq: number;
-            /** @description Where it stands in its life. */
+            /** @description The lifecycle state of the agent. */
             lifecycle: components["schemas"]["Lifecycle"];
-            /** @description The files that guide it, never what they say. Told of one agent, not in lists. */
+            /** @description The guidance files of the agent, without their contents. Returned for a single agent, not in lists. */
             loaded_agents_md?: components["schemas"]["LoadedAgentsMd"][];
-            /** @description Who may wake it. */
+            /** @description Which causes may wake the agent. */
             mode: components["schemas"]["InteractionMode"];
-            /** @description The model that a person chose for it; absent where the default holds. */
+            /** @description The model that was chosen for this agent. Absent if the default model applies. */
             model?: string;
-            /** @description Model rounds over all its runs. */
+            /** @description The number of model rounds of all runs of the agent. */
             model_rounds: number;
-            /** @description Which models its next run asks, and who chose them. Told of one agent, not in lists. */
+            /** @description The models of the agent's next run and where they were chosen. Returned for a single agent, not in lists. */
             model_state?: components["schemas"]["AgentModelState"];
-            /** @description The run that is under way. */
+            /** @description The key of the run in progress. */
             open_run?: string;
-            /** @description Messages that wait for their turn. */
+            /** @description The number of queued messages. */
             pending: number;
-            /** @description Questions of its runs that wait for an answer. */
+            /** @description The number of pending decisions of its runs. */
             pending_decisions: number;
-            /** @description Its runs that cannot go on until a person says so. */
+            /** @description The number of quarantined runs, which wait until a person resumes or abandons them. */
             quarantined_runs: number;
             /**
              * Format: date-time
-             * @description Until when only a person wakes it; absent while it is not asleep by order.
+             * @description Until this time only a person can wake the agent. Absent if the agent was not put to sleep.
              */
             sleep_until?: string;
-            /** @description Tokens over all its runs. */
+            /** @description The tokens used by all runs of the agent. */
             token_usage: components["schemas"]["TokenUsage"];
-            /** @description Whether it is listed. */
+            /** @description Whether the agent appears in lists. */
             visibility: components["schemas"]["Visibility"];
-            /** @description The folder its commands run in. */
+            /** @description The folder in which the agent's commands run. */
             workspace: string;
         };
-        /** @description An answer that was given. */
+        /** @description The answer to a decision. */
         Answer: {
             /**
              * Format: date-time
-             * @description When.
+             * @description When the answer was given.
              */
             at: string;
-            /** @description By which way it came. */
+            /** @description The channel through which the answer arrived. */
             channel: components["schemas"]["Channel"];
-            /** @description What the person said beside it. */
+            /** @description The note that the person added. */
             note?: string;
-            /** @description Which option. */
+            /** @description The id of the chosen option. */
             option: string;
         };
-        /** @description An answer to give. */
+        /** @description The answer to give. */
         AnswerDecision: {
-            /** @description What you say beside it; the model reads it where the answer is no. */
+            /** @description A note to add. The model reads it if the action is denied. */
             note?: string | null;
-            /** @description The id of one of the question's options. */
+            /** @description The id of one of the decision's options. */
             option: string;
-            /** @description The version of the question that you read; without it, whichever stands. */
+            /** @description The version of the decision that you read. If absent, the current version is answered. */
             version?: number | null;
         };
-        /** @description What the model said. */
+        /** @description A model reply. */
         AssistantRoundRecorded: {
-            /** @description Which round. */
+            /** @description Number of the round. */
             round: number;
             /**
-             * @description How its words begin.
+             * @description Beginning of the reply's text.
              * @default
              */
             text: string;
             /**
-             * @description The tools that it asked for.
+             * @description The requested tools.
              * @default []
              */
             tools: string[];
         };
-        /** @description A picture or a document that comes with a message. */
+        /** @description An image or a document that is sent with a message. */
         AttachmentInput: {
-            /** @description Its bytes in base64 with padding; at most 5 MiB before that. */
+            /** @description The contents in base64 with padding; at most 5 MiB before encoding. */
             data: string;
-            /** @description What it is, and its first bytes must say the same. */
+            /** @description The media type, which must match the first bytes of the file. */
             media_type: string;
-            /** @description Its file name, without folders. */
+            /** @description The file name, without folders. */
             name: string;
         };
-        /** @description One attempt. */
+        /** @description One request to one model within a round. */
         Attempt: {
-            /** @description Whether the next model of the route was asked because of it. */
+            /** @description Whether this attempt caused the run to use the next model of the route. */
             advanced_to_fallback: boolean;
-            /** @description Which attempt with this model in its round, from 1. */
+            /** @description The number of the attempt with this model within its round, starting at 1. */
             attempt: number;
-            /** @description How long was waited after it. */
+            /** @description The backoff after the attempt, in milliseconds. */
             backoff_ms?: number;
             /**
              * Format: date-time
-             * @description When it ended.
+             * @description When the attempt ended.
              */
             completed_at: string;
-            /** @description What it cost, in dollars; absent where it cost nothing. */
+            /** @description The cost in dollars. Absent if the attempt cost nothing. */
             cost_usd?: string;
-            /** @description What can be done about that. */
+            /** @description Whether the failure can be retried. */
             disposition?: components["schemas"]["ModelFailureKind"];
-            /** @description How long it took; waiting before it does not count. */
+            /** @description The duration in milliseconds, without the backoff before the attempt. */
             duration_ms: number;
-            /** @description What failed. */
+            /** @description The code of the failure. */
             failure_kind?: string;
-            /** @description How many it may have. */
+            /** @description The maximum number of attempts with this model in the round. */
             max_attempts: number;
-            /** @description The model that was asked. */
+            /** @description The model that was requested. */
             model_ref: string;
-            /** @description The step it is recorded as. */
+            /** @description The step that records the attempt. */
             operation_id: string;
-            /** @description How it ended. */
+            /** @description How the attempt ended. */
             outcome: components["schemas"]["AttemptOutcome"];
-            /** @description Who provides the model. */
+            /** @description The provider of the model. */
             provider: string;
-            /** @description The rule by which the model might be asked, or the code of the gate that stayed shut. */
+            /** @description The policy rule that allowed the request, or the code of the gate that rejected it. */
             rule: string;
             /**
              * Format: date-time
-             * @description When it began.
+             * @description When the attempt started.
              */
             started_at: string;
-            /** @description Tokens, as far as the provider counted them. */
+            /** @description The tokens used, if the provider counted them. */
             token_usage?: components["schemas"]["TokenUsage"];
-            /** @description What happened on the way, where something went wrong. */
+            /** @description Transport details of a failed attempt. */
             transport_diagnostics?: unknown;
         };
-        /** @description How an attempt ended, seen from its round. */
+        /** @description How an attempt ended. */
         AttemptOutcome: "retrying" | "retries_exhausted" | "fail_fast_aborted" | "succeeded";
-        /** @description All attempts at the model rounds of a run. */
+        /** @description All attempts of the model rounds of a run. */
         AttemptTimeline: {
-            /** @description The model that was asked last. */
+            /** @description The model of the latest attempt. */
             active_model_ref?: string;
-            /** @description The tokens of all of them, where anybody counted. */
+            /** @description The tokens of all attempts. Absent if no provider counted them. */
             aggregated_token_usage?: components["schemas"]["TokenUsage"];
-            /** @description In the order in which they were made. */
+            /** @description The attempts, in the order in which they were made. */
             attempts: components["schemas"]["Attempt"][];
-            /** @description The model that was asked for. */
+            /** @description The model that the run requested. */
             requested_model_ref: string;
             /** @description The model that answered last. */
             winning_model_ref?: string;
         };
-        /** @description Whose word it is. Derived at admission, never accepted from outside. */
+        /** @description The authority of a message. It is derived at admission and never accepted from a sender. */
         Authority: "operator_instruction" | "runtime_instruction" | "integration_signal" | "external_evidence";
-        /** @description Why a question stands out in a list. */
+        /** @description Why a decision is highlighted in a list. */
         Badge: "timed_out";
-        /** @description How far the consequences reach. What nobody knows counts as the farthest. */
+        /** @description How far the consequences reach. `unknown` counts as the farthest. */
         BlastRadius: "trivial" | "small" | "medium" | "large" | "unknown";
-        /** @description One piece of a line. */
+        /** @description One block of content. */
         Block: {
-            /** @description The words. */
+            /** @description The text. */
             text: string;
             /** @constant */
             type: "text";
         } | {
-            /** @description A summary in words; often empty. */
+            /** @description A summary of the reasoning; often empty. */
             text: string;
             /** @constant */
             type: "thinking";
         } | {
-            /** @description How long it is in base64. */
+            /** @description The length of the contents in base64, in bytes. */
             base64_bytes: number;
-            /** @description What it is, such as `image/png`. */
+            /** @description The media type, such as `image/png`. */
             media_type: string;
-            /** @description Its file name. */
+            /** @description The file name. */
             name: string;
             /** @constant */
             type: "attachment";
         } | {
-            /** @description Pairs call and result. */
+            /** @description The id that connects the call with its result. */
             call_id: string;
             /** @description The arguments as the model wrote them. */
             input: unknown;
-            /** @description The tool's name as the model wrote it. */
+            /** @description The name of the tool, as the model wrote it. */
             name: string;
             /** @constant */
             type: "tool_use";
         } | {
-            /** @description The call it answers. */
+            /** @description The id of the call. */
             call_id: string;
-            /** @description What the model reads: JSON as text. */
+            /** @description The result that the model reads: JSON as a string. */
             content: string;
-            /** @description True when the tool did not do what was asked. */
+            /** @description Whether the tool call failed. */
             is_error: boolean;
             /** @constant */
             type: "tool_result";
         };
-        /** @description A brake that is on: nothing that it holds begins anything. */
+        /** @description A brake that is set. It prevents the agents that it holds from starting anything. */
         Brake: {
-            /** @description Who is held; absent for all. */
+            /** @description The agent that the brake holds. Absent if the brake holds all agents. */
             agent_id?: string;
             /**
              * Format: date-time
-             * @description When it was set.
+             * @description When the brake was set.
              */
             at: string;
-            /** @description By which way it came. */
+            /** @description The channel through which the brake was set. */
             channel: components["schemas"]["Channel"];
-            /** @description Why it is not durable yet; absent where it is. */
+            /** @description Why the brake is not stored in the database yet. Absent once it is stored. */
             not_durable?: components["schemas"]["NotDurable"];
-            /** @description Why, in the words of whoever set it; empty where they said nothing. */
+            /** @description The reason given when the brake was set; empty if none was given. */
             reason: string;
         };
         /** @description A brake was set or released. */
         BrakeChanged: {
-            /** @description By which way it came. */
+            /** @description Channel through which it was changed. */
             channel: components["schemas"]["Channel"];
-            /** @description Whether it is on. */
+            /** @description Whether the brake is set. */
             is_on: boolean;
-            /** @description Why it was set. */
+            /** @description Reason for setting it. */
             reason?: string;
             /** @description The agent, or [`ALL_AGENTS`]. */
             scope: string;
         };
-        /** @description The brakes that are on. */
+        /** @description The brakes that are set. */
         BrakeList: {
-            /** @description Every brake, that of all first. */
+            /** @description All brakes; the brake for all agents comes first. */
             brakes: components["schemas"]["Brake"][];
-            /** @description Whether everything is held. */
+            /** @description Whether the brake for all agents is set. */
             is_on: boolean;
         };
-        /** @description What was spent today, what may be, and what the last days cost. Amounts are dollars as text, so that none is rounded. */
+        /** @description Today's spending, the caps and the cost of the last days. Amounts are decimal strings in US dollars, so that no amount is rounded. */
         Budget: {
-            /** @description Every agent that has a cap of its own or spent something today, by name. */
+            /** @description All agents that have their own cap or spent something today, sorted by name. */
             agents: components["schemas"]["AgentBudget"][];
-            /** @description Where that cap comes from. */
+            /** @description The origin of that cap. */
             cap_origin: components["schemas"]["CapOrigin"];
-            /** @description What all agents together may spend in a day. */
+            /** @description The daily cap of all agents together. */
             daily_cap_usd: string;
             /**
              * Format: date
-             * @description The day, by the calendar of UTC.
+             * @description The current day in UTC.
              */
             day: string;
-            /** @description The last days on which something was spent, oldest first; at most 31. */
+            /** @description The last days with spending, oldest first; at most 31. */
             days: components["schemas"]["DaySpending"][];
             /**
              * Format: date-time
-             * @description When the next one begins.
+             * @description When the next day begins.
              */
             next_day_at: string;
-            /** @description What is put aside for requests that are under way. */
+            /** @description The amount reserved for requests in progress. */
             reserved_usd: string;
-            /** @description What they spent today. */
+            /** @description The amount spent by all agents today. */
             spent_usd: string;
         };
-        /** @description Why there is no money for a request. */
+        /** @description A request that does not fit under a cap. */
         BudgetExceeded: {
-            /** @description The cap. */
+            /** @description The exceeded cap. */
             cap: components["schemas"]["MicroUsd"];
-            /** @description The day. */
+            /** @description The day that the cap applies to. */
             day: components["schemas"]["UtcDay"];
-            /** @description What the request could cost at most. */
+            /** @description The maximum cost of the request. */
             needed: components["schemas"]["MicroUsd"];
             /**
-             * @description The part of it that is only put aside, and may come back soon.
+             * @description The reserved part of `spent`, which may be released soon.
              * @default 0
              */
             reserved: components["schemas"]["MicroUsd"];
-            /** @description Whose cap it is. */
+            /** @description The scope of the exceeded cap. */
             scope: components["schemas"]["CapScope"];
-            /** @description What the day has seen, settled and reserved. */
+            /** @description The spending of the day, settled and reserved. */
             spent: components["schemas"]["MicroUsd"];
         };
-        /** @description Where a cap comes from. */
+        /** @description The origin of a cap. */
         CapOrigin: "set" | "default";
         /** @description Whose spending a cap limits. */
         CapScope: "agent" | "all";
-        /** @description By which way an answer, or a hand on the brake, came. */
+        /** @description How an answer or a brake arrived. */
         Channel: "cli" | "api" | "page";
-        /** @description What the HTTP client says of a failure. */
+        /** @description The error flags that the HTTP client reports. */
         ClientFlags: {
-            /** @description The body broke off. */
+            /** @description The body ended early. */
             is_body: boolean;
-            /** @description No connection came about. */
+            /** @description The connection failed. */
             is_connect: boolean;
-            /** @description The body could not be read. */
+            /** @description The body could not be decoded. */
             is_decode: boolean;
-            /** @description There was a redirect. */
+            /** @description A redirect was received. */
             is_redirect: boolean;
             /** @description The request could not be sent. */
             is_request: boolean;
-            /** @description It took too long. */
+            /** @description The request timed out. */
             is_timeout: boolean;
         };
-        /** @description What becomes of a firing while the one before it is still under way. */
+        /** @description What happens to a firing while the previous one is in progress. */
         Concurrency: "allow" | "forbid" | "replace";
-        /** @description A person had contents erased. */
+        /** @description A person erased contents. */
         ContentErased: {
             /**
-             * @description How many contents.
+             * @description Number of deleted blobs.
              * @default 0
              */
             blobs: number;
-            /** @description Who did. */
+            /** @description Who erased them. */
             by: components["schemas"]["Actor"];
-            /** @description How they said so. */
+            /** @description Channel through which the erasure was requested. */
             channel: components["schemas"]["Channel"];
             /**
-             * @description How many payloads of events.
+             * @description Number of erased event payloads.
              * @default 0
              */
             events: number;
             /**
-             * @description Why, in their words.
+             * @description Reason given by the person.
              * @default
              */
             reason: string;
             /**
-             * @description How many transitions of the run's log.
+             * @description Number of erased transitions of the run log.
              * @default 0
              */
             transitions: number;
         } | {
-            /** @description Which one. */
+            /** @description Key of the run. */
             run_key: components["schemas"]["RunKey"];
         } | {
-            /** @description The first of them. */
+            /** @description First event of the range. */
             first_seq: number;
-            /** @description The last of them. */
+            /** @description Last event of the range. */
             last_seq: number;
         };
-        /** @description An agent to make. */
+        /** @description The agent to create. */
         CreateAgent: {
-            /** @description Its name. */
+            /** @description The agent's name. */
             agent_id: string;
-            /** @description Who may wake it; `hybrid` when absent. */
+            /** @description Which causes may wake the agent. Defaults to `hybrid`. */
             mode?: components["schemas"]["InteractionMode"] | null;
             /**
-             * @description Whether it is listed.
+             * @description Whether the agent appears in lists.
              * @default public
              */
             visibility?: components["schemas"]["Visibility"];
-            /** @description The folder its commands run in; the daemon's default when absent. */
+            /** @description The folder in which the agent's commands run. Defaults to the daemon's workspace. */
             workspace?: string | null;
         };
-        /** @description A category to make. */
+        /** @description The category to create. */
         CreateCategory: {
-            /** @description Names this write: the same key again is the same write. */
+            /** @description The idempotency key: repeating a write with the same key has no further effect. */
             key?: string | null;
-            /** @description Its name for people. */
+            /** @description The name that people see. */
             name: string;
         };
-        /** @description A note to make. */
+        /** @description The note to create. */
         CreateNote: {
-            /** @description Names this write: the same key again is the same write. */
+            /** @description The idempotency key: repeating a write with the same key has no further effect. */
             key?: string | null;
-            /** @description The task it is about. */
+            /** @description The task that the note is about. */
             task_id?: string | null;
-            /** @description What it says. */
+            /** @description The text of the note. */
             text: string;
         };
-        /** @description A subscription to make. The same name with the same terms again is the same subscription. */
+        /** @description The subscription to create. Creating it again with the same name and specification has no effect. */
         CreateSubscription: {
-            /** @description Who is woken. */
+            /** @description The agent that the subscription wakes. */
             agent_id: string;
             /**
-             * @description Tokens that must all be there.
+             * @description Tokens that must all match.
              * @default []
              */
             all?: string[];
             /**
-             * @description Tokens of which one is enough.
+             * @description Tokens of which at least one must match.
              * @default []
              */
             any?: string[];
             /**
-             * @description How long nothing begins after a wake by it.
+             * @description How long nothing starts after a wake by this subscription, in milliseconds.
              * @default 0
              */
             cooldown_ms?: number;
             /**
-             * @description How long changes are gathered before the first of them wakes.
+             * @description How long changes are collected before they wake the agent, in milliseconds, counted from the first of them.
              * @default 0
              */
             debounce_ms?: number;
-            /** @description What must hold of the agent and of the change. */
+            /** @description A predicate over the agent and the change. */
             guard?: components["schemas"]["Predicate"] | null;
             /**
-             * @description What the agent is told to do.
+             * @description The instruction for the agent.
              * @default
              */
             message?: string;
-            /** @description What a changed record must be like. */
+            /** @description A predicate over the changed record. */
             predicate?: components["schemas"]["Predicate"] | null;
-            /** @description Its name; made up where none is given. */
+            /** @description The subscription's name. If absent, a name is generated. */
             subscription_id?: string | null;
         } | {
             any: unknown;
         } | {
             all: unknown;
         };
-        /** @description A task to make. */
+        /** @description The task to create. */
         CreateTask: {
-            /** @description What it belongs to. */
+            /** @description The category of the task. */
             category_id?: string | null;
-            /** @description More about it. */
+            /** @description The details. */
             details?: string | null;
-            /** @description Names this write: the same key again is the same write. */
+            /** @description The idempotency key: repeating a write with the same key has no further effect. */
             key?: string | null;
-            /** @description One line. */
+            /** @description The title, in one line. */
             title: string;
         };
-        /** @description What a daemon does on the whole. */
+        /** @description What a daemon is doing. */
         DaemonState: "idle" | "waiting" | "processing";
-        /** @description What is kept under rules of its own. */
+        /** @description Classes of data with separate retention limits. */
         DataClass: "events" | "traces" | "blobs";
-        /** @description Old data was removed. */
+        /** @description Retention removed old data. */
         DataPruned: {
             /**
-             * @description How much they held.
+             * @description Size of the removed rows in bytes.
              * @default 0
              */
             bytes: number;
-            /** @description What kind of data. */
+            /** @description Class of the data. */
             class: components["schemas"]["DataClass"];
-            /** @description How many rows. */
+            /** @description Number of removed rows. */
             rows: number;
             /**
-             * @description The newest moment among them.
+             * @description Time of the newest removed row.
              * @default
              */
             until: string;
         };
-        /** @description What a block of a day is to be from now on. */
+        /** @description A block of a day plan to create or replace. */
         DayPlanBlockWrite: {
-            /** @description Which one; without it a new one is made. */
+            /** @description The block to replace. If absent, a new block is created. */
             block_id?: string | null;
-            /** @description The part of a life that it is for. */
+            /** @description The category that is planned for the block. */
             category_id?: string | null;
             /**
              * Format: date-time
-             * @description Until when.
+             * @description When the block ends.
              */
             ends_at: string;
-            /** @description More about it. */
+            /** @description A note about the block. */
             note?: string | null;
             /**
              * Format: date-time
-             * @description From when.
+             * @description When the block starts.
              */
             starts_at: string;
-            /** @description What is to be done then. */
+            /** @description The task that is planned for the block. */
             task_id?: string | null;
         };
-        /** @description What a day cost. */
+        /** @description The spending of one day. */
         DaySpending: {
             /**
              * Format: date
-             * @description The day, by the calendar of UTC.
+             * @description The day in UTC.
              */
             day: string;
-            /** @description Model requests. */
+            /** @description The number of model requests. */
             requests: number;
-            /** @description What is still put aside. */
+            /** @description The amount that is still reserved. */
             reserved_usd: string;
-            /** @description What was spent. */
+            /** @description The amount spent. */
             spent_usd: string;
         };
-        /** @description A question that a person answers; a run waits for it. */
+        /** @description A question that a person answers while a run waits for it. */
         Decision: {
-            /** @description Whose run asks. */
+            /** @description The agent whose run asks. */
             agent_id: string;
-            /** @description The answer, once there is one. */
+            /** @description The answer, if one was given. */
             answer?: components["schemas"]["Answer"];
             /**
              * Format: date-time
-             * @description When it was asked.
+             * @description When the decision was requested.
              */
             asked_at: string;
-            /** @description Why it stands out. */
+            /** @description Reasons why the decision stands out in a list. */
             badges: components["schemas"]["Badge"][];
-            /** @description How far it reaches. */
+            /** @description How far the consequences of the action reach. */
             blast_radius: components["schemas"]["BlastRadius"];
             /**
              * Format: date-time
-             * @description When it was closed, by whatever.
+             * @description When the decision was closed, for any reason.
              */
             closed_at?: string;
             /**
              * Format: date-time
-             * @description When it grows more severe, or is called off where it cannot; absent for never.
+             * @description When an unanswered decision rises in severity, or is cancelled if its severity cannot rise. Absent if it has no deadline.
              */
             deadline_at?: string;
-            /** @description Its name. */
+            /** @description The decision's id. */
             decision_id: string;
-            /** @description Its arguments as JSON. Of one question all of them, at most 4 MiB; in lists as far as one line shows them. Characters that nobody would see are spelled out. */
+            /** @description The arguments of the action as JSON: complete for a single decision, at most 4 MiB; shortened to one line in lists. Invisible characters are escaped. */
             input: string;
-            /** @description Why not even the question alone has all of them; absent where it has, and in lists. */
+            /** @description Why the complete arguments are not available. Absent if they are, and in lists. */
             input_gone?: components["schemas"]["InputGone"];
-            /** @description Whether `input` is only how they begin. `GET /api/decisions/{decision_id}` has all of them. */
+            /** @description Whether `input` is shortened. `GET /api/decisions/{decision_id}` returns the complete arguments. */
             is_input_cut: boolean;
-            /** @description What is asked. */
+            /** @description The kind of decision. */
             kind: components["schemas"]["DecisionKind"];
-            /** @description By which ways an answer is taken. */
+            /** @description The channels through which an answer is accepted. */
             may_answer: components["schemas"]["Channel"][];
-            /** @description Who was told of it. Told of one question, not in lists. */
+            /** @description The notifications about this decision. Returned for a single decision, not in lists. */
             notifications?: components["schemas"]["DecisionNotification"][];
-            /** @description The action that waits. */
+            /** @description The action that waits for the decision. */
             operation_id: string;
-            /** @description What may be answered. */
+            /** @description The options to choose from. */
             options: components["schemas"]["DecisionOption"][];
-            /** @description What would be safe to answer; absent where nothing speaks for either. */
+            /** @description The option that is safe to choose. Absent if no option is recommended. */
             recommended_option_id?: string;
-            /** @description The action that this one would do again. */
+            /** @description The earlier action that this action would repeat. */
             retries?: string;
-            /** @description The rule that made it a question. */
+            /** @description The policy rule that requires the decision. */
             rule: string;
-            /** @description The run that waits. */
+            /** @description The run that waits for the decision. */
             run_key: string;
-            /** @description How much depends on it. */
+            /** @description How urgent the decision is. */
             severity: components["schemas"]["Severity"];
-            /** @description Where it stands. */
+            /** @description The status of the decision. */
             status: components["schemas"]["DecisionStatus"];
             /** @description The question in one line. */
             title: string;
-            /** @description The tool that would be used. */
+            /** @description The tool that the action uses. */
             tool: string;
-            /** @description Grows with every change. Give it with an answer, and the answer is to what you read. */
+            /** @description The version, which grows with every change. Send it with an answer to ensure that the decision has not changed since you read it. */
             version: number;
         };
-        /** @description A question was answered, or its time ran out. */
+        /** @description A decision was answered, or it expired. */
         DecisionAnswered: {
-            /** @description By which way it came. */
+            /** @description Channel through which it arrived. */
             channel?: components["schemas"]["Channel"];
-            /** @description Which question. */
+            /** @description Id of the decision. */
             decision_id: components["schemas"]["DecisionId"];
             /**
-             * @description What the person said beside it.
+             * @description The person's remark.
              * @default null
              */
             note?: string | null;
-            /** @description The action that waits. */
+            /** @description The waiting action. */
             operation_id: components["schemas"]["OperationId"];
-            /** @description Which option. */
+            /** @description Id of the chosen option. */
             option?: string;
-            /** @description How much depends on it, where nobody answered. */
+            /** @description Severity, if it was not answered. */
             severity?: components["schemas"]["Severity"];
-            /** @description How the question stands. */
+            /** @description Status of the decision. */
             status: components["schemas"]["DecisionStatus"];
-            /** @description The question in one line, where nobody answered. */
+            /** @description The question in one line, if it was not answered. */
             title?: string;
-            /** @description The tool that would be used. */
+            /** @description The tool that the action uses. */
             tool: string;
-            /** @description Grows with every change of the question. */
+            /** @description Version of the decision; increases with every change. */
             version: number;
         };
-        /** @description A person is asked. */
+        /** @description A decision was requested from a person. */
         DecisionAsked: {
-            /** @description How far it reaches. */
+            /** @description How far the consequences reach. */
             blast_radius: components["schemas"]["BlastRadius"];
-            /** @description Which question. */
+            /** @description Id of the decision. */
             decision_id: components["schemas"]["DecisionId"];
-            /** @description How its arguments begin. */
+            /** @description Beginning of the tool's arguments. */
             input: string;
-            /** @description What is asked. */
+            /** @description Kind of question. */
             kind: components["schemas"]["DecisionKind"];
-            /** @description The action that waits. */
+            /** @description The waiting action. */
             operation_id: components["schemas"]["OperationId"];
-            /** @description What may be answered. */
+            /** @description Ids of the possible answers. */
             options: string[];
             /**
-             * @description The action that this one would do again.
+             * @description The earlier action that this one would repeat.
              * @default null
              */
             retries: components["schemas"]["OperationId"] | null;
-            /** @description The rule that made it a question. */
+            /** @description The policy rule that requires approval. */
             rule: string;
-            /** @description How much depends on it. */
+            /** @description How urgent the answer is. */
             severity: components["schemas"]["Severity"];
-            /** @description In one line. */
+            /** @description The question in one line. */
             title: string;
-            /** @description The tool that would be used. */
+            /** @description The tool that the action uses. */
             tool: string;
         };
-        /** @description A question was left too long. */
+        /** @description A decision passed its deadline. */
         DecisionEscalated: {
-            /** @description Which question. */
+            /** @description Id of the decision. */
             decision_id: components["schemas"]["DecisionId"];
-            /** @description The action that waits. */
+            /** @description The waiting action. */
             operation_id: components["schemas"]["OperationId"];
-            /** @description How much depends on it now. */
+            /** @description The new severity. */
             severity: components["schemas"]["Severity"];
-            /** @description How the question stands. */
+            /** @description Status of the decision. */
             status: components["schemas"]["DecisionStatus"];
             /** @description The question in one line. */
             title: string;
-            /** @description The tool that would be used. */
+            /** @description The tool that the action uses. */
             tool: string;
-            /** @description Grows with every change of the question. */
+            /** @description Version of the decision; increases with every change. */
             version: number;
         };
-        /** @description One question about one action. Derived, so that a question that is written again is the same question. */
+        /** @description One question about one action. It is derived, so that a repeated write creates the same question. */
         DecisionId: components["schemas"]["Digest"];
-        /** @description What is asked. */
+        /** @description The kind of question. */
         DecisionKind: "tool_approval" | "outcome_unknown";
-        /** @description Questions in the order in which people should see them. */
+        /** @description A list of decisions. */
         DecisionList: {
-            /** @description The questions; at most 500. */
+            /** @description The decisions; at most 500. */
             decisions: components["schemas"]["Decision"][];
-            /** @description How many wait for an answer. */
+            /** @description The number of pending decisions. */
             pending_count: number;
         };
-        /** @description That somebody was told of a question, or could not be. */
+        /** @description A notification about a decision, delivered or failed. */
         DecisionNotification: {
             /**
              * Format: date-time
-             * @description When it was last tried.
+             * @description When delivery was last attempted.
              */
             at: string;
-            /** @description How often it was tried. */
+            /** @description The number of delivery attempts. */
             attempts: number;
-            /** @description Why it did not, the last time. */
+            /** @description The error of the last attempt. */
             error?: string;
-            /** @description Whether it came through. */
+            /** @description Whether the notification was delivered. */
             is_delivered: boolean;
-            /** @description How severe the question was then. */
+            /** @description The severity of the decision when the notification was created. */
             severity: components["schemas"]["Severity"];
-            /** @description By which way: `desktop`, `webhook` or `command`. */
+            /** @description The notification target: `desktop`, `webhook` or `command`. */
             target: string;
         };
-        /** @description One answer that may be given. */
+        /** @description One possible answer. */
         DecisionOption: {
-            /** @description What happens then. */
+            /** @description The consequence of this answer. */
             description: string;
-            /** @description The word to answer with. */
+            /** @description The id to answer with. */
             id: string;
-            /** @description What a button says. */
+            /** @description The button label. */
             label: string;
-            /** @description What speaks against it. */
+            /** @description The disadvantages of this answer. */
             tradeoffs?: string;
         };
-        /** @description Where a question stands. */
+        /** @description The status of a decision. */
         DecisionStatus: "pending" | "answered" | "cancelled" | "withdrawn";
-        /** @description Who answers when a message names no model. */
+        /** @description The model that is used when a message names none. */
         DefaultModel: {
-            /** @description Whether it is the built-in demo script, which only pretends to think. */
+            /** @description Whether it is the built-in demo script, which does not call a real model. */
             is_demo: boolean;
-            /** @description Its name. */
+            /** @description The model reference. */
             reference: string;
         };
-        /** @description Why the queue holds a message back. */
+        /** @description Why the queue delays a message. */
         DelayKind: "asleep" | "not_before";
-        /** @description What a delivery does. */
+        /** @description The effect of a delivery. */
         DeliveryMode: "wake_hint";
-        /** @description The door by which it came in. */
+        /** @description The interface through which a message arrived. */
         DeliverySurface: "run_once" | "cli_prompt" | "http_control_prompt" | "http_callback_wake" | "timer_scheduler" | "runtime_system";
-        /** @description A piece of text as the model produces it. Only on streams, never stored, without an id: what was said is in the event and the transcript that follow. A new attempt begins again. */
+        /** @description A piece of text that the model is producing. Deltas are sent only on streams; they are not stored and have no id. The events and the transcript that follow contain the complete text. A new attempt starts from the beginning. */
         Delta: {
-            /** @description Who speaks. */
+            /** @description The agent whose model produces the text. */
             agent_id: string;
-            /** @description Which request of the run, from 0; a greater one replaces what came before. */
+            /** @description The number of the model request in the run, starting at 0. Text of a greater number replaces all earlier text. */
             attempt: number;
-            /** @description Which piece of it, from 0. */
+            /** @description The number of the piece within the request, starting at 0. */
             chunk: number;
-            /** @description In which run. */
+            /** @description The run that the text belongs to. */
             run_key: string;
-            /** @description The words. */
+            /** @description The text of the piece. */
             text: string;
         };
         Digest: string;
-        /** @description What of a schedule is to be different. What is absent stays. */
+        /** @description The changes to a schedule. Fields that are left out do not change. */
         EditSchedule: {
-            /** @description Whether missed firings are made up for. */
+            /** @description Whether missed firings are caught up. */
             allows_catch_up?: boolean | null;
-            /** @description Whether it wakes the agent also when nothing changed. */
+            /** @description Whether the schedule wakes the agent even if nothing changed. */
             always?: boolean | null;
             /**
-             * @description Whether it waits for no event any more. Not together with `event`.
+             * @description Remove the event. Cannot be combined with `event`.
              * @default false
              */
             clear_event?: boolean;
             /**
-             * @description Whether nothing must hold any more. Not together with `guard`.
+             * @description Remove the guard. Cannot be combined with `guard`.
              * @default false
              */
             clear_guard?: boolean;
-            /** @description What becomes of a firing while the one before it is under way. */
+            /** @description How a firing is handled while the previous one is in progress. */
             concurrency?: components["schemas"]["Concurrency"] | null;
-            /** @description The event that lets it fire beside its time. */
+            /** @description The event that fires the schedule in addition to its pattern. */
             event?: string | null;
-            /** @description What must hold for a firing to wake the agent. */
+            /** @description A predicate that must be true for a firing to wake the agent. */
             guard?: components["schemas"]["ScheduleGuard"] | null;
-            /** @description What people call it. */
+            /** @description The label that people see. */
             label?: string | null;
-            /** @description What it says to the agent. */
+            /** @description The message that a firing delivers to the agent. */
             message?: string | null;
-            /** @description When it fires. */
+            /** @description When the schedule fires. */
             pattern?: components["schemas"]["SchedulePattern"] | null;
         };
         /** @description Exchanges the code of a login link for a login. */
         EnterLogin: {
-            /** @description The code of the link. */
+            /** @description The code of the login link. */
             code: string;
         };
-        /** @description What an entry of a source is, as the payload of a change unit. */
+        /** @description The kind of an entry, as the payload of a change unit. */
         EntryKind: "file" | "git_ref";
-        /** @description Contents to erase, of a run or of some events, and why. They must have ended. */
+        /** @description The contents to erase, of a run or of a range of events, and the reason. Runs that are still open cannot be erased. */
         EraseContent: {
-            /** @description The first event whose contents go. */
+            /** @description The sequence number of the first event whose contents are erased. */
             first_seq?: number | null;
-            /** @description The last event whose contents go; the first, where it is not given. */
+            /** @description The sequence number of the last event whose contents are erased. Defaults to `first_seq`. */
             last_seq?: number | null;
-            /** @description Why. It stays in the log. */
+            /** @description The reason for the erasure. It is stored in the log. */
             reason: string;
-            /** @description The run whose contents go: what was said in it, what it was told, what its events say. Or else `first_seq`. */
+            /** @description The run whose contents are erased: its transcript, its messages and the details of its events. Give either `run_key` or `first_seq`. */
             run_key?: string | null;
         } & ({
             first_seq?: null;
@@ -2319,44 +2415,44 @@ export interface components {
             first_seq: number;
             run_key?: null;
         });
-        /** @description What was erased. */
+        /** @description The result of an erasure. */
         Erasure: {
-            /** @description Contents that are gone. Those that others name as well stay. */
+            /** @description Number of deleted blobs. Blobs that are referenced elsewhere are kept. */
             blobs: number;
-            /** @description Events that lost what they say. */
+            /** @description Number of events whose payload was erased. */
             events: number;
-            /** @description The event that tells of it; absent when nothing was left to erase. */
+            /** @description The event that records the erasure; absent if there was nothing left to erase. */
             seq?: number;
-            /** @description Transitions that lost what they were told. */
+            /** @description Number of transitions whose input was erased. */
             transitions: number;
         };
-        /** @description What every request that did not succeed is answered with. */
+        /** @description The body of every response that is not a success. */
         ErrorBody: {
-            /** @description What is wrong. */
+            /** @description The error. */
             error: components["schemas"]["Problem"];
         };
         /** @description One event of one agent. */
         Event: {
-            /** @description Whose event it is. */
+            /** @description The agent whose log contains the event. */
             agent_id: string;
             /**
              * Format: date-time
-             * @description When it happened.
+             * @description When the event happened.
              */
             at: string;
-            /** @description Whether the details are gone for good. */
+            /** @description Whether the details were erased. */
             erased?: boolean;
-            /** @description Its name: the hash that chains it to everything before it. */
+            /** @description The event's id: the hash that chains it to all earlier events. */
             event_id: string;
-            /** @description The version of the rules that had a part in it. */
+            /** @description The version of the policy that was applied. */
             policy_version?: string;
-            /** @description How it is shown, the same on every surface. */
+            /** @description The text and style in which every interface shows the event. */
             presentation: components["schemas"]["Presentation"];
-            /** @description Where it came from, as far as it is known. */
+            /** @description The origin of the event, as far as it is known. */
             provenance: components["schemas"]["Provenance"];
-            /** @description The run it belongs to. */
+            /** @description The run that the event belongs to. */
             run_key?: string;
-            /** @description Its number in the agent's log, counted from 1 without gaps. */
+            /** @description The sequence number in the agent's log, starting at 1 without gaps. */
             seq: number;
         } & ({
             /** @constant */
@@ -2505,81 +2601,81 @@ export interface components {
         });
         /** @description What an event is about. */
         EventCategory: "operator_notification" | "brief" | "message" | "work_item" | "task" | "waiting" | "workspace" | "runtime" | "assistant_progress" | "tool" | "state_sync" | "trace";
-        /** @description Events of all listed agents, oldest first. */
+        /** @description Events of all public agents, oldest first. */
         EventFeed: {
-            /** @description Go on from here. What is inside may change; it is only good for giving it back. */
+            /** @description The cursor for the next page. Treat it as opaque: its contents may change. */
             cursor: string;
             /** @description The events. */
             events: components["schemas"]["Event"][];
-            /** @description Whether there is more. */
+            /** @description Whether more events follow. */
             has_more: boolean;
         };
-        /** @description What became of an event. */
+        /** @description The result of raising an event. */
         EventFirings: {
-            /** @description What happened. */
+            /** @description The name of the event. */
             event: string;
-            /** @description What became of each schedule that waits for it, by name. None where nobody waits. */
+            /** @description The records of the firings, one per schedule, sorted by name. Empty if no schedule waits for the event. */
             executions: components["schemas"]["ScheduledExecution"][];
-            /** @description The name of the delivery. */
+            /** @description The idempotency key of the event. */
             key: string;
         };
-        /** @description How much an event matters to a person, most first. */
+        /** @description How important an event is to a person, the most important first. */
         EventLevel: "action_required" | "work_done" | "turn_result" | "progress" | "trace";
         /** @description Events of one agent, oldest first. */
         EventPage: {
             /** @description The events. */
             events: components["schemas"]["Event"][];
-            /** @description Whether there is more. */
+            /** @description Whether more events follow. */
             has_more: boolean;
-            /** @description Go on from here. */
+            /** @description The value of `after_seq` for the next page. */
             next_after_seq: number;
         };
-        /** @description What was decided about a firing, or about the schedule itself. */
+        /** @description The outcome of a firing, or a change of the schedule itself. */
         ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed" | "unreadable";
-        /** @description Why a firing became no run, or why a schedule ended. */
+        /** @description Why a firing did not become a run, or why a schedule ended. */
         ExecutionReason: components["schemas"]["ScheduleReason"] | components["schemas"]["WakeOutcome"];
-        /** @description The one capability by which systems outside may wake an agent. Its address is a secret: whoever has it can wake the agent. */
+        /** @description The secret URL through which external systems wake an agent. Anyone who has the URL can wake the agent. */
         ExternalTrigger: {
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the trigger was created.
              */
             created_at: string;
-            /** @description What a delivery does. */
+            /** @description How a delivery is handled. */
             delivery_mode: components["schemas"]["DeliveryMode"];
-            /** @description Its name. */
+            /** @description The trigger's id. */
             external_trigger_id: string;
             /**
              * Format: date-time
-             * @description When the newest of them was.
+             * @description When the newest delivery was accepted.
              */
             last_triggered_at?: string;
-            /** @description Whether it accepts deliveries. */
+            /** @description Whether the trigger accepts deliveries. */
             status: components["schemas"]["ExternalTriggerStatus"];
-            /** @description Who is woken. */
+            /** @description The agent that the trigger wakes. */
             target_agent_id: string;
-            /** @description How many deliveries were taken in. */
+            /** @description The number of accepted deliveries. */
             trigger_count: number;
-            /** @description Where to POST to, under the daemon's address; absent while it is revoked. A secret. */
+            /** @description The path to POST to, below the daemon's address. Absent while the trigger is revoked. Keep it secret. */
             trigger_path?: string;
         };
         /** @description Whether an external trigger accepts deliveries. */
         ExternalTriggerStatus: "active" | "revoked";
-        /** @description What is kept of a failure: bounded, without raw logs or secrets. */
+        /** @description The stored description of a failure: bounded in size, without raw logs or secrets. */
         FailureArtifact: {
-            /** @description Where it failed. */
+            /** @description The stage at which it failed. */
             category: components["schemas"]["FailureCategory"];
-            /** @description A stable word for what failed, such as `script_exhausted`. */
+            /** @description A stable identifier of the failure, such as `script_exhausted`. */
             kind: string;
-            /** @description Small facts beside it. */
+            /** @description Additional details. */
             metadata?: {
                 [key: string]: string;
             };
-            /** @description The model as it was asked for. */
+            /** @description The requested model. */
             model_ref?: string;
             /** @description The provider, when one was involved. */
             provider?: string;
-            /** @description What it was caused by, outermost first. */
+            /** @description The chain of error causes, outermost first. */
             source_chain?: string[];
             /** @description The HTTP status, when there was one. */
             status?: number;
@@ -2588,132 +2684,131 @@ export interface components {
         };
         /** @description The stage at which something failed. */
         FailureCategory: "transport" | "protocol" | "runtime" | "task" | "unknown";
-        /** @description In which part of a daemon's life something failed. */
+        /** @description The phase in which a daemon failed. */
         FailurePhase: "startup" | "shutdown" | "runtime_turn";
-        /** @description One check on the way to a wake, with its result, in the order in which they were made. */
+        /** @description One check before a wake and its result. Gates are recorded in the order of evaluation. */
         Gate: {
-            /** @description What was found, where a yes or no says too little. */
+            /** @description What was found, if the result needs an explanation. */
             detail?: string;
-            /** @description What was checked. */
+            /** @description The name of the check. */
             gate: string;
-            /** @description Whether it let the message pass. */
             passed: boolean;
         };
-        /** @description Which file guidance was read from. */
+        /** @description The file that guidance was read from. */
         GuidanceKind: "agents_md" | "claude_md";
-        /** @description Whose guidance a file is. */
+        /** @description What a guidance file belongs to. */
         GuidanceRoot: "agent" | "workspace";
-        /** @description Whether the process lives. */
+        /** @description The health of the daemon process. */
         Health: {
-            /** @description Always `ok`: a dead process does not answer. */
+            /** @description Always `ok`: a dead process does not respond. */
             status: components["schemas"]["HealthStatus"];
         };
-        /** @description What a process that answers says of itself. */
+        /** @description The health of a process that responds. */
         HealthStatus: "ok";
-        /** @description Something that holds an agent right now. */
+        /** @description A condition that keeps queued work of an agent from starting. */
         Hold: {
-            /** @description Which kind, for programs. */
+            /** @description The code of the hold. */
             code: components["schemas"]["HoldCode"];
-            /** @description What would have to change. */
+            /** @description What to change to end the hold. */
             hint?: string;
-            /** @description What it is, in one sentence. */
+            /** @description A description of the hold in one sentence. */
             message: string;
             /**
              * Format: date-time
-             * @description Until when by itself; absent where it stays until somebody acts.
+             * @description When the hold ends without intervention. Absent if a person must act.
              */
             until?: string;
         };
-        /** @description What holds an agent, for programs. */
+        /** @description The stable code of a hold. */
         HoldCode: components["schemas"]["WakeOutcome"] | components["schemas"]["DelayKind"] | components["schemas"]["WaitKind"];
-        /** @description How a person confirmed a provider without saying so. */
+        /** @description How a person confirmed a provider implicitly. */
         ImpliedChannel: "operator_run";
-        /** @description A host and its life: changes when a device is restored or cloned, so that old and new never share a name. */
+        /** @description A host and its incarnation, which changes when a device is restored or cloned, so that names are never reused. */
         Incarnation: string;
-        /** @description Why the arguments of an action are not there in full. */
+        /** @description Why the full arguments of an action are not available. */
         InputGone: "erased" | "pruned" | "unreadable";
-        /** @description Who may wake an agent. */
+        /** @description Which causes may wake an agent. */
         InteractionMode: "autonomous" | "interactive" | "hybrid";
-        /** @description A part of a life that tasks belong to. */
+        /** @description A category of tasks. */
         JournalCategory: {
-            /** @description Its name for programs: 32 hex digits. */
+            /** @description The category's id: 32 hex digits. */
             category_id: string;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the category was created.
              */
             created_at: string;
-            /** @description Its name for people. */
+            /** @description The name that people see. */
             name: string;
         };
-        /** @description Categories by name. */
+        /** @description A list of categories. */
         JournalCategoryList: {
-            /** @description The categories. */
+            /** @description The categories, sorted by name. */
             categories: components["schemas"]["JournalCategory"][];
         };
-        /** @description One record that a committed transaction wrote. Those of one transaction have the same `seq`. */
+        /** @description One record that a committed transaction wrote. Changes of one transaction have the same `seq`. */
         JournalChange: {
             /**
              * Format: date-time
-             * @description When.
+             * @description When the change was committed.
              */
             at: string;
-            /** @description `person`, or `agent:` and a name. */
+            /** @description The author of the change: `person`, or `agent:` followed by a name. */
             author: string;
-            /** @description Which transaction of that host. */
+            /** @description The number of the transaction on that host. */
             counter: number;
-            /** @description The host that wrote it, with its incarnation. */
+            /** @description The host that wrote the record, including its incarnation. */
             host: string;
-            /** @description What kind of record. */
+            /** @description The kind of record. */
             kind: components["schemas"]["JournalChangeKind"];
-            /** @description The operation that it was known by. */
+            /** @description The operation that made the change. */
             operation_id: string;
-            /** @description Which one. */
+            /** @description The id of the record. */
             record_id: string;
-            /** @description Its place among everything that was committed. */
+            /** @description The sequence number of the transaction. */
             seq: number;
-            /** @description The keys of what it says to the outside. */
+            /** @description The tokens that subscriptions match. */
             tokens: string[];
         };
-        /** @description What a change unit is about. */
+        /** @description The type of a changed record. */
         JournalChangeKind: components["schemas"]["RecordKind"] | components["schemas"]["EntryKind"];
-        /** @description What was committed, oldest first, in whole transactions. */
+        /** @description A list of committed changes, in complete transactions. */
         JournalChangeList: {
-            /** @description The changes. */
+            /** @description The changes, oldest first. */
             changes: components["schemas"]["JournalChange"][];
-            /** @description The newest place there is. */
+            /** @description The sequence number of the newest transaction. */
             last_seq: number;
         };
-        /** @description A record of any kind: one flat object, and what a predicate sees. What it has besides these fields depends on its kind; what it has not is left out. */
+        /** @description A record of any kind, as one flat object. Predicates are evaluated on this object. The additional fields depend on the kind; fields without a value are left out. */
         JournalRecord: {
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the record was created.
              */
             created_at: string;
-            /** @description Its name: 32 hex digits. */
+            /** @description The record's id: 32 hex digits. */
             id: string;
-            /** @description What kind it is. */
+            /** @description The kind of record. */
             kind: components["schemas"]["RecordKind"];
-            /** @description Whether it was deleted; its tombstone can be restored. */
+            /** @description Whether the record was deleted. A deleted record can be restored. */
             removed: boolean;
-            /** @description How many writes it has seen. */
+            /** @description The number of writes to the record. */
             version: number;
         } & {
             [key: string]: unknown;
         };
-        /** @description Records. */
+        /** @description A list of records. */
         JournalRecordList: {
             /** @description The records. */
             records: components["schemas"]["JournalRecord"][];
         };
-        /** @description What is to be written. */
+        /** @description A write to the journal. */
         JournalWrite: {
-            /** @description Which category. */
+            /** @description The category to rename. */
             category_id: string;
             /** @constant */
             kind: "rename_category";
-            /** @description Its new name. */
+            /** @description The new name. */
             name: string;
         } | {
             /**
@@ -2723,116 +2818,116 @@ export interface components {
             items?: string[];
             /** @constant */
             kind: "create_checklist";
-            /** @description The task that it belongs to. */
+            /** @description The task that the checklist belongs to. */
             task_id: string;
-            /** @description One line. */
+            /** @description The title, in one line. */
             title: string;
         } | {
-            /** @description Where. */
+            /** @description The checklist to append to. */
             checklist_id: string;
             /** @description The items, in order. */
             items: string[];
             /** @constant */
             kind: "add_items";
         } | {
-            /** @description Whether it is done. */
+            /** @description Whether the item is done. */
             checked?: boolean | null;
-            /** @description Which item. */
+            /** @description The item to change. */
             item_id: string;
             /** @constant */
             kind: "update_item";
-            /** @description Its new line. */
+            /** @description The new text, in one line. */
             text?: string | null;
         } | {
-            /** @description Where. */
+            /** @description The checklist to reorder. */
             checklist_id: string;
-            /** @description The ids of all items, each once. */
+            /** @description The ids of all items in the new order, each once. */
             items: string[];
             /** @constant */
             kind: "order_items";
         } | {
-            /** @description What is done. */
+            /** @description A description of the work. */
             description?: string | null;
             /** @constant */
             kind: "start_time";
-            /** @description Which task. */
+            /** @description The task that the time is spent on. */
             task_id: string;
         } | {
             /** @constant */
             kind: "stop_time";
-            /** @description Which time entry. */
+            /** @description The time entry to stop. */
             time_entry_id: string;
         } | {
-            /** @description What was done. */
+            /** @description A description of the work. */
             description?: string | null;
             /**
              * Format: date-time
-             * @description Until when.
+             * @description When the time entry ended.
              */
             ended_at: string;
             /** @constant */
             kind: "add_time";
             /**
              * Format: date-time
-             * @description Since when.
+             * @description When the time entry started.
              */
             started_at: string;
-            /** @description On which task. */
+            /** @description The task that the time was spent on. */
             task_id: string;
         } | {
-            /** @description What was done. */
+            /** @description A description of the work. */
             description?: string | null;
             /**
              * Format: date-time
-             * @description Until when.
+             * @description When the time entry ended.
              */
             ended_at?: string | null;
             /** @constant */
             kind: "update_time";
             /**
              * Format: date-time
-             * @description Since when.
+             * @description When the time entry started.
              */
             started_at?: string | null;
-            /** @description Which time entry. */
+            /** @description The time entry to change. */
             time_entry_id: string;
         } | {
             /**
              * Format: date
-             * @description Which day.
+             * @description The day of the plan.
              */
             date: string;
             /**
-             * @description The ids of blocks that go.
+             * @description The ids of blocks to delete.
              * @default []
              */
             deletes?: string[];
             /** @constant */
             kind: "write_day_plan";
-            /** @description What the day is for; left out stays. */
+            /** @description A note about the day. If absent, it does not change. */
             note?: string | null;
             /**
-             * @description Blocks that are new or different.
+             * @description The blocks to create or replace.
              * @default []
              */
             upserts?: components["schemas"]["DayPlanBlockWrite"][];
         } | ({
             /**
              * Format: date
-             * @description The day, unless it is a record.
+             * @description The day to rate.
              */
             date?: string | null;
             /** @constant */
             kind: "rate";
-            /** @description More about it. */
+            /** @description A note about the rating. */
             note?: string | null;
-            /** @description The record, unless it is a day. */
+            /** @description The record to rate. */
             record_id?: string | null;
             /** @description The name of the scale. */
             scale: string;
-            /** @description The upper end of the scale; 5 unless given. */
+            /** @description The upper end of the scale. Defaults to 5. */
             scale_max?: number | null;
-            /** @description From 1 to `most`. */
+            /** @description The rating, from 1 to `scale_max`. */
             value: number;
         } & ({
             date?: null;
@@ -2841,50 +2936,50 @@ export interface components {
             date: string;
             record_id?: null;
         })) | {
-            /** @description The record that says it. */
+            /** @description The record at which the link starts. */
             from_id: string;
             /** @constant */
             kind: "create_link";
-            /** @description `relates_to`, `blocks`, `follows`, `part_of`, `derived_from`, `duplicates`, or `namespace:name`. */
+            /** @description The kind of link: `relates_to`, `blocks`, `follows`, `part_of`, `derived_from`, `duplicates`, or `namespace:name`. */
             link_kind: string;
-            /** @description The record that it is said of. */
+            /** @description The record to which the link points. */
             to_id: string;
         } | {
             /** @constant */
             kind: "remove";
-            /** @description The category that takes what is in this one; one that is used does not go without it. */
+            /** @description When deleting a category: the category that receives its tasks. Required if the category is in use. */
             move_to?: string | null;
-            /** @description Which record. */
+            /** @description The record to delete. */
             record_id: string;
         } | {
             /** @constant */
             kind: "restore";
-            /** @description Which record. */
+            /** @description The record to restore. */
             record_id: string;
         };
-        /** @description A failure that outlives its moment. */
+        /** @description The newest failure, kept after the failed operation has ended. */
         LastFailure: {
-            /** @description Where to look. */
+            /** @description Where to find details. */
             detail_hint: string;
             /**
              * Format: date-time
-             * @description When.
+             * @description When the failure occurred.
              */
             occurred_at: string;
-            /** @description In which part of its life. */
+            /** @description The phase in which the failure occurred. */
             phase: components["schemas"]["FailurePhase"];
-            /** @description One sentence. */
+            /** @description A description of the failure in one sentence. */
             summary: string;
         };
-        /** @description Where an agent stands in its life. The order is that of concurrent writes: the greater one is read. */
-        Lifecycle: "created" | "active" | "dormant" | "destroyed";
-        /** @description A file that guides an agent. */
+        /** @description The lifecycle of an agent. The order resolves concurrent writes: the greatest value wins. */
+        Lifecycle: "active" | "created" | "dormant" | "destroyed";
+        /** @description A guidance file of an agent. */
         LoadedAgentsMd: {
-            /** @description Which file it is. */
+            /** @description The kind of guidance file. */
             kind: components["schemas"]["GuidanceKind"];
-            /** @description Where it is. */
+            /** @description The path of the file. */
             path: string;
-            /** @description Whose guidance it is. */
+            /** @description Whether the file belongs to the agent or to the workspace. */
             root: components["schemas"]["GuidanceRoot"];
         };
         /** @description A browser that is logged in. */
@@ -2893,177 +2988,177 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             expires_at: string;
-            /** @description Its id, not a secret. */
+            /** @description The login's id, which is not a secret. */
             id: string;
-            /** @description Whether the request for this list came with this login. */
+            /** @description Whether the current request uses this login. */
             is_current: boolean;
             /**
              * Format: date-time
-             * @description When it last sent a request, to within an hour.
+             * @description When the browser last sent a request, accurate to one hour.
              */
             last_used_at: string;
-            /** @description Which browser it is, as far as it said. */
+            /** @description The name of the browser, as far as it identified itself. */
             name: string;
         };
-        /** @description A fresh login. The cookie comes in the response's header. */
+        /** @description A new login. The response header contains the cookie. */
         LoginGrant: {
-            /** @description The page keeps it in its origin's storage and sends it as `X-Wakeful-Token` beside the cookie. It is not shown again. */
+            /** @description The login token. The page stores it in its origin's storage and sends it as `X-Wakeful-Token` with the cookie. It is not shown again. */
             token: string;
         };
-        /** @description A link that logs a browser in, once. */
+        /** @description A link that logs a browser in once. */
         LoginLink: {
             /**
              * Format: date-time
-             * @description The link stops working at this time.
+             * @description When the link expires.
              */
             expires_at: string;
-            /** @description Open it in a browser. The code is in the fragment, which browsers do not send to servers. */
+            /** @description The URL to open in a browser. The code is in the fragment, which browsers do not send to servers. */
             url: string;
         };
         /** @description The browsers that are logged in, newest first; at most 64. */
         LoginList: {
             logins: components["schemas"]["Login"][];
         };
-        /** @description A file on the daemon's machine that leads a browser to a login link. */
+        /** @description A file on the daemon's machine that opens a login link in a browser. */
         LoginPage: {
             /**
              * Format: date-time
-             * @description The link in it stops working at this time.
+             * @description When the link in the file expires.
              */
             expires_at: string;
-            /** @description The file. Only the user that runs the daemon can read it; it is deleted when the link is used or expires. */
+            /** @description The path of the file. Only the user that runs the daemon can read it; it is deleted when the link is used or expires. */
             path: string;
         };
         /** @description A message entered the queue. */
         MessageAdmitted: {
-            /** @description Whose word it is. */
+            /** @description Authority of the message, derived at admission. */
             authority: components["schemas"]["Authority"];
-            /** @description What it was caused by. */
+            /** @description Causation: the direct predecessor of the message. */
             causation_id?: components["schemas"]["TraceId"];
             /** @description How the sender was authenticated. */
             context: components["schemas"]["AdmissionContext"];
-            /** @description The chain of causes that it belongs to. */
+            /** @description Correlation: the chain of causes that the message belongs to. */
             correlation_id?: components["schemas"]["TraceId"];
-            /** @description What kind of message it is. */
+            /** @description Kind of the message. */
             kind: components["schemas"]["MessageKind"];
             /**
-             * @description What it came from.
+             * @description Kind of the message's origin.
              * @default operator
              */
             origin: components["schemas"]["OriginKind"];
             /**
-             * @description How soon it wants its turn.
+             * @description Priority in the queue.
              * @default normal
              */
             priority: components["schemas"]["Priority"];
-            /** @description The run that the message asks for, and the message's own key. */
+            /** @description Key of the message and of the run it requests. */
             run_key: components["schemas"]["RunKey"];
-            /** @description The ids that its origin names, each under the name of what it is. */
+            /** @description Ids that the origin refers to, keyed by what they identify. */
             source_refs?: {
                 [key: string]: string;
             };
-            /** @description Where it came in. */
+            /** @description Interface through which the message arrived. */
             surface: components["schemas"]["DeliverySurface"];
-            /** @description How it begins. */
+            /** @description Beginning of the text. */
             text: string;
         };
-        /** @description What kind of cause a message is. */
+        /** @description The kind of cause. */
         MessageKind: "operator_prompt" | "notice" | "timer_tick" | "hint" | "internal_followup";
-        /** @description An amount of money: a millionth of a dollar. */
+        /** @description An amount of money in millionths of a dollar. */
         MicroUsd: number;
         /** @description Whether the same request may be sent again. */
         ModelFailureKind: "retryable" | "fail_fast";
-        /** @description Who chose an agent's model. */
+        /** @description Where an agent's model was chosen. */
         ModelSource: "runtime_default" | "agent_override";
-        /** @description When a schedule wakes the agent next, and what became of it the last time. */
+        /** @description The next firing of a schedule and the outcome of its previous one. */
         NextFiring: {
-            /** @description What was decided the last time: a word such as `run`, `skipped` or `refused`, and its reason. */
+            /** @description The outcome of the previous firing, such as `run`, `skipped` or `refused`, and its reason. */
             last_outcome?: string;
             /**
              * Format: date-time
-             * @description Its next moment; absent where it has none.
+             * @description The nominal time of the next firing. Absent if there is none.
              */
             next_at?: string;
-            /** @description The schedule. */
+            /** @description The schedule's name. */
             schedule_id: string;
-            /** @description Whether it is at work. */
+            /** @description The status of the schedule. */
             status: components["schemas"]["ScheduleStatus"];
         };
-        /** @description Why a brake or a cancellation that is in force is not in the database yet. */
+        /** @description Why a brake or cancellation that is in force is not stored in the database yet. */
         NotDurable: {
-            /** @description What is in the way, such as `disk_full`, `database_unreachable` or `database_slow`. */
+            /** @description The error code, such as `disk_full`, `database_unreachable` or `database_slow`. */
             code: string;
-            /** @description Whether it is kept in the home and so survives a restart. */
+            /** @description Whether the request is stored in the home folder and therefore survives a restart. */
             is_saved: boolean;
-            /** @description One sentence about it. */
+            /** @description A description of the error in one sentence. */
             message: string;
         };
-        /** @description Something written down. */
+        /** @description A note. */
         Note: {
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the note was created.
              */
             created_at: string;
-            /** @description Its name: 32 hex digits. */
+            /** @description The note's id: 32 hex digits. */
             note_id: string;
-            /** @description The task it is about. */
+            /** @description The task that the note is about. */
             task_id?: string;
-            /** @description What it says. */
+            /** @description The text of the note. */
             text: string;
         };
-        /** @description Notes, newest first. */
+        /** @description A list of notes. */
         NoteList: {
-            /** @description The notes. */
+            /** @description The notes, newest first. */
             notes: components["schemas"]["Note"][];
         };
-        /** @description One action of one run. Everything outside that can refuse a second use gets this id. */
+        /** @description One action of one run. External systems that can reject a repeated request receive this id. */
         OperationId: components["schemas"]["Digest"];
-        /** @description What kind of thing a message comes from. */
+        /** @description The kind of a message's origin. */
         OriginKind: "operator" | "subscription" | "schedule" | "trigger" | "run";
-        /** @description Why a run waits for money. */
+        /** @description Why a run waits for budget. */
         ParkedReason: {
-            /** @description The cap of a day. */
+            /** @description The daily cap. */
             cap_usd: string;
-            /** @description `budget_exceeded`. */
+            /** @description The code, always `budget_exceeded`. */
             code: string;
             /**
              * Format: date
-             * @description The day it was.
+             * @description The day on which the run was parked.
              */
             day: string;
-            /** @description What the next request may cost at most. */
+            /** @description The maximum cost of the next request. */
             needed_usd: string;
-            /** @description Whose cap stands in the way. */
+            /** @description Which cap was exceeded. */
             scope: components["schemas"]["CapScope"];
-            /** @description What the day had seen, spent and put aside, when the run was parked. */
+            /** @description The amount spent and reserved on that day when the run was parked. */
             spent_usd: string;
         };
-        /** @description A cancellation that is in force and not in the database yet. */
+        /** @description A cancellation that is in force and not stored in the database yet. */
         PendingCancel: {
-            /** @description Why it is not durable yet. */
+            /** @description Why the cancellation is not stored yet. */
             not_durable: components["schemas"]["NotDurable"];
-            /** @description The run that ends. */
+            /** @description The run that is cancelled. */
             run_key: string;
         };
-        /** @description A verdict on one action. */
+        /** @description The policy decided on one action. */
         PolicyDecided: {
-            /** @description The stable word of why not. */
+            /** @description Stable code of the refusal. */
             code?: string;
             /** @description The verdict. */
             effect: components["schemas"]["PolicyEffect"];
-            /** @description How its arguments begin. */
+            /** @description Beginning of the tool's arguments. */
             input: string;
-            /** @description Which action. */
+            /** @description Id of the action. */
             operation_id: components["schemas"]["OperationId"];
-            /** @description The rule that it rests on. */
+            /** @description The rule that decided. */
             rule: string;
-            /** @description How the action ended, where it may not begin. */
+            /** @description Result of the action, if it must not start. */
             status?: components["schemas"]["StepStatus"];
-            /** @description The tool. */
+            /** @description The tool that the action uses. */
             tool: string;
         };
-        /** @description Permit or deny. There is no third answer yet: asking a person comes with decisions. */
+        /** @description Whether an action may be performed. */
         PolicyEffect: "permit" | "ask" | "deny";
         Predicate: {
             field: string;
@@ -3087,537 +3182,533 @@ export interface components {
         } | {
             not: components["schemas"]["Predicate"];
         };
-        /** @description How an event is shown. What is shown is no question of permission: everyone who may read an event may read all of it. */
+        /** @description The presentation of an event. It does not control access: everyone who may read an event may read all of it. */
         Presentation: {
-            /** @description More, where there is more. */
+            /** @description Further text, if there is any. */
             body?: string;
-            /** @description What it is about. */
+            /** @description What the event is about. */
             category: components["schemas"]["EventCategory"];
-            /** @description The kind of the event it was made from. */
+            /** @description Kind of the presented event. */
             source_event_kind: string;
             /** @description One line for lists. */
             summary: string;
-            /** @description A few words. */
+            /** @description A short heading. */
             title: string;
-            /** @description How much it matters to a person. */
+            /** @description How important the event is to a person. */
             visibility: components["schemas"]["EventLevel"];
         };
-        /** @description How soon a message wants its turn. A hint on order, never on trust. */
+        /** @description The order of a message in its queue. It never affects trust. */
         Priority: "interject" | "next" | "normal" | "background";
-        /** @description A confirmation that a provider may be shown agents' work. */
+        /** @description A confirmation that a provider may receive agents' work. */
         PrivacyReceipt: {
             /**
              * Format: date-time
-             * @description When.
+             * @description When the confirmation was given.
              */
             at: string;
-            /** @description How it was given. */
+            /** @description The channel through which the confirmation was given. */
             channel: components["schemas"]["ReceiptChannel"];
-            /** @description Under which rules. Under others it has to be given anew. */
+            /** @description The policy version that was confirmed. Another version needs a new confirmation. */
             policy_version: string;
-            /** @description Which provider. */
+            /** @description The name of the provider. */
             provider: string;
         };
         /** @description What is wrong, and what to do about it. */
         Problem: {
-            /** @description A stable word for programs. */
+            /** @description A stable code for programs. */
             code: string;
-            /** @description The way out. */
+            /** @description What to do about it. */
             hint: string;
             /** @description One sentence for a person. */
             message: string;
         };
-        /** @description Where an event came from, as far as its payload says. */
+        /** @description The origin of an event, as far as its payload contains it. */
         Provenance: {
-            /** @description Whose word it was. */
+            /** @description Authority of the message. */
             authority?: string;
-            /** @description What caused a message, else the operation that caused the event. */
+            /** @description Causation of the message, or else the operation that caused the event. */
             causation_id?: string;
-            /** @description How that door knew the sender. */
+            /** @description How the sender was authenticated. */
             context?: string;
-            /** @description What belongs together: the chain of causes that a message is of, else the run. */
+            /** @description Correlation of the message, or else the run. */
             correlation_id?: string;
-            /** @description The message behind it, by its key. */
+            /** @description Key of the message that caused the event. */
             message_id?: string;
-            /** @description The door by which it came in. */
+            /** @description Interface through which the message arrived. */
             surface?: string;
         };
         /** @description A model request ended. */
         ProviderRoundCompleted: {
             /**
-             * @description Whether the next model of the route was asked because of it.
+             * @description Whether this failure advanced the run to the next model of its route.
              * @default false
              */
             advanced_to_fallback: boolean;
-            /** @description Which attempt with this model, from 1. */
+            /** @description The number of this attempt with this model, starting at 1. */
             attempt: number;
-            /** @description How long was waited after it. */
+            /** @description The backoff after this attempt, in milliseconds. */
             backoff_ms?: number;
-            /** @description What it cost; none where it cost nothing. */
+            /** @description The cost; `None` if the attempt was free. */
             cost?: components["schemas"]["MicroUsd"];
-            /** @description What can be done about that: `retryable` or `fail_fast`. */
+            /** @description Whether a retry is useful: `retryable` or `fail_fast`. */
             disposition?: components["schemas"]["ModelFailureKind"];
-            /** @description How long it took, from the request to its reply or failure. Waiting before it does not count. */
+            /** @description Duration from the request to its reply or failure. The backoff before the request is not included. */
             duration_ms: number;
-            /** @description What failed. */
+            /** @description The kind of failure, if it failed. */
             failure_kind?: string;
-            /** @description How many it may have. */
+            /** @description The maximum number of attempts with this model. */
             max_attempts: number;
-            /** @description The model that was asked. */
+            /** @description The requested model. */
             model_ref: string;
-            /** @description How it ended. */
+            /** @description Result of the attempt. */
             outcome: components["schemas"]["AttemptOutcome"];
-            /** @description Who provides the model. */
+            /** @description The provider of the model. */
             provider: string;
-            /** @description Which round, from 0. */
+            /** @description Number of the round, from 0. */
             round: number;
-            /** @description The rule by which the model might be asked. */
+            /** @description The rule that allowed the request. */
             rule?: string;
-            /** @description Tokens, as far as the provider counted them. */
+            /** @description Token counts, as far as the provider reported them. */
             token_usage?: components["schemas"]["Usage"];
-            /** @description What happened on the way. */
+            /** @description Details of the HTTP exchange. */
             transport_diagnostics?: components["schemas"]["TransportDiagnostics"];
         };
-        /** @description A quarantined run goes on, or was given up. */
+        /** @description A quarantined run was resumed or abandoned. */
         QuarantineResolved: {
-            /** @description Which run. */
+            /** @description Key of the run. */
             run_key: components["schemas"]["RunKey"];
-            /** @description How it stands now. */
+            /** @description The new status of the run. */
             status: components["schemas"]["RunStatus"];
         };
-        /** @description A message that waits for its turn. */
+        /** @description A queued message. */
         QueuedMessage: {
             /**
              * Format: date-time
-             * @description When it came.
+             * @description When the message was stored.
              */
             admitted_at: string;
-            /** @description How it begins. */
+            /** @description The beginning of the message. */
             preview: string;
             /**
-             * @description How soon it wants its turn.
+             * @description The priority in the queue.
              * @default normal
              */
             priority: components["schemas"]["Priority"];
-            /** @description The run that will answer it. */
+            /** @description The key of the run that will handle the message. */
             run_key: string;
-            /** @description The number of the event that announced it: the order of the queue among equal priorities. */
+            /** @description The sequence number of the event that recorded the message. It orders messages of equal priority. */
             seq: number;
         };
-        /** @description A message that waits. */
+        /** @description A queued message. */
         QueuedWake: {
-            /** @description What arose. */
+            /** @description The cause. */
             cause: components["schemas"]["WakeCause"];
             /**
              * Format: date-time
-             * @description Until when it waits by itself; absent where it may begin at once.
+             * @description The message does not start before this time. Absent if it may start immediately.
              */
             not_before?: string;
             /**
              * Format: date-time
-             * @description Since when it waits.
+             * @description When the message was queued.
              */
             queued_at: string;
-            /** @description The run that it will become. */
+            /** @description The key of the run that the message will start. */
             run_key: string;
         };
-        /** @description Word that something happened. */
+        /** @description An event to raise. */
         RaiseEvent: {
-            /** @description Names this delivery: the same key again is the same one, and no schedule fires for it twice. The header `Idempotency-Key` does the same. */
+            /** @description The idempotency key: a repeated event with the same key does not fire a schedule twice. The header `Idempotency-Key` does the same. */
             key?: string | null;
         };
-        /** @description How far a daemon is. */
+        /** @description The readiness of a daemon. */
         Readiness: "recovering" | "ready" | "failing" | "stopping";
-        /** @description Whether it can be used. */
+        /** @description Whether the daemon can serve requests. */
         ReadinessStatus: {
-            /** @description The stable word for what is wrong with its storage, while that is so. */
+            /** @description The code of the storage error, while there is one. */
             code?: string;
-            /** @description How far it is. */
+            /** @description The readiness of the daemon. */
             status: components["schemas"]["Readiness"];
         };
         /** @description How a person confirmed a provider. */
         ReceiptChannel: components["schemas"]["Channel"] | components["schemas"]["ImpliedChannel"];
-        /** @description The kinds of records there are. There is none for anything that belongs to an agent. */
+        /** @description The kinds of records. Agents' internal data has no kind here. */
         RecordKind: "category" | "task" | "note" | "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link";
-        /** @description What is listed. */
+        /** @description The kind of records to list. */
         RecordListKind: "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link" | "any";
-        /** @description How often a source was refused for one reason on one day. */
+        /** @description The number of refusals of one source for one reason on one day. */
         RefusalCount: {
             /** @description The code of the refusal. */
             code: components["schemas"]["WakeOutcome"];
-            /** @description How often. */
+            /** @description The number of refusals. */
             count: number;
             /**
              * Format: date
              * @description The day in UTC.
              */
             day: string;
-            /** @description What would have to change. */
+            /** @description What to change so that the causes are accepted. */
             hint?: string;
             /**
              * Format: date-time
-             * @description The last time.
+             * @description When the newest refusal happened.
              */
             last_at: string;
-            /** @description The refusal in one sentence. */
+            /** @description A description of the refusal in one sentence. */
             message: string;
-            /** @description By what. */
+            /** @description The source of the refused causes. */
             source: string;
         };
-        /** @description A brake to release. */
+        /** @description The brake to release. */
         ReleaseBrake: {
-            /** @description Whose; that of all where it is absent. */
+            /** @description The agent whose brake is released. If absent, the brake for all agents is released. */
             agent_id?: string | null;
         };
-        /** @description Who speaks in an entry of a transcript. */
+        /** @description The role of a transcript entry. */
         Role: "user" | "assistant" | "tool";
-        /** @description What one event says of one row. */
+        /** @description The binding of one row. */
         RowBinding: {
             /** @description The row's key as text. */
             key: string;
-            /** @description The hash of the columns that govern; none when the row was removed. */
+            /** @description The hash of the governing columns; `None` if the row was removed. */
             row_hash: components["schemas"]["Digest"] | null;
-            /** @description The table. */
+            /** @description Name of the table. */
             table: string;
         };
-        /** @description Rows that govern were changed. */
+        /** @description Governing rows changed. */
         RowsBound: {
-            /** @description What the event says of each row. */
+            /** @description The binding of each row. */
             records: components["schemas"]["RowBinding"][];
         };
-        /** @description A standing order that wakes an agent: a subscription, a schedule or a trigger. */
+        /** @description A rule that wakes an agent: a subscription, a schedule or an external trigger. */
         RuleId: string;
-        /** @description A run with everything that happened in it. */
+        /** @description A run with all of its steps. */
         Run: {
-            /** @description Whose run it is. */
+            /** @description The agent of the run. */
             agent_id: string;
-            /** @description Why it ran. */
+            /** @description The message that started the run. */
             cause?: components["schemas"]["RunCause"];
-            /** @description The runs of other agents that it started. */
+            /** @description The sub-runs that this run started on other agents. */
             children?: components["schemas"]["RunLink"][];
-            /** @description What it cost, in dollars; absent where it cost nothing. */
+            /** @description The cost in dollars. Absent if the run cost nothing. */
             cost_usd?: string;
-            /** @description Operation ids of calls that the policy denied. */
+            /** @description The operation ids of calls that the policy denied. */
             denied: string[];
-            /** @description From its beginning to its end; 0 while it is open. */
+            /** @description The duration from start to end in milliseconds; 0 while the run is open. */
             duration_ms: number;
             /**
              * Format: date-time
-             * @description When it ended.
+             * @description When the run ended.
              */
             ended_at?: string;
-            /** @description What went wrong, if it failed. */
+            /** @description The details of the failure, if the run failed. */
             failure_artifact?: components["schemas"]["FailureArtifact"];
-            /** @description Why it was moved aside, if it was. */
+            /** @description Why the run is quarantined. */
             fault?: string;
-            /** @description The model's last words. */
+            /** @description The text of the model's last response. */
             final_text: string;
-            /** @description Who answers. */
+            /** @description The model of the run. */
             model?: string;
-            /** @description `open`, `queued`, `quarantined`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`, `abandoned`. */
+            /** @description The status: `open`, `queued`, `quarantined`, or how the run ended: `completed`, `failed`, `out_of_rounds`, `cancelled`, `abandoned`. */
             outcome: components["schemas"]["RunStatus"];
-            /** @description The run that started it and waits for its end, if one did. */
+            /** @description The run that started this one and waits for its end. */
             parent?: components["schemas"]["RunLink"];
-            /** @description Why it waits for money, if it does. */
+            /** @description Why the run waits for budget. Absent if it does not. */
             parked?: components["schemas"]["ParkedReason"];
-            /** @description Every attempt at its model rounds. */
+            /** @description All attempts of the run's model rounds. */
             provider_attempt_timeline?: components["schemas"]["AttemptTimeline"];
-            /** @description Model replies. */
+            /** @description The number of model responses. */
             rounds: number;
-            /** @description Its name. */
+            /** @description The run's key. */
             run_key: string;
             /**
              * Format: date-time
-             * @description When it began.
+             * @description When the run started.
              */
             started_at: string;
-            /** @description Every model round and tool call, in order. */
+            /** @description All model rounds and tool calls, in order. */
             steps: components["schemas"]["Step"][];
-            /** @description Tokens. */
+            /** @description The tokens used by the run. */
             token_usage: components["schemas"]["TokenUsage"];
-            /** @description Every tool call, in order. */
+            /** @description All tool calls, in order. */
             tool_calls: components["schemas"]["ToolCall"][];
-            /** @description Operation ids of calls whose outcome nobody knows. */
+            /** @description The operation ids of calls whose outcome is unknown. */
             unknown: string[];
-            /** @description Why its state could not be read, as a code; then only its rows are shown. */
+            /** @description The code of the error that prevented reading the run's state. Only its stored rows are shown then. */
             unreadable?: string;
-            /** @description The folder its commands run in. */
+            /** @description The folder in which the run's commands are executed. */
             workspace?: string;
         };
-        /** @description Why a run ran: the message, and every gate it passed. */
+        /** @description The message that started a run, and all gates that it passed. */
         RunCause: {
-            /** @description The run that took it up, if another did. */
+            /** @description The run that absorbed the message, if it is a different one. */
             absorbed_by?: string;
             /**
              * Format: date-time
-             * @description When it came.
+             * @description When the message was stored.
              */
             admitted_at: string;
-            /** @description Whose word it was. */
+            /** @description The authority of the message. */
             authority: components["schemas"]["Authority"];
-            /** @description What it was caused by: a run, a change, or the name that a sender gave. */
+            /** @description The direct cause: a run, a change, or an id that a sender gave. */
             causation_id?: string;
-            /** @description How that door knew the sender. */
+            /** @description How the sender was identified. */
             context: components["schemas"]["AdmissionContext"];
             /**
-             * @description What it belongs together with: the key with which its chain of causes began, or the name that a sender gave.
+             * @description The id of the chain of causes: the key of its first cause, or an id that a sender gave.
              * @default
              */
             correlation_id: string;
-            /** @description Every check, in order. */
+            /** @description All gates that were checked, in order. */
             gates: components["schemas"]["Gate"][];
-            /** @description What kind of message it was. */
+            /** @description The kind of message. */
             kind: components["schemas"]["MessageKind"];
             /**
-             * @description How soon it wanted its turn.
+             * @description The priority in the queue.
              * @default normal
              */
             priority: components["schemas"]["Priority"];
-            /** @description The door by which it came. */
+            /** @description The interface through which the message arrived. */
             surface: components["schemas"]["DeliverySurface"];
-            /** @description What was said; the whole text. */
+            /** @description The complete text of the message. */
             text: string;
-            /** @description `run`, or the code of the refusal; none while it waits. */
+            /** @description `run`, or the code of the refusal. Absent while the message is queued. */
             verdict?: components["schemas"]["WakeOutcome"];
         };
         /** @description A run ended. */
         RunEnded: {
-            /** @description What it cost; none where it cost nothing. */
+            /** @description Total cost; absent if the run was free. */
             cost_microusd?: components["schemas"]["MicroUsd"];
-            /** @description How. */
+            /** @description Final status of the run. */
             outcome: components["schemas"]["RunStatus"];
-            /** @description Model replies. */
+            /** @description Number of model replies. */
             rounds: number;
-            /** @description Which run, so that it can be told without the run's log. */
+            /** @description Key of the run, so that the event can be attributed without the run log. */
             run_key?: components["schemas"]["RunKey"];
-            /** @description Tokens. */
+            /** @description Token counts of all requests. */
             token_usage: components["schemas"]["Usage"];
         };
-        /** @description What holds the agent of a run that has not ended. */
+        /** @description What holds the agent of an open run. */
         RunHold: "braked" | "paused";
-        /** @description One wake of one agent. Derived, because two replicas that see the same cause must name the same run, or the work is done twice. */
+        /** @description One wake of one agent. It is derived, because two replicas that receive the same cause must compute the same key, or the work is done twice. */
         RunKey: components["schemas"]["Digest"];
-        /** @description A run that another one started or was started by. */
+        /** @description The parent or a sub-run of a run. */
         RunLink: {
-            /** @description Whose run it is. */
             agent_id: components["schemas"]["AgentId"];
-            /** @description What holds its agent, if something does. */
+            /** @description What holds its agent, if anything. */
             held?: components["schemas"]["RunHold"];
-            /** @description Its name. */
             run_key: components["schemas"]["RunKey"];
-            /** @description How it stands: `queued`, `open`, `quarantined`, or how it ended. */
+            /** @description `queued`, `open`, `quarantined`, or the final status. */
             status: components["schemas"]["RunStatus"];
         };
-        /** @description Runs, newest first. */
+        /** @description A list of runs. */
         RunList: {
-            /** @description Give it as `before` for older ones; absent at the end. */
+            /** @description The value of `before` for the next page. Absent on the last page. */
             next_before?: string;
-            /** @description The runs. */
+            /** @description The runs, newest first. */
             runs: components["schemas"]["RunSummary"][];
         };
-        /** @description A run waits for money. */
+        /** @description A run waits for budget. */
         RunParked: {
-            /** @description The stable word of why it waits. */
+            /** @description Stable code of the reason. */
             code: string;
-            /** @description Which cap is in its way. */
+            /** @description The exceeded cap. */
             exceeded: components["schemas"]["BudgetExceeded"];
         };
-        /** @description A run cannot go on until a person says so. */
+        /** @description A run cannot continue until a person resumes or abandons it. */
         RunQuarantined: {
-            /** @description The stable word. */
+            /** @description Stable error code. */
             code: string;
-            /** @description Which run. */
+            /** @description Key of the run. */
             run_key: components["schemas"]["RunKey"];
-            /** @description In a sentence. */
+            /** @description Description of the error. */
             why: string;
         };
-        /** @description A run began. */
+        /** @description A run started. */
         RunStarted: {
-            /** @description Most rounds. */
+            /** @description Maximum number of rounds. */
             max_rounds: number;
-            /** @description Who answers. */
+            /** @description The requested model. */
             model_ref: string;
-            /** @description Which run. */
+            /** @description Key of the run. */
             run_key: components["schemas"]["RunKey"];
         };
-        /** @description Which runs to list. */
+        /** @description Filter for lists of runs. */
         RunState: "any" | "open" | "quarantined";
-        /** @description How a run stands. */
+        /** @description The status of a run. */
         RunStatus: "queued" | "open" | "quarantined" | "completed" | "failed" | "out_of_rounds" | "cancelled" | "abandoned" | "absorbed" | "replaced" | "refused" | "gone";
         /** @description A run in a list. */
         RunSummary: {
-            /** @description Whose run it is. */
+            /** @description The agent of the run. */
             agent_id: string;
             /**
              * Format: date-time
-             * @description When it ended.
+             * @description When the run ended.
              */
             ended_at?: string;
-            /** @description Why it was moved aside, if it was. */
+            /** @description Why the run is quarantined. */
             fault?: string;
-            /** @description Whether it is open and waits for money; the run itself says how much. */
+            /** @description Whether the run is open and waits for budget. Retrieve the run for the amount. */
             parked?: boolean;
-            /** @description How the message begins that it answers. */
+            /** @description The beginning of the message that started the run. */
             preview?: string;
-            /** @description Its name. */
+            /** @description The run's key. */
             run_key: string;
             /**
              * Format: date-time
-             * @description When it began.
+             * @description When the run started.
              */
             started_at: string;
-            /** @description `open`, `quarantined`, or how it ended. */
+            /** @description `open`, `quarantined`, or how the run ended. */
             status: components["schemas"]["RunStatus"];
-            /** @description State changes so far. */
+            /** @description The number of state transitions. */
             transitions: number;
-            /** @description The runs that it started and can do nothing without, while it waits for one of them. */
+            /** @description The sub-runs without which the run cannot continue. */
             waiting_on?: string[];
         };
-        /** @description Something failed that a person should know of. */
+        /** @description An error occurred that a person should know about. */
         RuntimeError: {
-            /** @description What is kept of the failure. */
+            /** @description The stored description of the failure. */
             failure_artifact: components["schemas"]["FailureArtifact"];
         };
-        /** @description The daemon as it stands. */
+        /** @description The current status of the daemon. */
         RuntimeStatus: {
-            /** @description Listed agents that are not paused. */
+            /** @description The number of public agents that are not paused. */
             active_agent_count: number;
-            /** @description Background tasks under way. */
+            /** @description The number of background tasks in progress. */
             active_task_count: number;
-            /** @description The brakes that are on, that of all first. */
+            /** @description The brakes that are set; the brake for all agents comes first. */
             brakes: components["schemas"]["Brake"][];
-            /** @description A hash of the configuration it was started with. */
+            /** @description A hash of the configuration with which the daemon was started. */
             config_fingerprint: string;
-            /** @description `sqlite` or `postgres`. */
+            /** @description The database: `sqlite` or `postgres`. */
             database: string;
-            /** @description The folder everything lives in. */
+            /** @description The home folder, which contains all data. */
             home_dir: string;
-            /** @description Where it listens. */
+            /** @description The address at which the daemon listens. */
             http_addr: string;
-            /** @description The newest failure, if there was one. */
+            /** @description The newest failure, if there is one. */
             last_failure?: components["schemas"]["LastFailure"];
-            /** @description Who answers when a message names no model. */
+            /** @description The model that is used when a message names none. */
             model: components["schemas"]["DefaultModel"];
-            /** @description Questions that wait for an answer, of all agents. */
+            /** @description The number of pending decisions of all agents. */
             pending_decision_count: number;
-            /** @description Its process. */
+            /** @description The process id. */
             pid: number;
-            /** @description Agents with a run under way. */
+            /** @description The number of agents with a run in progress. */
             processing_agent_count: number;
-            /** @description Runs that cannot go on until a person says so, of all agents. */
+            /** @description The number of quarantined runs of all agents, which wait until a person resumes or abandons them. */
             quarantined_run_count: number;
-            /** @description How far it is. */
+            /** @description The readiness of the daemon. */
             readiness: components["schemas"]["Readiness"];
             /**
              * Format: date-time
-             * @description When it began.
+             * @description When the daemon started.
              */
             started_at: string;
-            /** @description What it does on the whole. */
+            /** @description What the daemon is doing. */
             state: components["schemas"]["DaemonState"];
-            /** @description Why its storage refused the last write, until one has worked again. */
+            /** @description Why the storage refused the last write. Absent after a successful write. */
             storage?: components["schemas"]["Problem"];
-            /** @description Who listens to streams. */
+            /** @description The number of open event streams. */
             stream_count: number;
-            /** @description Agents whose work cannot go on; at most 50. */
+            /** @description The agents whose work cannot continue; at most 50. */
             stuck: components["schemas"]["StuckAgent"][];
-            /** @description The program's version. */
+            /** @description The version of the program. */
             version: string;
-            /** @description Agents for which something waits and nothing runs. */
+            /** @description The number of agents with queued messages and no run in progress. */
             waiting_agent_count: number;
         };
-        /** @description A write of an agent to the journal that is not over. */
+        /** @description A write of an agent to the journal that has not finished. */
         Saga: {
-            /** @description Whose run it is; absent when the run is gone. */
+            /** @description The agent of the run. Absent if the run no longer exists. */
             agent_id?: string;
-            /** @description What went wrong last. */
+            /** @description The last error. */
             last_error?: string;
-            /** @description The action that it carries out. */
+            /** @description The action that the saga performs. */
             operation_id: string;
-            /** @description How far it is. */
+            /** @description The current phase. */
             phase: components["schemas"]["SagaPhase"];
-            /** @description The run of that action. */
+            /** @description The run of the action. */
             run_key: string;
-            /** @description Whether it is over. */
+            /** @description The status of the saga. */
             status: components["schemas"]["SagaStatus"];
             /**
              * Format: date-time
-             * @description When it last moved.
+             * @description When the saga last changed.
              */
             updated_at: string;
         };
-        /** @description Sagas that are not over, oldest first. */
+        /** @description A list of sagas that have not finished. */
         SagaList: {
-            /** @description The sagas. */
+            /** @description The sagas, oldest first. */
             sagas: components["schemas"]["Saga"][];
         };
-        /** @description How far a saga is. */
         SagaPhase: "intent" | "journal" | "agent" | "compensation";
-        /** @description Whether a saga is over. */
         SagaStatus: "open" | "completed" | "compensated" | "stuck";
         /** @description A schedule of an agent. */
         Schedule: {
-            /** @description Whom it wakes. */
+            /** @description The agent that the schedule wakes. */
             agent_id: string;
-            /** @description Whether missed firings are made up for. */
+            /** @description Whether missed firings are caught up. */
             allows_catch_up: boolean;
-            /** @description Whether it wakes the agent also when nothing changed. */
+            /** @description Whether the schedule wakes the agent even if nothing changed. */
             always: boolean;
-            /** @description Whether it is over after its first firing. */
+            /** @description Whether the schedule is disabled after its first firing. */
             auto_disable_after_run: boolean;
-            /** @description How old a missed firing may be and still be made up for. */
+            /** @description The maximum age of a missed firing that is caught up, in seconds. */
             catch_up_window_seconds: number;
-            /** @description What becomes of a firing while the one before it is under way. */
+            /** @description How a firing is handled while the previous one is in progress. */
             concurrency: components["schemas"]["Concurrency"];
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the schedule was created.
              */
             created_at: string;
-            /** @description The event that lets it fire beside its time. */
+            /** @description The event that fires the schedule in addition to its pattern. */
             event?: string;
-            /** @description How many records of its firings were ever made. */
+            /** @description The number of firing records that were ever created. */
             execution_count: number;
-            /** @description What must hold for a firing to wake the agent. */
+            /** @description A predicate that must be true for a firing to wake the agent. */
             guard?: {
                 [key: string]: unknown;
             };
-            /** @description What people call it. */
+            /** @description The label that people see. */
             label: string;
             /**
              * Format: date-time
-             * @description The moment that the newest firing was meant for.
+             * @description The nominal time of the newest firing.
              */
             last_execution_at?: string;
-            /** @description The newest run that it asked for. */
+            /** @description The key of the newest run that the schedule requested. */
             last_run_key?: string;
-            /** @description How many of them run at once. */
+            /** @description The maximum number of missed firings that run at once. */
             max_catch_up_runs_per_tick: number;
-            /** @description What it says to the agent. */
+            /** @description The message that a firing delivers to the agent. */
             message: string;
             /**
              * Format: date-time
-             * @description The moment that the next firing is meant for.
+             * @description The nominal time of the next firing.
              */
             next_execution_at?: string;
-            /** @description When it fires. */
+            /** @description When the schedule fires. */
             pattern: components["schemas"]["SchedulePattern"];
-            /** @description Which pattern it has: another one is another revision, and its firings are others. */
+            /** @description The revision of the pattern. A new pattern creates a new revision with its own firings. */
             revision: number;
-            /** @description Its name. */
+            /** @description The schedule's name. */
             schedule_id: string;
-            /** @description Whether it is at work. */
+            /** @description The status of the schedule. */
             status: components["schemas"]["ScheduleStatus"];
-            /** @description That moment and the two after it. */
+            /** @description The nominal times of the next three firings. */
             upcoming: string[];
         };
         /** @description A schedule after a change. */
         ScheduleChange: {
-            /** @description Its revision. */
+            /** @description Revision of the schedule after the change. */
             revision: number;
-            /** @description Which one. */
+            /** @description Id of the schedule. */
             schedule_id: components["schemas"]["RuleId"];
-            /** @description How it stands. */
+            /** @description Status of the schedule after the change. */
             status: components["schemas"]["ScheduleStatus"];
         };
         ScheduleGuard: {
@@ -3645,37 +3736,37 @@ export interface components {
         } | {
             not: components["schemas"]["ScheduleGuard"];
         };
-        /** @description A schedule and what became of its firings, newest first. The oldest records are not kept for ever. */
+        /** @description A schedule and the records of its firings. The oldest records are eventually deleted. */
         ScheduleHistory: {
-            /** @description The records. */
+            /** @description The records, newest first. */
             executions: components["schemas"]["ScheduledExecution"][];
             /** @description The schedule. */
             schedule: components["schemas"]["Schedule"];
         };
-        /** @description Schedules by name. */
+        /** @description A list of schedules. */
         ScheduleList: {
-            /** @description The schedules. */
+            /** @description The schedules, sorted by name. */
             schedules: components["schemas"]["Schedule"][];
-            /** @description Those of which something cannot be read; they rest. */
+            /** @description The schedules with data that cannot be read. They do not fire. */
             unreadable?: components["schemas"]["UnreadableSchedule"][];
         };
-        /** @description When a schedule fires: a pattern in a zone, an interval from an anchor, or one moment. */
+        /** @description When a schedule fires: a cron pattern in a time zone, an interval from an anchor, or a single time. */
         SchedulePattern: {
             /**
              * Format: date-time
-             * @description A moment at which it fires; now where none is given. It belongs to `interval_seconds`.
+             * @description A time at which the schedule fires, from which the interval is counted. Defaults to now. Used with `interval_seconds`.
              */
             anchor?: string | null;
             /**
              * Format: date-time
-             * @description The one moment at which it fires.
+             * @description The single time at which the schedule fires.
              */
             at?: string | null;
-            /** @description A cron pattern of five fields. */
+            /** @description A cron pattern with five fields. */
             cron?: string | null;
-            /** @description How far apart firings are. */
+            /** @description The time between firings, in seconds. */
             interval_seconds?: number | null;
-            /** @description The zone whose clocks the pattern means, by its IANA name. It belongs to `cron`. */
+            /** @description The IANA name of the time zone in which the pattern is evaluated. Used with `cron`. */
             time_zone?: string | null;
         } & ({
             anchor?: null;
@@ -3695,103 +3786,102 @@ export interface components {
             interval_seconds?: null;
             time_zone?: null;
         });
-        /** @description Why a schedule itself did not fire, or ended. */
+        /** @description Why a schedule did not fire, or ended. */
         ScheduleReason: "missed" | "concurrency_forbid" | "concurrency_replace" | "already_run" | "agent_destroyed" | "unreadable" | "pattern_unreadable" | "exhausted" | "once";
-        /** @description Whether a schedule is at work. */
         ScheduleStatus: "active" | "paused" | "disabled" | "expired";
-        /** @description A record of a firing. */
+        /** @description The record of a firing. */
         ScheduledExecution: {
             /**
              * Format: date-time
-             * @description When it was decided.
+             * @description When the outcome was decided.
              */
             at: string;
             /**
              * Format: date-time
-             * @description The moment that was meant; of several, the first.
+             * @description The nominal time of the firing; if the record covers several, of the first.
              */
             due_at: string;
-            /** @description How many firings it speaks of. */
+            /** @description The number of firings that the record covers. */
             firing_count: number;
-            /** @description Whether there were even more. */
+            /** @description Whether the count was capped because there were more firings. */
             is_capped: boolean;
-            /** @description Whether it was missed and is made up for. */
+            /** @description Whether this is a missed firing that was caught up. */
             is_catch_up: boolean;
-            /** @description What was decided. */
+            /** @description The outcome of the firing. */
             outcome: components["schemas"]["ExecutionOutcome"];
-            /** @description Why, where it did not run. */
+            /** @description Why the firing did not run. */
             reason?: components["schemas"]["ExecutionReason"];
-            /** @description Which revision of the schedule. */
+            /** @description The revision of the schedule. */
             revision: number;
             /**
              * Format: date-time
              * @description When the run ended.
              */
             run_ended_at?: string;
-            /** @description The run that it asked for. */
+            /** @description The key of the run that the firing requested. */
             run_key?: string;
             /**
              * Format: date-time
-             * @description When the run began.
+             * @description When the run started.
              */
             run_started_at?: string;
-            /** @description Where that run stands; absent before it has begun. */
+            /** @description The status of that run. Absent before it has started. */
             run_status?: components["schemas"]["RunStatus"];
-            /** @description Which schedule. */
+            /** @description The schedule's name. */
             schedule_id: string;
-            /** @description Its place among all records of the schedule, from 1. */
+            /** @description The sequence number among all records of the schedule, starting at 1. */
             seq: number;
-            /** @description What made it fire. */
+            /** @description What fired the schedule. */
             trigger_source: components["schemas"]["TriggerSource"];
         };
-        /** @description A message for an agent. */
+        /** @description A message to an agent. */
         SendMessage: {
-            /** @description Tools that this run may use only after a person said so. */
+            /** @description Tools that require a person's approval in this run. */
             ask_tools?: string[];
-            /** @description Pictures and documents, at most 20 MiB together; the model is shown them before the text. */
+            /** @description Images and documents, at most 20 MiB together. The model receives them before the text. */
             attachments?: components["schemas"]["AttachmentInput"][];
             /** @description Tools that this run may not use. */
             deny_tools?: string[];
-            /** @description Names this message: the same key with the same message again is the same message, with another it is an error. The header `Idempotency-Key` does the same. */
+            /** @description The idempotency key. Repeating the same message with the same key has no further effect; a different message with the same key is an error. The header `Idempotency-Key` does the same. */
             key?: string | null;
-            /** @description Most model rounds before the run is ended. */
+            /** @description The maximum number of model rounds, after which the run ends. */
             max_rounds?: number | null;
-            /** @description Who answers; the daemon's model when absent. */
+            /** @description The model for this run. Defaults to the agent's model. */
             model?: string | null;
-            /** @description How soon it wants its turn; `normal` when absent. It says nothing about trust. */
+            /** @description The priority in the queue. Defaults to `normal`. It does not affect trust. */
             priority?: components["schemas"]["Priority"] | null;
-            /** @description What the agent is to do. At most 256 KiB. */
+            /** @description The text of the message. At most 256 KiB. */
             text: string;
-            /** @description The folder this run's commands run in; the agent's when absent. */
+            /** @description The folder in which the commands of this run are executed. Defaults to the agent's workspace. */
             workspace?: string | null;
         };
-        /** @description Who may wake an agent from now on. */
+        /** @description The mode to set for an agent. */
         SetAgentMode: {
-            /** @description The mode. */
+            /** @description Which causes may wake the agent. */
             mode: components["schemas"]["InteractionMode"];
         };
-        /** @description How long an agent sleeps. */
+        /** @description The sleep to set for an agent. */
         SetAgentSleep: {
             /**
              * Format: date-time
-             * @description Until when only a person wakes it.
+             * @description The time until which only a person can wake the agent.
              */
             until: string;
         };
-        /** @description A brake to set. */
+        /** @description The brake to set. */
         SetBrake: {
-            /** @description Who is to be held; all where it is absent. */
+            /** @description The agent to hold. If absent, all agents are held. */
             agent_id?: string | null;
-            /** @description Why. */
+            /** @description The reason for the brake. */
             reason?: string | null;
         };
-        /** @description A cap to set. */
+        /** @description The cap to set. Give either `daily_usd` or `unset`. */
         SetCap: {
-            /** @description Whose cap; of all agents together when absent. */
+            /** @description The agent whose cap is set. If absent, the cap of all agents together is set. */
             agent_id?: string | null;
-            /** @description Dollars a day, at most 1000000 with six decimals. */
+            /** @description The cap in dollars per day, at most 1000000, with at most six decimals. */
             daily_usd?: string | null;
-            /** @description Takes the cap away instead: the default holds again. */
+            /** @description Remove the cap, so that the default applies again. */
             unset?: boolean;
         } & ({
             daily_usd: string;
@@ -3802,11 +3892,11 @@ export interface components {
             /** @constant */
             unset: true;
         });
-        /** @description A model to choose for an agent. */
+        /** @description The model to set for an agent. Give either `model` or `clear`. */
         SetModel: {
-            /** @description Takes the choice back instead: the default holds again. */
+            /** @description Remove the agent's model, so that the default applies again. */
             clear?: boolean;
-            /** @description Which one. Holds for runs that begin from now on. */
+            /** @description The model to use for runs that start from now on. */
             model?: string | null;
         } & ({
             /** @constant */
@@ -3817,494 +3907,492 @@ export interface components {
             clear: true;
             model?: null;
         });
-        /** @description How much depends on the answer, least first. */
+        /** @description How urgent the answer is, from lowest to highest. */
         Severity: "warning" | "low" | "medium" | "high" | "critical";
-        /** @description Something outside that is watched: what changes there wakes whoever subscribes to it. */
+        /** @description A watched folder or Git repository. Its changes wake the agents that subscribe to it. */
         Source: {
             /**
              * Format: date-time
-             * @description When it was added. What was there already is no change.
+             * @description When the source was added. Contents from before do not count as changes.
              */
             created_at: string;
-            /** @description How many files or refs it had when it was last looked at. */
+            /** @description The number of files or refs in the last scan. */
             entries: number;
-            /** @description What it is. */
+            /** @description The kind of source. */
             kind: components["schemas"]["SourceKind"];
-            /** @description Why it could not be looked at, or not be heard, the last time. */
+            /** @description Why the last scan or watch failed. */
             last_error?: string;
-            /** @description Where it is. */
+            /** @description The path of the source. */
             path: string;
-            /** @description Its name. */
+            /** @description The source's name. */
             source_id: string;
         };
-        /** @description The kinds of sources there are. */
         SourceKind: "folder" | "git";
-        /** @description All sources by name: there are few. */
+        /** @description A list of all sources. */
         SourceList: {
-            /** @description The sources. */
+            /** @description The sources, sorted by name. */
             sources: components["schemas"]["Source"][];
         };
-        /** @description What a look at a source came to. */
+        /** @description The result of a scan. */
         SourceScan: {
-            /** @description How many changes it told. */
+            /** @description The number of changes that were found. */
             changes: number;
-            /** @description Which source. */
+            /** @description The source's name. */
             source_id: string;
-            /** @description How many files or refs could not be read; they are taken to be as they were. */
+            /** @description The number of files or refs that could not be read. They are treated as unchanged. */
             unreadable: number;
         };
-        /** @description Any step of a run. */
+        /** @description One step of a run: a model round or a tool call. */
         Step: {
             /**
              * Format: date-time
-             * @description When it was put down.
+             * @description When the step was created.
              */
             at: string;
-            /** @description How long it took. */
+            /** @description The duration in milliseconds. */
             duration_ms?: number;
-            /** @description What kind of step it is. */
+            /** @description The kind of step. */
             kind: components["schemas"]["StepKind"];
-            /** @description The tool, or the model. */
+            /** @description The name of the tool or model. */
             name: string;
-            /** @description Its operation. */
+            /** @description The operation id of the step. */
             operation_id: string;
-            /** @description The rule that permitted or denied it, or what was wrong. */
+            /** @description The rule that allowed or denied the step, or the error. */
             reason: string;
-            /** @description The enforced isolation. */
+            /** @description The sandbox that was enforced. */
             sandbox?: string;
-            /** @description How it stands. */
+            /** @description The status of the step. */
             status: components["schemas"]["StepStatus"];
-            /** @description Tokens, for a model round. */
+            /** @description The tokens used by a model round. */
             token_usage: components["schemas"]["TokenUsage"];
         };
-        /** @description What kind of step it is. */
+        /** @description The kind of a step. */
         StepKind: "model" | "tool";
-        /** @description Where a step stands. */
         StepStatus: "planned" | "intended" | "ok" | "failed" | "denied" | "outcome_unknown";
         /** @description A ticket that opens one event stream. */
         StreamTicket: {
             /**
              * Format: date-time
-             * @description The ticket stops working at this time.
+             * @description When the ticket expires.
              */
             expires_at: string;
-            /** @description Send it as the parameter `ticket` of the stream, with the cookie of the same login. It works once, within 30 seconds. */
+            /** @description The ticket. Send it as the parameter `ticket` of the stream, with the cookie of the same login. It works once, within 30 seconds. */
             ticket: string;
         };
-        /** @description An agent whose work cannot go on. */
+        /** @description An agent whose work cannot continue. */
         StuckAgent: {
-            /** @description Which agent. */
+            /** @description The agent's name. */
             agent_id: string;
-            /** @description A stable word for programs. */
+            /** @description A stable code for programs. */
             code: string;
-            /** @description The way out. */
+            /** @description What to do about it. */
             hint: string;
             /** @description One sentence for a person. */
             message: string;
         };
-        /** @description A run started one of another agent. */
+        /** @description A run started a run of another agent. */
         SubRunStarted: {
-            /** @description Whose run it is. */
+            /** @description Agent of the sub-run. */
             child_agent_id: components["schemas"]["AgentId"];
-            /** @description The run. */
+            /** @description Key of the sub-run. */
             child_run_key: components["schemas"]["RunKey"];
-            /** @description How many runs stand above it. */
+            /** @description Number of ancestors of the sub-run. */
             depth: number;
             /** @description The action that started it. */
             operation_id: components["schemas"]["OperationId"];
-            /** @description The tool. */
+            /** @description The tool that started it. */
             tool: string;
         };
-        /** @description A subscription: a change that it matches wakes its agent. */
+        /** @description A subscription. Changes that match it wake its agent. */
         Subscription: {
-            /** @description Who is woken. */
+            /** @description The agent that the subscription wakes. */
             agent_id: string;
-            /** @description Tokens that must all be there. */
+            /** @description Tokens that must all match. */
             all: string[];
-            /** @description Tokens of which one is enough: a kind such as `TASK`, a value such as `task.status=done`, or `id:` and a record. */
+            /** @description Tokens of which at least one must match: a kind such as `TASK`, a value such as `task.status=done`, or `id:` followed by a record id. */
             any: string[];
-            /** @description How long nothing begins after a wake by it; what comes meanwhile is gathered. */
+            /** @description How long nothing starts after a wake by this subscription, in milliseconds. Changes in that time are collected. */
             cooldown_ms: number;
             /**
              * Format: date-time
-             * @description When it was made. It does not see what was before.
+             * @description When the subscription was created. It does not match earlier changes.
              */
             created_at: string;
-            /** @description How long changes are gathered before the first of them wakes. */
+            /** @description How long changes are collected before they wake the agent, in milliseconds, counted from the first of them. */
             debounce_ms: number;
-            /** @description What must hold of the agent and of the change: a predicate over `since_last_run_ms`, `queued`, `author` and `depth`. */
+            /** @description A predicate over the agent and the change: `since_last_run_ms`, `queued`, `author` and `depth`. */
             guard?: {
                 [key: string]: unknown;
             };
-            /** @description Whether it wakes its agent, or is put aside. */
+            /** @description Whether the subscription is active and not paused. */
             is_active: boolean;
-            /** @description What the agent is told to do; may be empty. */
+            /** @description The instruction for the agent; may be empty. */
             message: string;
-            /** @description What a changed record must be like. */
+            /** @description A predicate over the changed record. */
             predicate?: {
                 [key: string]: unknown;
             };
-            /** @description Its name. */
+            /** @description The subscription's name. */
             subscription_id: string;
         };
-        /** @description What became of a subscription. */
+        /** @description How a subscription changed. */
         SubscriptionChange: "made" | "paused" | "resumed" | "gone";
-        /** @description Subscriptions by name. */
+        /** @description A list of subscriptions. */
         SubscriptionList: {
-            /** @description Where the next page begins, if there is one. */
+            /** @description The value of `after` for the next page. Absent on the last page. */
             next_after?: string;
-            /** @description The subscriptions. */
+            /** @description The subscriptions, sorted by name. */
             subscriptions: components["schemas"]["Subscription"][];
         };
-        /** @description Something to do. */
+        /** @description A task. */
         Task: {
-            /** @description What it belongs to. */
+            /** @description The category of the task. */
             category_id?: string;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the task was created.
              */
             created_at: string;
-            /** @description More about it; may be empty. */
+            /** @description The details; may be empty. */
             details: string;
-            /** @description Where it stands. */
+            /** @description The status of the task. */
             status: components["schemas"]["TaskStatus"];
-            /** @description Its name: 32 hex digits. */
+            /** @description The task's id: 32 hex digits. */
             task_id: string;
-            /** @description One line. */
+            /** @description The title, in one line. */
             title: string;
             /**
              * Format: date-time
-             * @description When it was last written.
+             * @description When the task was last written.
              */
             updated_at: string;
-            /** @description How many writes it has seen. */
+            /** @description The number of writes to the task. */
             version: number;
         };
-        /** @description Tasks, newest first. */
+        /** @description A list of tasks. */
         TaskList: {
-            /** @description The tasks. */
+            /** @description The tasks, newest first. */
             tasks: components["schemas"]["Task"][];
         };
-        /** @description Where a task stands. Any state may follow any other: people change their minds. */
+        /** @description The status of a task. Any status may follow any other. */
         TaskStatus: "open" | "in_progress" | "done" | "dropped";
-        /** @description Tokens as the providers counted them. */
+        /** @description Token counts as reported by the providers. */
         TokenUsage: {
-            /** @description Those of requests that came from the provider's cache. */
+            /** @description The input tokens that were read from the provider's cache. */
             cached_read_tokens?: number;
-            /** @description Those of requests that were written to the provider's cache. */
+            /** @description The input tokens that were written to the provider's cache. */
             cached_write_tokens?: number;
-            /** @description Tokens of requests. */
+            /** @description The tokens of requests. */
             input_tokens: number;
-            /** @description Tokens of replies. */
+            /** @description The tokens of responses. */
             output_tokens: number;
-            /** @description Those of replies that were thoughts. */
+            /** @description The output tokens that were used for reasoning. */
             reasoning_tokens?: number;
-            /** @description The sum of both. */
+            /** @description The sum of input and output tokens. */
             total_tokens: number;
         };
         /** @description One tool call of a run. */
         ToolCall: {
-            /** @description The tool. */
+            /** @description The name of the tool. */
             name: string;
-            /** @description Its operation. */
+            /** @description The operation id of the call. */
             operation_id: string;
-            /** @description The enforced isolation. */
+            /** @description The sandbox that was enforced. */
             sandbox?: string;
-            /** @description How it stands. */
+            /** @description The status of the call. */
             status: components["schemas"]["StepStatus"];
         };
         /** @description One action ended. */
         ToolExecuted: {
-            /** @description How long until the next attempt. */
+            /** @description Backoff until the next attempt, in milliseconds. */
             again_in_ms?: number;
-            /** @description Which attempt it was, where another follows. */
+            /** @description Number of the attempt, if another follows. */
             attempt?: number;
-            /** @description The stable word of what went wrong. */
+            /** @description Stable code of the error. */
             code?: string;
-            /** @description How long it took. */
+            /** @description Duration in milliseconds. */
             duration_ms: number;
-            /** @description Which action. */
+            /** @description Id of the action. */
             operation_id: components["schemas"]["OperationId"];
-            /** @description The isolation that was enforced. */
+            /** @description The sandbox that was enforced. */
             sandbox?: string;
-            /** @description How it ended. */
+            /** @description Result of the action. */
             status: components["schemas"]["StepStatus"];
-            /** @description The tool. */
+            /** @description The tool that the action used. */
             tool: string;
         };
-        /** @description What belongs together, or what something was caused by: a key of ours, or the name that a sender gave. */
+        /** @description A correlation or causation: a derived key, or a name given by the sender. */
         TraceId: string;
-        /** @description The newest lines of a conversation, oldest first. */
+        /** @description The newest entries of an agent's transcript. */
         Transcript: {
-            /** @description Whose conversation. */
+            /** @description The agent's name. */
             agent_id: string;
-            /** @description Whether there are older ones: ask for more lines. */
+            /** @description Whether there are older entries. Increase `limit` to retrieve them. */
             has_more: boolean;
-            /** @description The lines. */
+            /** @description The entries, oldest first. */
             lines: components["schemas"]["TranscriptLine"][];
         };
-        /** @description One line. */
+        /** @description One entry of a transcript. */
         TranscriptLine: {
             /**
              * Format: date-time
-             * @description When.
+             * @description When the entry was added.
              */
             at: string;
-            /** @description What is said. */
+            /** @description The content of the entry. */
             blocks: components["schemas"]["Block"][];
-            /** @description Whether what was said is gone for good. */
+            /** @description Whether the content was erased. */
             erased?: boolean;
-            /** @description Who speaks. */
+            /** @description The author of the entry. */
             role: components["schemas"]["Role"];
-            /** @description The run it came from. */
+            /** @description The run that the entry belongs to. */
             run_key: string;
         };
-        /** @description What happened on the way to a provider and back. */
+        /** @description Details of one HTTP exchange with a provider. */
         TransportDiagnostics: {
-            /** @description What the HTTP client says of it. */
+            /** @description The error flags of the HTTP client. */
             reqwest?: components["schemas"]["ClientFlags"];
-            /** @description What it was caused by, outermost first. */
+            /** @description The chain of error causes, outermost first. */
             source_chain?: string[];
-            /** @description How far it came: `connect`, `first_byte`, `body`, `decode`, or `gate` where nothing was sent. */
+            /** @description The stage that was reached: `connect`, `first_byte`, `body`, `decode`, or `gate` if nothing was sent. */
             stage: string;
-            /** @description The HTTP status. */
+            /** @description HTTP status code of the response. */
             status?: number;
-            /** @description Where it was sent, without anything after the path. */
+            /** @description The request URL without query and fragment. */
             url?: string;
         };
-        /** @description What became of an external trigger. */
+        /** @description How an external trigger changed. */
         TriggerChange: "made" | "rotated" | "revoked";
-        /** @description What became of a delivery. */
+        /** @description The result of a delivery. */
         TriggerDeliveryResult: {
-            /** @description Whether it was new; one that comes again is the same. */
+            /** @description Whether the delivery was new. A repeated delivery is not accepted twice. */
             is_new: boolean;
-            /** @description The run that it may become. */
+            /** @description The key of the run that the delivery may start. */
             run_key: string;
         };
-        /** @description A wish that a schedule fires now. */
+        /** @description A request to fire a schedule now. */
         TriggerSchedule: {
-            /** @description Names this wish: the same key again is the same wish. */
+            /** @description The idempotency key: repeating the request with the same key has no further effect. */
             key?: string | null;
         };
-        /** @description What made a schedule fire. */
+        /** @description What caused a firing. */
         TriggerSource: "tick" | "trigger_now" | "event";
-        /** @description A schedule of which something cannot be read. */
+        /** @description A schedule with data that cannot be read. */
         UnreadableSchedule: {
-            /** @description Whom it wakes, as it is kept. */
+            /** @description The stored name of the agent. */
             agent_id: string;
-            /** @description What cannot be read. */
+            /** @description The column that cannot be read. */
             column: string;
-            /** @description Its name, as it is kept. */
+            /** @description The stored name of the schedule. */
             schedule_id: string;
         };
-        /** @description What changes in a task. What is left out stays. */
+        /** @description The changes to a task. Fields that are left out do not change. */
         UpdateTask: {
-            /** @description What it belongs to. */
+            /** @description The category of the task. */
             category_id?: string | null;
-            /** @description More about it. */
+            /** @description The details. */
             details?: string | null;
-            /** @description Names this write: the same key again is the same write. */
+            /** @description The idempotency key: repeating a write with the same key has no further effect. */
             key?: string | null;
-            /** @description Where it stands. */
+            /** @description The status of the task. */
             status?: components["schemas"]["TaskStatus"] | null;
-            /** @description One line. */
+            /** @description The title, in one line. */
             title?: string | null;
         };
-        /** @description Tokens as the provider counted them. Zero where it did not say. */
+        /** @description Token counts reported by the provider. Zero if it did not report one. */
         Usage: {
-            /** @description Those of the request that came from the provider's cache. */
+            /** @description Request tokens read from the provider's cache. */
             cached_read_tokens?: number;
-            /** @description Those of the request that were written to the provider's cache. */
+            /** @description Request tokens written to the provider's cache. */
             cached_write_tokens?: number;
-            /** @description Tokens of the request, wherever the provider read them from. */
+            /** @description Tokens of the request, including cached ones. */
             input_tokens: number;
-            /** @description Tokens of the reply, thoughts included. */
+            /** @description Tokens of the reply, including reasoning. */
             output_tokens: number;
-            /** @description Those of the reply that were thoughts. */
+            /** @description Reply tokens spent on reasoning. */
             reasoning_tokens?: number;
         };
         /**
          * Format: int64
-         * @description A day by the calendar of UTC, counted from 1970.
+         * @description A day in UTC, counted from 1970-01-01.
          */
         UtcDay: number;
         /** @description Whether an agent is listed. */
         Visibility: "public" | "private";
-        /** @description What an open run waits for, in one word. */
-        WaitKind: "due" | "decision" | "children" | "budget" | "turn";
-        /** @description What was decided about a cause. */
+        /** @description The kind of a wait. */
+        WaitKind: "budget" | "due" | "decision" | "children" | "turn";
+        /** @description The decision about a cause. */
         Wake: {
             /**
              * Format: date-time
-             * @description When.
+             * @description When the verdict was reached.
              */
             at: string;
-            /** @description What arose. */
+            /** @description The cause. */
             cause: components["schemas"]["WakeCause"];
-            /** @description Every gate that was looked at, up to the first that stayed shut. */
+            /** @description The gates that were checked, up to the first that refused. */
             gates: components["schemas"]["Gate"][];
-            /** @description What would have to change. */
+            /** @description What to change so that the cause is accepted. */
             hint?: string;
-            /** @description The verdict in one sentence. */
+            /** @description A description of the verdict in one sentence. */
             message: string;
-            /** @description The run that was asked for. */
+            /** @description The key of the requested run. */
             run_key: string;
-            /** @description `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal. */
+            /** @description The verdict: `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal. */
             verdict: components["schemas"]["WakeOutcome"];
         };
-        /** @description What arose, as it was kept with its message. */
+        /** @description The cause of a wake, as it was stored with its message. */
         WakeCause: {
-            /** @description Who made the change: `person`, or `agent:` and its name. */
+            /** @description The author of the change: `person`, or `agent:` followed by a name. */
             author?: string;
-            /** @description What it was caused by: a run, a change, or the name that a sender gave. */
+            /** @description The direct cause: a run, a change, or an id that a sender gave. */
             causation_id?: string;
-            /** @description The change, by its logical key. */
+            /** @description The logical change key. */
             change?: string;
             /**
-             * @description What it belongs together with: the key with which its chain of causes began, or the name that a sender gave.
+             * @description The id of the chain of causes: the key of its first cause, or an id that a sender gave.
              * @default
              */
             correlation_id: string;
-            /** @description How many causes made by agents precede it. */
+            /** @description How many causes made by agents precede this one. */
             depth: number;
-            /** @description What arose, in one sentence. */
+            /** @description A description of the cause in one sentence. */
             description: string;
-            /** @description `operator`, `subscription`, `schedule`, `trigger` or `run`. */
+            /** @description The kind of cause: `operator`, `subscription`, `schedule`, `trigger` or `run`. */
             kind: components["schemas"]["OriginKind"];
             /**
-             * @description How soon it wants its turn.
+             * @description The priority in the queue.
              * @default normal
              */
             priority: components["schemas"]["Priority"];
-            /** @description The run that asked for it. */
+            /** @description The run that caused the wake. */
             run_key?: string;
             /**
              * Format: date-time
-             * @description The moment that was meant.
+             * @description The nominal time of the firing.
              */
             scheduled_at?: string;
-            /** @description What refusals are counted by: the kind, and the name of the subscription, schedule, trigger or run. */
+            /** @description The source by which refusals are counted: the kind, and the name of the subscription, schedule, trigger or run. */
             source: string;
-            /** @description What it names by id: subscription, change, schedule, moment, trigger, delivery or run. */
+            /** @description The ids of related objects: subscription, change, schedule, nominal time, trigger, delivery or run. */
             source_refs?: {
                 [key: string]: string;
             };
-            /** @description The tokens of the change, at most 64. */
+            /** @description The tokens of the change; at most 64. */
             tokens?: string[];
         };
         /** @description A message became a run, or did not. */
         WakeDecided: {
-            /** @description How many more messages the run took up. */
+            /** @description Number of further messages that the run absorbed. */
             absorbed?: number;
-            /** @description The run that took it up. */
+            /** @description The run that absorbed the message. */
             absorbed_by?: components["schemas"]["RunKey"];
-            /** @description The kind of the message that became a run. */
+            /** @description Kind of the message that became a run. */
             reason?: components["schemas"]["MessageKind"];
-            /** @description The message, by the key of the run that it asks for. */
+            /** @description Key of the message and of the run it requests. */
             run_key: components["schemas"]["RunKey"];
-            /** @description What was decided. */
+            /** @description The decision. */
             verdict: components["schemas"]["WakeOutcome"];
         };
-        /** @description What was decided about a cause. */
+        /** @description The outcome of a cause. */
         WakeOutcome: "run" | "queued" | "absorbed" | "cancelled" | "replaced" | "run_open" | "paused" | "braked" | "stopped" | "not_active" | "dormant" | "destroyed" | "interactive_only" | "own_write" | "causal_depth_exceeded" | "predicate_false" | "guard_false" | "subscription_paused" | "nothing_to_do" | "queue_full" | "agent_is_itself" | "agent_unknown" | "agent_waits" | "too_deep";
         /** @description What kept an agent from being woken. */
         WhyNot: {
-            /** @description The agent. */
+            /** @description The agent's name. */
             agent_id: string;
-            /** @description Whether it works on what waits for it. */
+            /** @description Whether the agent is running, paused or stopped. */
             control: components["schemas"]["AgentControl"];
-            /** @description What holds it. */
+            /** @description The current holds of the agent. */
             holds: components["schemas"]["Hold"][];
             /**
              * Format: date-time
-             * @description When something last tried to wake it.
+             * @description When a cause last tried to wake the agent.
              */
             last_tried_at?: string;
-            /** @description Where it stands in its life. */
+            /** @description The lifecycle state of the agent. */
             lifecycle: components["schemas"]["Lifecycle"];
-            /** @description Who may wake it. */
+            /** @description Which causes may wake the agent. */
             mode: components["schemas"]["InteractionMode"];
-            /** @description What waits for it, next first; at most 20. */
+            /** @description The queued messages, next first; at most 20. */
             queued: components["schemas"]["QueuedWake"][];
-            /** @description How many messages wait in all. */
+            /** @description The total number of queued messages. */
             queued_count: number;
-            /** @description Refusals by source, reason and day, newest day first. */
+            /** @description The number of refusals by source, reason and day, newest day first. */
             refusals: components["schemas"]["RefusalCount"][];
-            /** @description What was refused, newest first; at most 20. */
+            /** @description The refused causes, newest first; at most 20. */
             refused: components["schemas"]["Wake"][];
-            /** @description How many schedules it has; counted up to 500. */
+            /** @description The number of schedules; counted up to 500. */
             schedule_count: number;
-            /** @description Its schedules, the next moment first; at most 20. */
+            /** @description The agent's schedules, sorted by next firing; at most 20. */
             schedules: components["schemas"]["NextFiring"][];
             /**
              * Format: date-time
-             * @description From when on.
+             * @description The start of the time range.
              */
             since: string;
-            /** @description How many subscriptions it has; counted up to 500. */
+            /** @description The number of subscriptions; counted up to 500. */
             subscription_count: number;
-            /** @description All of it in one sentence. */
+            /** @description A summary in one sentence. */
             summary: string;
         };
-        /** @description Why there is a run, or why there is none. */
+        /** @description Why a run exists, or why it does not. */
         WhyRun: {
-            /** @description What it took up beside its own message; at most 20. */
+            /** @description The other messages that the run absorbed; at most 20. */
             absorbed: components["schemas"]["Wake"][];
-            /** @description The run that took it up, if another did. */
+            /** @description The run that absorbed the message, if it is a different one. */
             absorbed_by?: string;
-            /** @description How many those are in all. */
+            /** @description The total number of absorbed messages. */
             absorbed_count: number;
-            /** @description Who was to be woken. */
+            /** @description The agent that the cause concerns. */
             agent_id: string;
             /**
              * Format: date-time
-             * @description When that was decided.
+             * @description When the verdict was reached.
              */
             at: string;
-            /** @description What arose. */
+            /** @description The cause. */
             cause: components["schemas"]["WakeCause"];
-            /** @description Every gate that was looked at. */
+            /** @description The gates that were checked. */
             gates: components["schemas"]["Gate"][];
-            /** @description What would have to change, where it was refused. */
+            /** @description What to change so that the cause is accepted, if it was refused. */
             hint?: string;
-            /** @description What holds it, while it waits. */
+            /** @description The holds that keep the message from starting. */
             holds: components["schemas"]["Hold"][];
             /**
              * Format: date-time
-             * @description Until when it waits by itself.
+             * @description The message does not start before this time.
              */
             not_before?: string;
             /** @description The run's key. */
             run_key: string;
-            /** @description `queued`, the status of the run, or what was decided instead of a run. */
+            /** @description `queued`, the status of the run, or the verdict if no run was started. */
             status: components["schemas"]["RunStatus"];
-            /** @description All of it in one sentence. */
+            /** @description A summary in one sentence. */
             summary: string;
-            /** @description How the message begins. */
+            /** @description The beginning of the message. */
             text?: string;
-            /** @description `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal; absent where no record was kept. */
+            /** @description The verdict: `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal. Absent if it was not recorded. */
             verdict?: components["schemas"]["WakeOutcome"];
         };
-        /** @description A write that somebody wants. */
+        /** @description A request to write to the journal. */
         WriteJournal: {
-            /** @description Names this write: the same key again is the same write. */
+            /** @description The idempotency key: repeating a write with the same key has no further effect. */
             key?: string | null;
-            /** @description What is to be written, in one transaction. */
+            /** @description The write, committed in one transaction. */
             write: components["schemas"]["JournalWrite"];
         };
-        /** @description What was written. The same write again gives the same answer. */
+        /** @description The result of a write. Repeating the write returns the same result. */
         WriteReceipt: {
-            /** @description What kind of record. */
+            /** @description The kind of record that was written. */
             kind: components["schemas"]["RecordKind"];
-            /** @description Which one. */
+            /** @description The id of the record. */
             record_id: string;
-            /** @description How many writes it has seen with this one. */
+            /** @description The number of writes to the record, including this one. */
             version: number;
         };
     };
     responses: {
-        /** @description The input is not as its schema says; the message names the part */
+        /** @description The input does not match its schema; the message names the invalid part */
         BadRequest: {
             headers: {
                 [name: string]: unknown;
@@ -4322,7 +4410,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Something is broken inside; the log says what */
+        /** @description Internal error; the log contains the details */
         Broken: {
             headers: {
                 [name: string]: unknown;
@@ -4331,7 +4419,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description It does not go together with how things are; the code says why */
+        /** @description The request conflicts with the current state; the code gives the reason */
         Conflict: {
             headers: {
                 [name: string]: unknown;
@@ -4340,7 +4428,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The request comes from a foreign page, or its login does not suffice */
+        /** @description The request comes from a foreign page, or its login is not sufficient */
         Forbidden: {
             headers: {
                 [name: string]: unknown;
@@ -4349,7 +4437,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The head of the request is too large; there is no body */
+        /** @description The head of the request is too large; the response has no body */
         HeadTooLarge: {
             headers: {
                 [name: string]: unknown;
@@ -4365,7 +4453,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Nothing has this name */
+        /** @description The object does not exist */
         NotFound: {
             headers: {
                 [name: string]: unknown;
@@ -4374,7 +4462,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The body is not declared as JSON */
+        /** @description The Content-Type of the body is not JSON */
         NotJson: {
             headers: {
                 [name: string]: unknown;
@@ -4383,7 +4471,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The body did not come in time */
+        /** @description The body did not arrive in time */
         RequestTimeout: {
             headers: {
                 [name: string]: unknown;
@@ -4392,7 +4480,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Too many within a minute; Retry-After says when to come again */
+        /** @description Too many requests within a minute; wait for the time in Retry-After */
         TooManyRequests: {
             headers: {
                 [name: string]: unknown;
@@ -4401,7 +4489,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The request carries no valid token */
+        /** @description The request has no valid token */
         Unauthorized: {
             headers: {
                 [name: string]: unknown;
@@ -4410,7 +4498,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Not now: starting, stopping, overloaded, or the database does not answer */
+        /** @description Temporarily unavailable: starting, stopping, overloaded, or the database does not respond */
         Unavailable: {
             headers: {
                 [name: string]: unknown;
@@ -4430,7 +4518,7 @@ export interface operations {
     list_agents: {
         parameters: {
             query?: {
-                /** @description Also those that were made for one call. */
+                /** @description Also return private agents, which are created for a single call. */
                 include_private?: boolean;
             };
             header?: never;
@@ -4439,7 +4527,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The agents, by name */
+            /** @description The agents, sorted by name */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4471,7 +4559,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is there now */
+            /** @description The agent was created */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4484,7 +4572,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description There is one of that name already, or the workspace cannot be used */
+            /** @description An agent with this name exists, or the workspace cannot be used */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4513,7 +4601,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is active */
+            /** @description The agent is active */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4545,7 +4633,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone for good */
+            /** @description The agent is destroyed */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4558,7 +4646,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description A run of it is under way */
+            /** @description A run of the agent is in progress */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4585,7 +4673,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is dormant */
+            /** @description The agent is dormant */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4622,7 +4710,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description They are gone */
+            /** @description The contents are erased */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4634,7 +4722,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent or run */
+            /** @description The agent or the run does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4644,7 +4732,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The run has not ended, the last event is before the first, or the log changed at the same moment */
+            /** @description The run has not ended, the last event precedes the first, or the log changed at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4665,17 +4753,17 @@ export interface operations {
     list_agent_events: {
         parameters: {
             query?: {
-                /** @description Only those with a greater number, oldest first. A page begins with the first when absent, a stream with the next. */
+                /** @description Return only events with a greater sequence number, oldest first. If absent, a page begins with the first event and a stream with the next new one. */
                 after_seq?: number;
-                /** @description Only those with a smaller number; without `after_seq` the newest of them, oldest first. Not for a stream. */
+                /** @description Return only events with a smaller sequence number. Without `after_seq`, returns the newest of them, oldest first. Not allowed for streams. */
                 before_seq?: number;
-                /** @description Most rows of a page. */
+                /** @description The maximum number of events in a page. */
                 limit?: number;
-                /** @description For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`. */
+                /** @description For a stream in a browser: a single-use ticket that replaces the header `X-Wakeful-Token`. */
                 ticket?: string;
             };
             header?: {
-                /** @description For streams: the id of the last event seen; pages do not look at it */
+                /** @description For streams: the id of the last event received; ignored for pages */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -4807,7 +4895,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Names what is sent, like `key` in the body */
+                /** @description The idempotency key, like `key` in the body */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4822,7 +4910,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is kept; its run answers it, now or later */
+            /** @description The message is stored; its run starts now or later */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4836,7 +4924,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The key was used before for another message, two keys differ, an attachment is not what it says, or the model, the workspace or a tool does not exist here */
+            /** @description The key was already used for a different message, the two keys differ, an attachment does not match its media type, or the model, the workspace or a tool does not exist */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4870,7 +4958,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is set */
+            /** @description The mode is set */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4924,7 +5012,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description There is no such model */
+            /** @description The model does not exist */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4953,7 +5041,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is paused; a run that is under way goes on to its end */
+            /** @description The agent is paused; a run in progress continues to its end */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4985,7 +5073,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Nothing waits */
+            /** @description The queue is empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5017,7 +5105,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It works */
+            /** @description The agent is running */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5041,11 +5129,11 @@ export interface operations {
     list_agent_runs: {
         parameters: {
             query?: {
-                /** @description Only those that are older than this one. */
+                /** @description Return only runs that are older than this one. */
                 before?: string;
-                /** @description Most rows. */
+                /** @description The maximum number of runs. */
                 limit?: number;
-                /** @description Only those in this state. */
+                /** @description Return only runs in this state. */
                 state?: components["schemas"]["RunState"];
             };
             header?: never;
@@ -5092,7 +5180,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It sleeps */
+            /** @description The agent is asleep */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5106,7 +5194,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The time has passed, or the agent is gone for good */
+            /** @description The time is in the past, or the agent is destroyed */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5135,7 +5223,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its days */
+            /** @description The spending per day */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5228,7 +5316,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is stopped; a run that is under way goes on to its end */
+            /** @description The agent is stopped; a run in progress continues to its end */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5252,7 +5340,7 @@ export interface operations {
     get_agent_transcript: {
         parameters: {
             query?: {
-                /** @description Most lines, from the newest back. */
+                /** @description The maximum number of entries, counted from the newest. */
                 limit?: number;
             };
             header?: never;
@@ -5263,7 +5351,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The lines */
+            /** @description The transcript */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5294,7 +5382,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It does not sleep */
+            /** @description The agent is not asleep */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5307,7 +5395,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description It is stopped, or gone for good */
+            /** @description The agent is stopped or destroyed */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5326,7 +5414,7 @@ export interface operations {
     get_why_not: {
         parameters: {
             query?: {
-                /** @description From when on; the last day where nothing is said. */
+                /** @description The start of the time range. Defaults to one day ago. */
                 since?: string;
             };
             header?: never;
@@ -5337,7 +5425,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was refused, what waits and what holds it */
+            /** @description The refused causes, the queued messages and the current holds */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5398,7 +5486,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It holds */
+            /** @description The brake is in force */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5410,7 +5498,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
+            /** @description The agent does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5443,7 +5531,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What still holds */
+            /** @description The brakes that are still set */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5454,7 +5542,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description An agent's own tool asks (`caller_is_tool_process`) */
+            /** @description The caller is a tool process of an agent (`caller_is_tool_process`) */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5463,7 +5551,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description There is no such agent */
+            /** @description The agent does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5492,7 +5580,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Today's money */
+            /** @description The budget */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5524,7 +5612,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It holds from the next request on */
+            /** @description The cap applies from the next request on */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5536,7 +5624,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
+            /** @description The agent does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5559,7 +5647,7 @@ export interface operations {
     list_decisions: {
         parameters: {
             query?: {
-                /** @description Only those that wait for an answer; `false` for those that are closed, too, newest first. */
+                /** @description Return only pending decisions. With `false`, closed decisions are included and the newest come first. */
                 pending?: boolean;
             };
             header?: never;
@@ -5568,7 +5656,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The questions */
+            /** @description The decisions */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5592,14 +5680,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The question's name, or the first digits of it. */
+                /** @description The decision's id, or its first digits. */
                 decision_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The question */
+            /** @description The decision */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5612,7 +5700,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description Several begin like this */
+            /** @description Several ids begin with these digits */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5633,7 +5721,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The question's name, or the first digits of it. */
+                /** @description The decision's id, or its first digits. */
                 decision_id: string;
             };
             cookie?: never;
@@ -5644,7 +5732,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer stands, and the run goes on by it */
+            /** @description The answer is stored, and the run continues */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5655,7 +5743,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description It takes no answer by this way (`answer_not_allowed`), or an agent's own tool asks (`caller_is_tool_process`) */
+            /** @description This channel may not answer the decision (`answer_not_allowed`), or the caller is a tool process of an agent (`caller_is_tool_process`) */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5664,7 +5752,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description There is no such question, or it has no such option (`option_unknown`) */
+            /** @description The decision does not exist, or it does not have this option (`option_unknown`) */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5674,7 +5762,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description It is closed (`decision_closed`), has changed since it was read (`decision_changed`), or several begin like this */
+            /** @description The decision is closed (`decision_closed`), has changed since it was read (`decision_changed`), or several ids begin with these digits */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5695,15 +5783,15 @@ export interface operations {
     list_events: {
         parameters: {
             query?: {
-                /** @description Go on from here, as an earlier answer said. When absent, a page has the newest, and a stream begins with the next. */
+                /** @description The cursor of an earlier response, to continue from there. If absent, a page contains the newest events and a stream begins with the next new one. */
                 cursor?: string;
-                /** @description Most rows of a page. */
+                /** @description The maximum number of events in a page. */
                 limit?: number;
-                /** @description For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`. */
+                /** @description For a stream in a browser: a single-use ticket that replaces the header `X-Wakeful-Token`. */
                 ticket?: string;
             };
             header?: {
-                /** @description For streams: the id of the last event seen; pages do not look at it */
+                /** @description For streams: the id of the last event received; ignored for pages */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -5724,7 +5812,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The cursor was never given out */
+            /** @description The cursor is unknown */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5744,11 +5832,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Names what is sent, like `key` in the body */
+                /** @description The idempotency key, like `key` in the body */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description What happened. */
+                /** @description The name of the event. */
                 event: string;
             };
             cookie?: never;
@@ -5759,7 +5847,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each schedule that waits for it */
+            /** @description The records of the firings, one per schedule */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5773,7 +5861,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description There are two keys, or too many schedules wait for the event */
+            /** @description Two different keys were given, or too many schedules wait for the event */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5807,7 +5895,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is accepted, or was before */
+            /** @description The delivery is accepted, or was accepted before */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5818,7 +5906,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such trigger: never was, revoked, or with another address */
+            /** @description The trigger does not exist, was revoked, or has a different path */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5828,7 +5916,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The agent accepts nothing now; the code says why */
+            /** @description The agent does not accept messages now; the code gives the reason */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5886,7 +5974,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is written */
+            /** @description The category was created */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5899,7 +5987,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The name is taken, or the key was used for another write */
+            /** @description The name is taken, or the key was already used for a different write */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5920,9 +6008,9 @@ export interface operations {
     list_changes: {
         parameters: {
             query?: {
-                /** @description Only those after this number. */
+                /** @description Return only changes after this sequence number. */
                 after_seq?: number;
-                /** @description Most changes; the last transaction is told whole. */
+                /** @description The maximum number of changes. The last transaction is always returned complete. */
                 limit?: number;
             };
             header?: never;
@@ -5953,9 +6041,9 @@ export interface operations {
     list_notes: {
         parameters: {
             query?: {
-                /** @description Most notes, from the newest back. */
+                /** @description The maximum number of notes. */
                 limit?: number;
-                /** @description Only those about this task. */
+                /** @description Return only notes about this task. */
                 task_id?: string;
             };
             header?: never;
@@ -5996,7 +6084,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is written */
+            /** @description The note was created */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6008,7 +6096,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such task */
+            /** @description The task does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6031,17 +6119,17 @@ export interface operations {
     list_records: {
         parameters: {
             query: {
-                /** @description Only those of this day. */
+                /** @description Return only records of this day. */
                 date?: string;
-                /** @description Of what kind. */
+                /** @description The kind of record. */
                 kind: components["schemas"]["RecordListKind"];
-                /** @description Most records. */
+                /** @description The maximum number of records. */
                 limit?: number;
-                /** @description With the kind `any`: how the id begins. */
+                /** @description For the kind `any`: the first digits of the id. */
                 prefix?: string;
-                /** @description Only those that belong to this record. */
+                /** @description Return only records that belong to this record. */
                 related_id?: string;
-                /** @description Only time entries that run. */
+                /** @description Return only time entries that are running. */
                 running?: boolean;
             };
             header?: never;
@@ -6062,7 +6150,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The record that the kind belongs to is not named */
+            /** @description The record that `related_id` requires for this kind is not given */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6148,7 +6236,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What is still not over */
+            /** @description The sagas that have not finished */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6160,7 +6248,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No such saga is stuck */
+            /** @description No stuck saga has this id */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6180,11 +6268,11 @@ export interface operations {
     list_tasks: {
         parameters: {
             query?: {
-                /** @description Most tasks, from the newest back. */
+                /** @description The maximum number of tasks. */
                 limit?: number;
-                /** @description Only those whose id begins like this. */
+                /** @description Return only tasks whose id begins with these digits. */
                 prefix?: string;
-                /** @description Only those with this status. */
+                /** @description Return only tasks with this status. */
                 status?: components["schemas"]["TaskStatus"];
             };
             header?: never;
@@ -6225,7 +6313,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is written */
+            /** @description The task was created */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6237,7 +6325,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such category */
+            /** @description The category does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6304,7 +6392,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is written */
+            /** @description The task was updated */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6316,7 +6404,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such task or category */
+            /** @description The task or the category does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6326,7 +6414,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Nothing would change, or the key was used before for another write */
+            /** @description Nothing would change, or the key was already used for a different write */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6357,7 +6445,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is written */
+            /** @description The write is committed */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6369,7 +6457,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such record */
+            /** @description The record does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6484,7 +6572,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description No browser is logged in any more */
+            /** @description All logins are revoked */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6513,7 +6601,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The login is ended */
+            /** @description The login is revoked */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6541,7 +6629,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The login is ended for good, and the cookie deleted in the browser */
+            /** @description The login is ended, and the cookie is deleted in the browser */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6568,7 +6656,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The contract */
+            /** @description The OpenAPI document */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6596,7 +6684,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The confirmations */
+            /** @description The privacy receipts */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6626,7 +6714,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is confirmed, for every set of rules there is */
+            /** @description The provider is confirmed for every policy version */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6650,15 +6738,15 @@ export interface operations {
     list_runs: {
         parameters: {
             query?: {
-                /** @description Only this agent's. */
+                /** @description Return only runs of this agent. */
                 agent_id?: string;
-                /** @description Only those that are older than this one. */
+                /** @description Return only runs that are older than this one. */
                 before?: string;
-                /** @description Most rows. */
+                /** @description The maximum number of runs. */
                 limit?: number;
-                /** @description Only those whose key begins with these digits: at most two, which is enough to know it is ambiguous. With it the other parameters count for nothing. */
+                /** @description Return only runs whose key begins with these digits, at most two, which is enough to detect an ambiguous prefix. The other parameters are ignored. */
                 prefix?: string;
-                /** @description Only those in this state. */
+                /** @description Return only runs in this state. */
                 state?: components["schemas"]["RunState"];
             };
             header?: never;
@@ -6679,7 +6767,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
+            /** @description The agent does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6737,7 +6825,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It has ended */
+            /** @description The run has ended */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6750,7 +6838,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description It is not quarantined (`run_not_quarantined`) */
+            /** @description The run is not quarantined (`run_not_quarantined`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6777,7 +6865,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The run as it stands; an open one ends at its next safe point */
+            /** @description The current run; an open run ends at its next safe point */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6786,7 +6874,7 @@ export interface operations {
                     "application/json": components["schemas"]["Run"];
                 };
             };
-            /** @description It is in force here, and the database does not have it yet */
+            /** @description The cancellation is in force and not stored in the database yet */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -6818,7 +6906,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is open again */
+            /** @description The run is open again */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6831,7 +6919,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description It is not quarantined (`run_not_quarantined`) */
+            /** @description The run is not quarantined (`run_not_quarantined`) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6858,7 +6946,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What led to it */
+            /** @description The cause, the verdict and the gates */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6887,7 +6975,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It will end in a moment */
+            /** @description The daemon is shutting down */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -6938,11 +7026,11 @@ export interface operations {
     list_schedules: {
         parameters: {
             query?: {
-                /** @description Only those whose name comes after this one. */
+                /** @description Return only schedules whose name sorts after this one. */
                 after?: string;
-                /** @description Only those of this agent. */
+                /** @description Return only schedules of this agent. */
                 agent_id?: string;
-                /** @description Most schedules, by name. */
+                /** @description The maximum number of schedules. */
                 limit?: number;
             };
             header?: never;
@@ -6983,7 +7071,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is made */
+            /** @description The schedule was created */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -6995,7 +7083,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
+            /** @description The agent does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7005,7 +7093,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The name is taken, the agent is gone for good, or the pattern never fires here */
+            /** @description The name is taken, the agent is destroyed, or the pattern never fires */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7070,7 +7158,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is changed */
+            /** @description The schedule was updated */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7084,7 +7172,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description It is over, or its new pattern never fires here */
+            /** @description The schedule is disabled, or its new pattern never fires */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7113,7 +7201,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is over */
+            /** @description The schedule is disabled */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7137,7 +7225,7 @@ export interface operations {
     list_scheduled_executions: {
         parameters: {
             query?: {
-                /** @description Most records, from the newest back. */
+                /** @description The maximum number of records. */
                 limit?: number;
             };
             header?: never;
@@ -7179,7 +7267,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is paused */
+            /** @description The schedule is paused */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7211,7 +7299,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It fires again */
+            /** @description The schedule is active */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7248,7 +7336,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of it */
+            /** @description The record of the firing */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7313,7 +7401,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is watched */
+            /** @description The source is watched */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7326,7 +7414,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The name or the path is taken, there are too many, or it cannot be watched */
+            /** @description The name or the path is taken, there are too many sources, or the source cannot be watched */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7355,7 +7443,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone; this is what it was */
+            /** @description The removed source */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7387,7 +7475,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What it came to */
+            /** @description The result of the scan */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7400,7 +7488,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description It cannot be read; the message says why */
+            /** @description The source cannot be read; the message gives the reason */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7437,7 +7525,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description It has not been made yet */
+            /** @description The default agent has not been created yet */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7474,7 +7562,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description It has not been made yet */
+            /** @description The default agent has not been created yet */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7522,11 +7610,11 @@ export interface operations {
     list_subscriptions: {
         parameters: {
             query?: {
-                /** @description Only those whose names come after this one. */
+                /** @description Return only subscriptions whose name sorts after this one. */
                 after?: string;
-                /** @description Only those of this agent. */
+                /** @description Return only subscriptions of this agent. */
                 agent_id?: string;
-                /** @description Most subscriptions. */
+                /** @description The maximum number of subscriptions. */
                 limit?: number;
             };
             header?: never;
@@ -7547,7 +7635,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
+            /** @description The agent does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7576,7 +7664,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It holds */
+            /** @description The subscription exists */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7588,7 +7676,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such agent */
+            /** @description The agent does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7598,7 +7686,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Another one has this name, there are too many, or its terms are too large */
+            /** @description The name is taken, there are too many subscriptions, or the specification is too large */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7627,7 +7715,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone; this is what it was */
+            /** @description The deleted subscription */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7659,7 +7747,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is paused */
+            /** @description The subscription is paused */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7691,7 +7779,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It wakes its agent again */
+            /** @description The subscription is active */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7721,7 +7809,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It does */
+            /** @description The process is alive */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7777,7 +7865,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Logged in; the cookie is in the header */
+            /** @description The browser is logged in; the response header contains the cookie */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7788,7 +7876,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
-            /** @description The link was used, or is too old (`login_link_expired`) */
+            /** @description The link was used or has expired (`login_link_expired`) */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7816,7 +7904,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The numbers */
+            /** @description The metrics */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7844,7 +7932,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It can */
+            /** @description The daemon is ready */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7858,7 +7946,7 @@ export interface operations {
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
-            /** @description Not yet, not now, or no longer */
+            /** @description The daemon is recovering, failing or stopping */
             503: {
                 headers: {
                     [name: string]: unknown;
