@@ -23,7 +23,8 @@ endpoints! { "messages":
     /// or `X-Delivery-Id` names the delivery, so that a repeated delivery is accepted once; without a name,
     /// equal bodies within a minute are one delivery. `X-Correlation-Id` and `X-Causation-Id` name the
     /// chain of causes and the direct cause; they are stored and shown.
-    DeliverExternalTrigger { external_trigger_id: String, token: String } = Post "/api/external-triggers/{external_trigger_id}/{token}" -> TriggerDeliveryResult {
+    DeliverExternalTrigger { external_trigger_id: String, token: String } =
+        Post "/api/external-triggers/{external_trigger_id}/{token}" -> TriggerDeliveryResult {
         202 "The delivery is accepted, or was accepted before",
         404 "The trigger does not exist, was revoked, or has a different path",
         409 "The agent does not accept messages now; the code gives the reason",

@@ -130,9 +130,7 @@ fn hint(error: &EngineError) -> String {
         EngineError::Schedule(_) => "`wakeful schedule list` lists all schedules",
         EngineError::Lifecycle { .. } => LIFECYCLE,
         EngineError::TimeInPast(_) => "use a time in the future",
-        EngineError::UnknownTrigger => {
-            "`wakeful agent external-trigger show` shows the current URL"
-        }
+        EngineError::UnknownTrigger => "`wakeful agent external-trigger show` shows the current URL",
         EngineError::Unanswerable(why) => unanswerable(why).1,
         EngineError::AgentExists(_) => "use it with `wakeful run --agent`, or choose another name",
         EngineError::UnknownRun(_) => "`wakeful runs list` lists all runs",

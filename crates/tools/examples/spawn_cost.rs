@@ -53,43 +53,52 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             UnsandboxedPolicy::Allow,
         ),
     ] {
-        let folder = tempfile::TempDir::new()?;
-        let [home, workspace] = ["home", "workspace"].map(|name| folder.path().join(name));
-        std::fs::create_dir(&home)?;
-        std::fs::create_dir(&workspace)?;
-        let tools = Tools::new(ToolsOptions {
-            program: PathBuf::from("/proc/self/exe"),
-            program_args_prefix: vec!["sandbox".to_owned()],
-            scratch: home.join("scratch"),
-            home,
-            workspace,
-            environment: std::env::vars().collect(),
-            closed: DeniedPaths::default(),
-            limits: CommandLimits::default(),
-            unsandboxed,
-            pretend,
-        })?;
-        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-        let cost = median(|round| {
-            let operation_id = OperationId(Digest::of(&round.to_le_bytes()));
-            let agent_id = AgentId::parse("main").map_err(std::io::Error::other)?;
-            let act = ToolRequest {
-                operation_id,
-                tool: "ExecCommand".into(),
-                input: json!({"cmd": "/bin/true"}),
-                agent_id,
-                at: Millis(0),
-            };
-            let done = runtime.block_on(tools.perform(act, Never));
-            if done.code.is_none() {
-                Ok(())
-            } else {
-                Err(std::io::Error::other(done.content))
-            }
-        })?;
+        let cost = sandboxed_cost(pretend, unsandboxed)?;
         println!("{name}: {cost:?}");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Median time of one command in the sandbox.
+fn sandboxed_cost(
+    pretend: DisabledFeatures,
+    unsandboxed: UnsandboxedPolicy,
+) -> Result<Duration, Box<dyn Error>> {
+    let folder = tempfile::TempDir::new()?;
+    let [home, workspace] = ["home", "workspace"].map(|name| folder.path().join(name));
+    std::fs::create_dir(&home)?;
+    std::fs::create_dir(&workspace)?;
+    let tools = Tools::new(ToolsOptions {
+        program: PathBuf::from("/proc/self/exe"),
+        program_args_prefix: vec!["sandbox".to_owned()],
+        scratch: home.join("scratch"),
+        home,
+        workspace,
+        environment: std::env::vars().collect(),
+        closed: DeniedPaths::default(),
+        limits: CommandLimits::default(),
+        unsandboxed,
+        pretend,
+    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let cost = median(|round| {
+        let operation_id = OperationId(Digest::of(&round.to_le_bytes()));
+        let agent_id = AgentId::parse("main").map_err(std::io::Error::other)?;
+        let act = ToolRequest {
+            operation_id,
+            tool: "ExecCommand".into(),
+            input: json!({"cmd": "/bin/true"}),
+            agent_id,
+            at: Millis(0),
+        };
+        let done = runtime.block_on(tools.perform(act, Never));
+        if done.code.is_none() {
+            Ok(())
+        } else {
+            Err(std::io::Error::other(done.content))
+        }
+    })?;
+    Ok(cost)
 }
 
 fn median(mut once: impl FnMut(usize) -> std::io::Result<()>) -> std::io::Result<Duration> {

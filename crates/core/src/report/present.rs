@@ -3,6 +3,7 @@
 //! It is a total projection: an event whose payload was erased, or that a newer version wrote, still gets a
 //! line, so that people see that it exists.
 
+mod agent;
 mod decision;
 mod notice;
 mod provenance;
@@ -15,15 +16,15 @@ use serde::{Deserialize, Serialize};
 pub use self::provenance::{Provenance, provenance};
 use super::EventKind;
 use super::payload::{
-    ActionCancelled, AgentStateChanged, AssistantRoundRecorded, Payload, PolicyDecided,
-    ProviderRoundCompleted, RunEnded, ToolExecuted, WakeDecided,
+    ActionCancelled, AssistantRoundRecorded, Payload, PolicyDecided, ProviderRoundCompleted, RunEnded,
+    ToolExecuted, WakeDecided,
 };
 use crate::attempt::AttemptOutcome;
 use crate::failure::{SUMMARY_CHARS_MAX as FAILURE_CHARS_MAX, truncate_chars};
 use crate::policy::PolicyEffect;
 use crate::run::RunStatus;
 use crate::step::{StepStatus, UNDECIDED};
-use crate::wake::{AgentControl, Lifecycle, WakeOutcome};
+use crate::wake::WakeOutcome;
 
 /// Maximum length of a title in characters: a heading on a narrow screen.
 pub const TITLE_CHARS_MAX: usize = 80;
@@ -271,7 +272,7 @@ fn row(payload: &Payload) -> Row {
     let row = row_of_kind(payload.kind());
     match payload {
         Payload::MessageAdmitted(admitted) => with_words(row, &admitted.text, &admitted.text),
-        Payload::AgentStateChanged(change) => agent_state_changed(change, row),
+        Payload::AgentStateChanged(change) => agent::state_changed(change, row),
         Payload::WakeDecided(decided) => wake_decided(decided),
         Payload::RunStarted(started) if !started.model_ref.is_empty() => {
             row.with_summary(format!("Run started with {}", started.model_ref))
@@ -316,41 +317,6 @@ fn with_words(row: Row, words: &str, summary: &str) -> Row {
         summary: summary.to_owned(),
         ..row
     }
-}
-
-fn agent_state_changed(change: &AgentStateChanged, row: Row) -> Row {
-    let title = match change {
-        AgentStateChanged::Subscription { subscription, state } => {
-            return notice::subscription_changed(subscription, *state);
-        }
-        AgentStateChanged::Created { .. } => "Agent created",
-        AgentStateChanged::Control { control } => match control {
-            AgentControl::Paused => "Agent paused",
-            AgentControl::Running => "Agent resumed",
-            AgentControl::Stopped => "Agent stopped",
-        },
-        AgentStateChanged::Lifecycle { lifecycle } => match lifecycle {
-            Lifecycle::Active => "Agent activated",
-            Lifecycle::Dormant => "Agent made dormant",
-            Lifecycle::Destroyed => "Agent destroyed",
-            Lifecycle::Created => return row,
-        },
-        AgentStateChanged::Mode { .. } => "Agent mode changed",
-        AgentStateChanged::Sleep { .. } => "Agent put to sleep",
-        AgentStateChanged::Wake { .. } => "Agent woken by a person",
-        AgentStateChanged::Trigger { .. } => "Agent's trigger changed",
-        AgentStateChanged::Restored { .. } => "Agent restored from a backup",
-        AgentStateChanged::ScheduleAdded(_)
-        | AgentStateChanged::ScheduleEdited(_)
-        | AgentStateChanged::SchedulePaused(_)
-        | AgentStateChanged::ScheduleResumed(_)
-        | AgentStateChanged::ScheduleDisabled(_)
-        | AgentStateChanged::ScheduleExpired(_)
-        | AgentStateChanged::ScheduleUnreadable { .. }
-        | AgentStateChanged::BudgetDay { .. }
-        | AgentStateChanged::Model { .. } => return row,
-    };
-    Row::plain(row.level, title)
 }
 
 fn wake_decided(decided: &WakeDecided) -> Row {

@@ -43,39 +43,18 @@ async fn put(store: &Store, row: SubscriptionRow) -> SubscribeOutcome {
 #[test]
 fn subscriptions_are_kept_within_bounds_and_each_change_has_a_version() {
     everywhere(async |store| {
-        assert_eq!(
-            put(&store, row("a", "main", "TASK")).await,
-            SubscribeOutcome::New(1)
-        );
-        assert_eq!(
-            put(&store, row("a", "main", "TASK")).await,
-            SubscribeOutcome::Same
-        );
-        assert_eq!(
-            put(&store, row("a", "main", "NOTE")).await,
-            SubscribeOutcome::Differs
-        );
-        assert_eq!(
-            put(&store, row("b", "main", "TASK")).await,
-            SubscribeOutcome::New(2)
-        );
-        assert_eq!(
-            put(&store, row("c", "main", "TASK")).await,
-            SubscribeOutcome::AgentFull
-        );
-        assert_eq!(
-            put(&store, row("c", "other", "TASK")).await,
-            SubscribeOutcome::New(3)
-        );
-        assert_eq!(
-            put(&store, row("d", "third", "TASK")).await,
-            SubscribeOutcome::Full
-        );
-        assert_eq!(
-            put(&store, row("a", "main", "TASK")).await,
-            SubscribeOutcome::Same,
-            "also when it is full"
-        );
+        for (subscription, expected) in [
+            (row("a", "main", "TASK"), SubscribeOutcome::New(1)),
+            (row("a", "main", "TASK"), SubscribeOutcome::Same),
+            (row("a", "main", "NOTE"), SubscribeOutcome::Differs),
+            (row("b", "main", "TASK"), SubscribeOutcome::New(2)),
+            (row("c", "main", "TASK"), SubscribeOutcome::AgentFull),
+            (row("c", "other", "TASK"), SubscribeOutcome::New(3)),
+            (row("d", "third", "TASK"), SubscribeOutcome::Full),
+            (row("a", "main", "TASK"), SubscribeOutcome::Same),
+        ] {
+            assert_eq!(put(&store, subscription).await, expected);
+        }
         let listed = store.read(|view| {
             let all = view.subscriptions(None, Some(&rule("a")), 10)?;
             let of_main = view.subscriptions(Some(&agent("main")), None, 10)?;

@@ -22,8 +22,7 @@ Examples:
   wakeful subscribe critic --on RUN --all id:writer      when a run of the agent writer ends
 
 A token is a kind (TASK, NOTE, CHECKLIST, TIME_ENTRY, DAY_PLAN, RATING, LINK, CATEGORY, FILE, GIT_REF, RUN), a value \
-such as task.status=done, or id: followed by the id of a record or agent. `wakeful why-not AGENT` tells what was a \
-near miss.";
+such as task.status=done, or id: followed by the id of a record or agent. `wakeful why-not AGENT` shows changes that almost matched.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]

@@ -162,34 +162,15 @@ fn days_are_planned_and_rated(world: &TestHome, task: &str) {
         refused(world, &["plan", "block", "add", "2026-02-30", "09:00Z", "10:00Z"]),
         "bad_day"
     );
-    let (first, again) = (
-        id(
-            world,
-            &[
-                "rate",
-                "3",
-                "--record",
-                task,
-                "--scale",
-                "effort",
-                "--scale-max",
-                "10",
-            ],
-        ),
-        id(
-            world,
-            &[
-                "rate",
-                "7",
-                "--record",
-                task,
-                "--scale",
-                "effort",
-                "--scale-max",
-                "10",
-            ],
-        ),
-    );
+    let effort = |value| {
+        let scale = ["--scale", "effort", "--scale-max", "10"];
+        let words: Vec<&str> = ["rate", value, "--record", task]
+            .into_iter()
+            .chain(scale)
+            .collect();
+        id(world, &words)
+    };
+    let (first, again) = (effort("3"), effort("7"));
     assert_eq!(first, again, "one rating per target and scale");
     assert_eq!(told(world, &["show", &first])["value"], 7);
     id(world, &["rate", "4", "--day", DAY, "--scale", "energy"]);

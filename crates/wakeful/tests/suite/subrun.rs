@@ -1,5 +1,4 @@
-//! Sub-runs: parents wait for them, receive their results and are cancelled with them, and nothing is lost
-//! or repeated.
+//! Sub-runs: parents wait for them and receive their results; nothing is lost or repeated.
 
 use serde_json::{Value, json};
 use wakeful_core::key::{Digest, RunKey};
