@@ -158,7 +158,7 @@ impl EventBody {
         Some(Self {
             payload,
             log_binding,
-            row_hash: row_hash,
+            row_hash,
         })
     }
 }
