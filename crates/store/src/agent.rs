@@ -16,7 +16,7 @@ const CREATE: &str = "
     ON CONFLICT (agent_id) DO NOTHING";
 
 impl Tx<'_> {
-    /// Makes an agent with an empty log. False when the name is taken.
+    /// Creates an agent with an empty log. Returns false if the name is taken.
     pub fn create_agent(&mut self, agent: &Agent) -> Result<bool> {
         let params = [
             (&agent.agent_id).into(),
@@ -51,7 +51,6 @@ const ONE: &str = "
     FROM agent WHERE agent_id = ?1";
 
 impl View<'_> {
-    /// One agent.
     pub fn agent(&mut self, agent: &AgentId) -> Result<Option<Agent>> {
         let rows = self.sql.query(ONE, &[agent.into()])?;
         at_most_one(rows).map(read).transpose()
@@ -69,7 +68,7 @@ const PUBLIC: &str = "
     FROM agent WHERE visibility = 'public' ORDER BY agent_id LIMIT ?1";
 
 impl View<'_> {
-    /// All agents by name; private ones only when asked for. At most [`ROWS_MAX`].
+    /// Lists all agents by name, at most [`ROWS_MAX`]; private ones only if `with_private` is set.
     pub fn agents(&mut self, with_private: bool) -> Result<Vec<Agent>> {
         let query = if with_private { ALL } else { PUBLIC };
         records(self.sql.query(query, &[limit(ROWS_MAX)])?, read)
@@ -95,7 +94,7 @@ fn read(mut row: Row) -> Result<Agent> {
     })
 }
 
-/// Runs an update of one column of an agent. False when there is no such agent.
+/// Updates one column of an agent. Returns false if the agent does not exist.
 pub(crate) fn set(
     sql: &mut dyn Sql,
     update: &'static str,
@@ -112,7 +111,7 @@ pub(crate) fn set(
 const SET_MODEL: &str = "UPDATE agent SET model_ref = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
-    /// Chooses an agent's model, or none for the default. False when there is no such agent.
+    /// Sets an agent's model; `None` selects the default. Returns false if the agent does not exist.
     pub fn set_model(&mut self, agent: &AgentId, model_ref: Option<&str>) -> Result<bool> {
         set(&mut self.sql, SET_MODEL, agent, model_ref.into())
     }
@@ -121,7 +120,7 @@ impl Tx<'_> {
 const SET_LIFECYCLE: &str = "UPDATE agent SET lifecycle = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
-    /// Sets the lifecycle of an agent. False when there is no such agent.
+    /// Returns false if the agent does not exist.
     pub fn set_lifecycle(&mut self, agent: &AgentId, lifecycle: Lifecycle) -> Result<bool> {
         set(&mut self.sql, SET_LIFECYCLE, agent, lifecycle.as_str().into())
     }
@@ -130,7 +129,7 @@ impl Tx<'_> {
 const SET_MODE: &str = "UPDATE agent SET mode = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
-    /// Sets which causes may wake an agent. False when there is no such agent.
+    /// Sets which causes may wake an agent. Returns false if the agent does not exist.
     pub fn set_mode(&mut self, agent: &AgentId, mode: InteractionMode) -> Result<bool> {
         set(&mut self.sql, SET_MODE, agent, mode.as_str().into())
     }
@@ -139,14 +138,14 @@ impl Tx<'_> {
 const SET_SLEEP: &str = "UPDATE agent SET sleep_until_ms = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
-    /// Sets or clears the time until which an agent sleeps. False when there is no such agent.
+    /// Sets or clears the time until which an agent sleeps. Returns false if the agent does not exist.
     pub fn set_sleep(&mut self, agent: &AgentId, until: Option<Millis>) -> Result<bool> {
         set(&mut self.sql, SET_SLEEP, agent, until.into())
     }
 }
 
-/// The sums stop at the end of the range. Neither database wraps round: both would refuse the statement, and
-/// the run of an agent with an absurd count could never be stored again.
+/// The sums saturate at the end of the integer range. Neither database wraps around: both would reject the
+/// statement, and a run of an agent with an absurd count could never be stored again.
 const ADD_USAGE: &str = "
     UPDATE agent SET
         input_tokens = CASE WHEN input_tokens > 9223372036854775807 - ?2
@@ -168,7 +167,7 @@ impl Tx<'_> {
         ];
         match self.sql.execute(ADD_USAGE, &params)? {
             1 => Ok(()),
-            // No conflict: nobody who tries again finds it.
+            // Not a conflict: a retry would not find the row either.
             _ => Err(StoreError::Malformed("agent.agent_id")),
         }
     }

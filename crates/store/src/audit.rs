@@ -1,4 +1,4 @@
-//! A check of the whole database: rows that follow from others, compared with those.
+//! Consistency check of the whole database: compares derived rows with the rows they are derived from.
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Role;
@@ -13,10 +13,10 @@ use crate::rows::{
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 use crate::{ROWS_MAX, Result, StoreError, View};
 
-/// Rows told of one kind of inconsistency. More would say no more.
+/// Rows reported per rule. A longer list would not help to find the cause.
 const INCONSISTENCIES_MAX: u32 = 100;
 
-/// What must hold between rows: each query finds keys of rows for which it does not. Keys are text or bytes.
+/// Invariants between rows. Each query returns the keys of rows that violate one; keys are text or bytes.
 const RULES: [(&str, &str); 18] = [
     ("agent_head.queued_count", "
         SELECT h.agent_id, h.queued_count FROM agent_head h WHERE h.queued_count <> (
@@ -83,8 +83,7 @@ const RULES: [(&str, &str); 18] = [
 ];
 
 impl View<'_> {
-    /// Rows that follow from other rows and are not what those say by one of the rules, some of them. None after the last
-    /// rule.
+    /// Returns some of the derived rows that violate one rule, or `None` after the last rule.
     pub fn inconsistencies(&mut self, rule: usize) -> Result<Option<Vec<Inconsistency>>> {
         let Some((place, query)) = RULES.get(rule) else {
             return Ok(None);
@@ -103,7 +102,7 @@ const LINES: &str = "
     WHERE thread_id = ?1 AND run_key = ?2 AND position > ?3 ORDER BY position LIMIT ?4";
 
 impl View<'_> {
-    /// The entries of a run in its thread, after a place.
+    /// Returns the entries of a run in its thread after a position.
     pub fn placed_entries(&mut self, run: &RunRow, after: i64, at_most: u32) -> Result<Vec<PlacedEntry>> {
         let (thread, key) = (&run.thread_id, &run.run_key);
         let rows = self
@@ -128,7 +127,7 @@ const ASKED: &str = "
     FROM decision WHERE run_key = ?1 ORDER BY asked_at_ms, decision_id LIMIT ?2";
 
 impl View<'_> {
-    /// The decisions of a run, oldest first, each with its columns compared with its body.
+    /// Returns the decisions of a run, oldest first, each with its columns compared with its body.
     pub fn decisions_of_run(&mut self, run: &RunKey) -> Result<Vec<DecisionRow>> {
         records(self.sql.query(ASKED, &[run.into(), limit(ROWS_MAX)])?, read_asked)
     }
@@ -164,7 +163,7 @@ const PLACES: &str = "
     WHERE (agent_id, seq) > (?1, ?2) ORDER BY agent_id, seq LIMIT ?3";
 
 impl View<'_> {
-    /// The queue, by agent and place, after one.
+    /// Returns queue rows after a position, ordered by agent and position.
     pub fn queue_positions(
         &mut self,
         after: Option<(&AgentId, u64)>,
@@ -191,7 +190,7 @@ impl View<'_> {
 const WAKE_SOURCE: &str = "SELECT source FROM wake WHERE run_key = ?1";
 
 impl View<'_> {
-    /// Where the cause of a wake record came from, as its own column says.
+    /// Returns the source of a wake's cause, from the `source` column of the wake record.
     pub fn wake_source(&mut self, run: &RunKey) -> Result<Option<SourceName>> {
         let row = at_most_one(self.sql.query(WAKE_SOURCE, &[run.into()])?);
         row.map(|mut row| row.text("wake.source").map(SourceName::new))
@@ -203,7 +202,7 @@ const NOTICES: &str = "
     SELECT agent_id, seq, body, at_ms FROM agent_outbox WHERE (agent_id, seq) > (?1, ?2) ORDER BY agent_id, seq LIMIT ?3";
 
 impl View<'_> {
-    /// Agent notices that are not dispatched yet, by agent and event, after one.
+    /// Returns undispatched agent notices after a position, ordered by agent and event.
     pub fn notices(&mut self, after: Option<(&AgentId, u64)>, at_most: u32) -> Result<Vec<NoticeRow>> {
         let (agent, seq) = after.map_or(("", 0), |(agent, seq)| (agent.as_str(), seq));
         let rows = self
@@ -225,7 +224,7 @@ const DELIVERIES: &str = "
     WHERE (external_trigger_id, delivery_id) > (?1, ?2) ORDER BY external_trigger_id, delivery_id LIMIT ?3";
 
 impl View<'_> {
-    /// Deliveries that are remembered, by trigger and name, after one.
+    /// Returns stored deliveries after a position, ordered by trigger and delivery id.
     pub fn deliveries(&mut self, after: Option<&DeliveryRow>, at_most: u32) -> Result<Vec<DeliveryRow>> {
         let (trigger, delivery) =
             after.map_or(("", ""), |row| (row.trigger_id.as_str(), row.delivery.as_str()));
@@ -246,7 +245,7 @@ const MARKS: &str = "
     SELECT prune_level, (SELECT COUNT(*) FROM run_log j WHERE j.run_key = run.run_key) FROM run WHERE run_key = ?1";
 
 impl View<'_> {
-    /// What retention removed from a run; none where there is no such run.
+    /// Returns what retention removed from a run, or `None` if the run does not exist.
     pub fn run_prune_state(&mut self, run: &RunKey) -> Result<Option<RunPruneState>> {
         let row = at_most_one(self.sql.query(MARKS, &[run.into()])?);
         row.map(|mut row| {

@@ -1,4 +1,5 @@
-//! Blobs: contents by hash, packed, small ones in their row and large ones in a file.
+//! Blobs: compressed contents named by their hash. Small ones are stored in their row, large ones in a
+//! file.
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::key::Digest;
@@ -7,8 +8,8 @@ use crate::rows::{DataSize, PackedBlob, PackedBody};
 use crate::sql::{Sql, at_most_one, limit, records};
 use crate::{Result, StoreError, Tx, View, pack};
 
-/// One that is there already only moves into the present generation, so that nobody sweeps it from under this
-/// transaction.
+/// An existing blob only moves to the current generation, so that garbage collection does not remove it
+/// during this transaction.
 const PUT: &str = "
     INSERT INTO blob (hash, size, encoding, bytes, generation)
     VALUES (?1, ?2, ?3, ?4, (SELECT generation FROM retention_state WHERE row_id = 1))
@@ -16,14 +17,15 @@ const PUT: &str = "
         WHERE blob.generation < excluded.generation";
 
 impl Tx<'_> {
-    /// Stores a blob; nothing happens when it exists already.
+    /// Stores a blob, or moves an existing one to the current generation.
     pub fn put_blob(&mut self, blob: &PackedBlob) -> Result<()> {
         let folder = self.blobs;
         let (encoding, bytes) = match (&blob.body, folder) {
             (PackedBody::Raw(bytes), _) => ("raw", Some(bytes.as_slice())),
             (PackedBody::Lz4(bytes), _) => ("lz4", Some(bytes.as_slice())),
             (PackedBody::File(compressed), Some(folder)) => {
-                // There is one writer, and what is erased goes in its transactions: from here to the commit the file stays.
+                // There is one writer, and erasure also runs in its transactions, so the file stays from
+                // here to the commit.
                 pack::restore_file(folder, &blob.hash, compressed)?;
                 ("file", None)
             }
@@ -44,7 +46,7 @@ impl Tx<'_> {
 const ONE: &str = "SELECT size, encoding, bytes FROM blob WHERE hash = ?1";
 
 impl View<'_> {
-    /// A blob's bytes, uncompressed and checked against its name.
+    /// Returns a blob's uncompressed bytes after checking them against its hash.
     pub fn blob(&mut self, hash: &BlobHash) -> Result<Option<Vec<u8>>> {
         let folder = self.blobs;
         let rows = self.sql.query(ONE, &[hash.into()])?;
@@ -75,14 +77,15 @@ const BLOBS: &str = "SELECT hash FROM blob WHERE hash > ?1 ORDER BY hash LIMIT ?
 const BLOBS_BELOW: &str = "SELECT hash FROM blob WHERE hash > ?1 AND generation < ?3 ORDER BY hash LIMIT ?2";
 
 impl View<'_> {
-    /// Blobs by name, after one; where a generation is given, only those that were last put before it.
+    /// Returns blobs ordered by hash, after one; if a generation is given, only those last stored before
+    /// it.
     pub fn blobs(
         &mut self,
         below: Option<i64>,
         after: Option<BlobHash>,
         at_most: u32,
     ) -> Result<Vec<BlobHash>> {
-        // No bytes sort before all names there are.
+        // An empty slice sorts before every hash.
         let after = after.as_ref().map_or([].as_slice(), |hash| hash.0.as_bytes());
         let (after, at_most) = (after.into(), limit(at_most));
         let rows = match below {
@@ -96,14 +99,14 @@ impl View<'_> {
 const IS_THERE: &str = "SELECT hash FROM blob WHERE hash = ?1";
 
 impl View<'_> {
-    /// Whether a row names this blob. Its bytes are not read.
+    /// Whether a row exists for this blob. Does not read its bytes.
     pub fn has_blob(&mut self, hash: &BlobHash) -> Result<bool> {
         Ok(!self.sql.query(IS_THERE, &[hash.into()])?.is_empty())
     }
 }
 
 impl Tx<'_> {
-    /// Removes the files of blobs that are no longer there. Those that were put again meanwhile stay.
+    /// Removes the files of deleted blobs. Blobs that were stored again in the meantime stay.
     pub(crate) fn discard(&mut self, gone: &[BlobHash]) -> Result<()> {
         let Some(folder) = self.blobs else { return Ok(()) };
         for hash in gone {
@@ -118,7 +121,7 @@ impl Tx<'_> {
 const SIZE: &str = "SELECT CAST(COALESCE(length(bytes), size) AS BIGINT) FROM blob WHERE hash = ?1";
 
 impl View<'_> {
-    /// How many of these blobs there are, and how much room they take.
+    /// Returns how many of these blobs exist and how much space they use.
     pub fn blobs_size(&mut self, blobs: &[BlobHash]) -> Result<DataSize> {
         let mut held = DataSize::default();
         for hash in blobs {
@@ -134,7 +137,7 @@ impl View<'_> {
 const FILES: &str = "SELECT hash FROM blob WHERE hash > ?1 AND encoding = 'file' ORDER BY hash LIMIT ?2";
 
 impl View<'_> {
-    /// Blobs whose bytes are files of their own, by name, after one.
+    /// Returns blobs stored in files, ordered by hash, after one.
     pub(crate) fn blob_files(&mut self, after: Option<BlobHash>, at_most: u32) -> Result<Vec<BlobHash>> {
         let after = after.as_ref().map_or([].as_slice(), |hash| hash.0.as_bytes());
         let rows = self.sql.query(FILES, &[after.into(), limit(at_most)])?;
@@ -147,7 +150,8 @@ const SWEEP: &str = "
     RETURNING CAST(COALESCE(length(bytes), size) AS BIGINT)";
 
 impl Tx<'_> {
-    /// Removes those of these blobs that were not put again since a generation. Their files stay for now.
+    /// Removes the rows of those blobs that were not stored again since a generation. Their files are
+    /// removed later.
     pub fn sweep_blobs(&mut self, blobs: &[BlobHash], below: i64) -> Result<DataSize> {
         let mut swept = DataSize::default();
         for hash in blobs {

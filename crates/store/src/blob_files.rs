@@ -1,8 +1,10 @@
-//! Files of blobs that no row names: left by a commit that never came, or by a row that was swept.
+//! Garbage collection of blob files without a row, left by a transaction that never committed or by a
+//! deleted row.
 //!
-//! A file is written, or found in its place, before the transaction that names it. So a file without a row may be
-//! about to get one. Two things keep it: whoever finds a file touches it, and only files that nobody has touched for
-//! long are removed; and a lock lies between finding and removing.
+//! A file is written, or found to exist, before the transaction that refers to it, so a file without a row
+//! may be about to get one. Two measures protect it: every writer touches the file it finds, and only files
+//! that were not touched for a long time are removed; and a lock excludes removal while a writer checks and
+//! touches a file.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -18,37 +20,38 @@ use crate::rows::{DataSize, FileSweep};
 use crate::store::{Store, run_blocking};
 use crate::{Result, View};
 
-/// A file that nobody has touched for this long, and that no row names, is not about to be named by anybody: far
-/// longer than any transition takes from packing to commit.
+/// A file without a row that was not touched for this long cannot belong to a pending transaction: it is
+/// far longer than any transition takes from packing to commit.
 pub const FILE_AGE: Duration = Duration::from_hours(24);
 
-/// Files that are looked at while the lock is held: a few milliseconds, during which nobody packs a large blob.
+/// Files checked while the lock is held: a few milliseconds, during which large blobs cannot be packed.
 const FILES_AT_ONCE_MAX: usize = 500;
 
-/// Blobs are spread over this many folders, by the first byte of their names.
+/// Number of folders for blob files, chosen by the first byte of the hash.
 const FOLDERS: u16 = 256;
 
-/// Rows that are read at once.
+/// Rows read per query.
 const PAGE: u32 = 1_000;
 
-/// What stands in the folder of blobs and in their table.
+/// Result of comparing the blob folder with the blob table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BlobFileReport {
-    /// Files that no row names.
+    /// Files without a row.
     pub orphans: DataSize,
-    /// Rows whose file is gone: contents that are lost.
+    /// Rows whose file is missing: their contents are lost.
     pub missing: u64,
 }
 
-/// Keeps everybody from removing files of blobs, until the answer is dropped. Those who write or copy them may hold it
-/// at the same time.
+/// Takes the shared lock that prevents removal of blob files until the returned file is dropped. Several
+/// writers and copiers may hold it at the same time.
 pub fn keep_files(folder: &Path) -> io::Result<File> {
     let lock = open_lock(folder)?;
     lock.lock_shared()?;
     Ok(lock)
 }
 
-/// The right to remove files of blobs; none while somebody writes or copies them.
+/// Takes the exclusive lock for removing blob files, or returns `None` while a writer or copier holds the
+/// shared lock.
 fn may_remove(folder: &Path) -> io::Result<Option<File>> {
     let lock = open_lock(folder)?;
     match lock.try_lock() {
@@ -66,7 +69,8 @@ fn open_lock(folder: &Path) -> io::Result<File> {
         .open(folder.join("lock"))
 }
 
-/// Makes a file young: somebody is about to name it. One that is young enough is left alone. Says whether there is one.
+/// Updates the modification time of a file that a row is about to refer to, unless it is recent enough.
+/// Returns whether the file exists.
 pub(crate) fn touch(path: &Path) -> io::Result<bool> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -93,7 +97,7 @@ pub(crate) fn touch(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Removes files that no row names and that nobody has touched for long.
+/// Removes files that have no row and were not touched for [`FILE_AGE`].
 pub(crate) async fn sweep(store: &Store, folder: &Path) -> Result<FileSweep> {
     let mut swept = FileSweep {
         is_all: true,
@@ -114,14 +118,14 @@ pub(crate) async fn sweep(store: &Store, folder: &Path) -> Result<FileSweep> {
     Ok(swept)
 }
 
-/// None while somebody writes or copies files.
+/// Returns `None` while a writer or copier holds the lock.
 fn remove(view: &mut View<'_>, folder: &Path, files: &[(BlobHash, PathBuf)]) -> Result<Option<DataSize>> {
     let Some(_lock) = may_remove(folder).map_err(refused)? else {
         return Ok(None);
     };
     let mut removed = DataSize::default();
     for (hash, path) in files {
-        // Looked at again under the lock: it may have been touched in between.
+        // Check again under the lock: the file may have been touched in between.
         if !is_old(path) || view.has_blob(hash)? {
             continue;
         }
@@ -135,14 +139,15 @@ fn remove(view: &mut View<'_>, folder: &Path, files: &[(BlobHash, PathBuf)]) -> 
     Ok(Some(removed))
 }
 
-/// Whether nobody has touched a file for long. The clock that stamped it tells; one from the future is young.
+/// Whether a file was not touched for [`FILE_AGE`], by the clock of the file system. A modification time in
+/// the future counts as recent.
 fn is_old(path: &Path) -> bool {
     let touched = fs::metadata(path).and_then(|found| found.modified());
     let age = touched.ok().and_then(|touched| touched.elapsed().ok());
     age.is_some_and(|age| age >= FILE_AGE)
 }
 
-/// The files of one of the folders that have the name of a blob, by name.
+/// Returns the files of one folder that are named like a blob, ordered by name.
 async fn listed(folder: &Path, number: u16) -> Result<Vec<(BlobHash, PathBuf)>> {
     let inner = folder.join(format!("{number:02x}"));
     run_blocking(move || {
@@ -165,7 +170,7 @@ async fn listed(folder: &Path, number: u16) -> Result<Vec<(BlobHash, PathBuf)>> 
     .await
 }
 
-/// Holds the folder of blobs against their table.
+/// Compares the blob folder with the blob table.
 pub(crate) async fn inspect(store: &Store, folder: &Path) -> Result<BlobFileReport> {
     let mut found = BlobFileReport::default();
     for number in 0..FOLDERS {

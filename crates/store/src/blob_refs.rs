@@ -1,5 +1,5 @@
-//! Which rows name blobs. What no row names, and no named content either, may be swept away, so this list must be
-//! whole: a test holds it against the tables there are.
+//! The rows that refer to blobs: the roots for blob garbage collection. A blob without a reference may be
+//! removed, so this list must be complete; a test compares it with the schema.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,8 @@ use crate::rows::{BlobRefCursor, BlobRefs, PruneTarget};
 use crate::sql::{Row, Sql, limit};
 use crate::{Result, StoreError, View};
 
-/// Of runs whose contents were taken away nothing is named any more, nor by the messages that they took up.
+/// Runs whose contents were pruned no longer refer to blobs, and neither do the messages that they
+/// absorbed.
 const RUNS: &str = "
     SELECT run_key, state FROM run WHERE run_key > ?1 AND prune_level < 2 ORDER BY run_key LIMIT ?2";
 
@@ -34,7 +35,7 @@ const ENTRIES: &str = "
     WHERE (thread_id, position) > (?1, ?2) ORDER BY thread_id, position LIMIT ?3";
 
 impl View<'_> {
-    /// Names of blobs that rows hold, from a place on.
+    /// Returns the blobs that rows refer to, one page from a cursor on.
     pub fn blob_refs(&mut self, from: &BlobRefCursor, at_most: u32) -> Result<BlobRefs> {
         match from {
             BlobRefCursor::Runs(after) => {
@@ -100,7 +101,7 @@ fn read_input(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64)>
         row.int("run_log.ordinal")?,
     );
     let body = row.bytes("run_log.input")?;
-    // What cannot be read may name anything, and then nothing may be swept.
+    // An unreadable input may refer to any blob, so the collection must not continue.
     let text = std::str::from_utf8(&body).map_err(|_| StoreError::Malformed("run_log.input"))?;
     found.extend(names_in(text.as_bytes()));
     Ok(place)
@@ -125,7 +126,7 @@ fn entries(sql: &mut dyn Sql, after: Option<&(ThreadId, i64)>, at_most: u32) -> 
 
 const STATE_OF: &str = "SELECT state FROM run WHERE run_key = ?1";
 
-/// Its own message, and those that it took up.
+/// The message of a run and the messages that it absorbed.
 const MESSAGES_OF: &str = "
     SELECT body_hash FROM message WHERE run_key = ?1
     UNION ALL
@@ -141,11 +142,12 @@ const JOURNAL_OF: &str = "
 const LINES_OF: &str = "
     SELECT content_hash FROM transcript_entry WHERE thread_id = ?1 AND run_key = ?2 AND position BETWEEN ?3 AND ?4";
 
-/// Rows of one run that are read at once.
+/// Rows of one run read per query.
 const ROWS_OF_RUN: u32 = 500;
 
 impl View<'_> {
-    /// Names of blobs in the rows of something old; of a run whose transcript may go, in all of its rows.
+    /// Returns the blobs that the rows of a prune target refer to; for a prunable transcript, those in all
+    /// rows of its run.
     pub fn blob_refs_of(&mut self, old: &PruneTarget) -> Result<BTreeSet<BlobHash>> {
         let PruneTarget::Lines {
             run_key,
@@ -154,7 +156,8 @@ impl View<'_> {
             last,
         } = old
         else {
-            // Events name nothing, and what a trace names its lines name as well.
+            // Events refer to no blobs, and the blobs of a trace are also referenced by its transcript
+            // lines.
             return Ok(BTreeSet::new());
         };
         let run = run_key.into();
@@ -186,14 +189,14 @@ impl View<'_> {
 
 type ReadRef = fn(&mut Row, &mut Vec<BlobHash>) -> Result<(RunKey, i64)>;
 
-/// What one query found, and where it came to.
+/// References found by one query, and the last row that it read.
 struct RefPage<T> {
     found: Vec<BlobHash>,
     last: Option<T>,
 }
 
 impl<T> RefPage<T> {
-    /// On from the last row, or with the next table where there was none.
+    /// Continues after the last row, or with the next table if the page was empty.
     fn or_next(self, table: BlobRefCursor, after: impl FnOnce(T) -> BlobRefCursor) -> BlobRefs {
         BlobRefs {
             found: self.found,
@@ -213,7 +216,7 @@ fn page<T>(
     Ok(RefPage { found, last })
 }
 
-/// No bytes sort before all keys there are.
+/// An empty slice sorts before every key.
 fn after_key(after: Option<&RunKey>) -> &[u8] {
     after.map_or([].as_slice(), |key| key.0.as_bytes())
 }
@@ -229,7 +232,7 @@ mod tests {
     use super::*;
     use crate::sqlite::open::make_in_memory;
 
-    /// Columns that name blobs, and are read above.
+    /// Columns that refer to blobs. The code above reads all of them.
     const NAMING: [&str; 5] = [
         "transcript_entry.content_hash",
         "run_log.input",
@@ -238,8 +241,8 @@ mod tests {
         "step.attempt",
     ];
 
-    /// Columns that hold text or bytes and never the name of a blob that nothing else names. Whoever adds a column
-    /// decides here; one that names blobs is read above before it is written anywhere.
+    /// Text and byte columns that never hold the only reference to a blob. Every new column is listed here
+    /// or above; a column that refers to blobs must be read above before any code writes it.
     const SILENT: &str = "
         agent.agent_id agent.control agent.lifecycle agent.model_ref agent.visibility agent.workspace
         agent_head.agent_id agent_head.chain_hash agent_head.incarnation agent_head.runner_id
@@ -274,7 +277,7 @@ mod tests {
         WHERE tables.schema = 'main' AND tables.name NOT LIKE 'sqlite_%' AND columns.type IN ('TEXT', 'BLOB')";
 
     #[test]
-    fn of_every_column_it_is_known_whether_it_names_blobs() {
+    fn every_column_is_classified_as_blob_reference_or_not() {
         let mut database = make_in_memory(&crate::schema::AGENT, "host").expect("a database");
         let rows = database.query(COLUMNS, &[]).expect("columns");
         let there: BTreeSet<String> = rows
@@ -289,17 +292,17 @@ mod tests {
         assert_eq!(
             there.difference(&known).collect::<Vec<_>>(),
             Vec::<&String>::new(),
-            "nobody has decided"
+            "column is not classified"
         );
         assert_eq!(
             known.difference(&there).collect::<Vec<_>>(),
             Vec::<&String>::new(),
-            "there is no such column"
+            "column does not exist"
         );
     }
 
     #[test]
-    fn a_journal_that_cannot_be_read_is_an_error_and_not_a_journal_without_names() {
+    fn an_unreadable_run_log_input_is_an_error() {
         let digest = |byte: u8| crate::sql::Value::Bytes(vec![byte; 32]);
         let values = vec![
             digest(1),

@@ -1,4 +1,4 @@
-//! Brakes that are on.
+//! Active brakes.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::rows::BrakeRow;
 use crate::sql::{Sql, limit, records};
 use crate::{ROWS_MAX, Result, StoreError, Tx, View, row_binding};
 
-/// Stands for all agents together.
+/// Key of the brake that applies to all agents.
 const ALL: &str = "";
 
 const PUT: &str = "
@@ -19,9 +19,10 @@ const PUT: &str = "
     ON CONFLICT (agent_id) DO NOTHING";
 
 impl Tx<'_> {
-    /// Sets a brake. One that is on stays as it was set.
+    /// Sets a brake. A brake that is already set is not changed; returns whether it is new.
     pub fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool> {
-        // Acknowledged and not set: there are several guards, and whoever forgets only one is stopped by the others.
+        // The planted bug acknowledges the brake without storing it. Several guards check the brake, so
+        // skipping only one of them would go unnoticed.
         if planted_bugs::is_planted("brake_ignored") {
             return Ok(true);
         }
@@ -43,7 +44,7 @@ impl Tx<'_> {
 const LIFT: &str = "DELETE FROM brake WHERE agent_id = ?1";
 
 impl Tx<'_> {
-    /// Releases a brake. False where there was none.
+    /// Returns false if the brake was not set.
     pub fn release_brake(&mut self, agent: Option<&AgentId>) -> Result<bool> {
         let was_on = self.sql.execute(LIFT, &[scope(agent).into()])? == 1;
         if was_on {
@@ -56,7 +57,7 @@ impl Tx<'_> {
 const LIST: &str = "SELECT agent_id, reason, channel, at_ms FROM brake ORDER BY agent_id LIMIT ?1";
 
 impl View<'_> {
-    /// Brakes that are on; that of all first.
+    /// Returns the active brakes; the one for all agents comes first.
     pub fn brakes(&mut self) -> Result<Vec<BrakeRow>> {
         let mut rows = records(self.sql.query(LIST, &[limit(ROWS_MAX)])?, |mut row| {
             let name = row.text("brake.agent_id")?;
@@ -82,7 +83,7 @@ impl View<'_> {
 const HOLDS: &str = "SELECT agent_id FROM brake WHERE agent_id = '' OR agent_id = ?1 LIMIT 1";
 
 impl View<'_> {
-    /// Whether a brake holds an agent.
+    /// Whether a brake applies to an agent.
     pub fn is_braked(&mut self, agent: &AgentId) -> Result<bool> {
         Ok(self.is_brake_pending(agent) || !self.sql.query(HOLDS, &[agent.into()])?.is_empty())
     }
@@ -92,7 +93,7 @@ fn scope(agent: Option<&AgentId>) -> &str {
     agent.map_or(ALL, AgentId::as_str)
 }
 
-/// A pending brake as a row; none where the request is no brake.
+/// Converts a pending brake request to a row; returns `None` for other requests.
 fn brake_row(request: StopRequest) -> Option<BrakeRow> {
     let agent_id = request.target.scope()?.cloned();
     Some(BrakeRow {

@@ -1,16 +1,16 @@
-//! The one place where work becomes durable, whatever the database.
+//! The one place where work becomes durable, for both databases.
 
 use wakeful_ports::fail_point;
 
 use crate::Result;
 
-/// A transaction that is open and complete.
+/// An open transaction that is complete.
 pub(crate) trait Commit {
-    /// Makes it durable, or fails without a trace; only a lost connection leaves it open which.
+    /// Commits or leaves nothing behind. Only after a lost connection is the outcome unknown.
     fn commit(&mut self) -> Result<()>;
 }
 
-/// Commits. The process may end on either side of it, and the tests make it do so.
+/// Commits between two fail points, where tests can end the process.
 pub(crate) fn commit(transaction: &mut dyn Commit) -> Result<()> {
     fail_point::fail_point("store.before_commit");
     transaction.commit()?;

@@ -1,4 +1,4 @@
-//! What people are asked, and what they answered.
+//! Decisions: questions to people, and their answers.
 
 use wakeful_core::decision::Decision;
 use wakeful_core::key::{DecisionId, RunKey};
@@ -18,7 +18,7 @@ const CHANGE: &str = "
     WHERE decision_id = ?1 AND version = ?2 AND status = 'pending'";
 
 impl Tx<'_> {
-    /// Stores a decision: a new one where `expected` is 0, else the next version of the one with that version.
+    /// Stores a decision: a new one if `expected` is 0, otherwise the successor of version `expected`.
     pub fn put_decision(&mut self, decision: &Decision, expected: u32) -> Result<()> {
         let body = serde_json::to_string(decision).map_err(|_| StoreError::Malformed("decision.body"))?;
         let (id, status) = (&decision.inquiry.decision_id, decision.status.as_str());
@@ -53,7 +53,7 @@ impl Tx<'_> {
 const APPLY: &str = "UPDATE decision SET is_applied = 1 WHERE decision_id = ?1 AND is_applied = 0";
 
 impl Tx<'_> {
-    /// Notes that the run has received the outcome of a decision.
+    /// Records that the run has received the outcome of a decision.
     pub fn apply_decision(&mut self, decision: &DecisionId) -> Result<()> {
         exactly_one(self.sql.execute(APPLY, &[decision.into()])?)
     }
@@ -62,7 +62,6 @@ impl Tx<'_> {
 const ONE: &str = "SELECT body FROM decision WHERE decision_id = ?1";
 
 impl View<'_> {
-    /// One decision.
     pub fn decision(&mut self, decision: &DecisionId) -> Result<Option<Decision>> {
         let rows = self.sql.query(ONE, &[decision.into()])?;
         at_most_one(rows).map(read).transpose()
@@ -81,7 +80,7 @@ const PENDING_OF_RUN: &str = "
     SELECT body FROM decision WHERE run_key = ?2 AND status = 'pending' ORDER BY asked_at_ms, decision_id LIMIT ?1";
 
 impl View<'_> {
-    /// Decisions: pending ones and those of one run oldest first, all of them newest first.
+    /// Lists decisions: pending ones and those of one run oldest first, all of them newest first.
     pub fn decisions(&mut self, filter: &DecisionFilter) -> Result<Vec<Decision>> {
         let at_most = limit(filter.limit);
         let rows = match (&filter.run_key, filter.pending_only) {
@@ -98,7 +97,7 @@ const BETWEEN: &str = "
     SELECT decision_id FROM decision WHERE decision_id >= ?1 AND decision_id <= ?2 ORDER BY decision_id LIMIT 2";
 
 impl View<'_> {
-    /// Ids of decisions that begin with these hex digits: at most two.
+    /// Returns the ids of decisions that start with these hex digits, at most two.
     pub fn decisions_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<DecisionId>> {
         let Some((first, last)) = range(hex_prefix) else {
             return Ok(Vec::new());
@@ -113,7 +112,7 @@ pub(crate) const RULINGS: &str = "
     ORDER BY asked_at_ms, decision_id LIMIT ?2";
 
 impl View<'_> {
-    /// Closed decisions of a run whose outcome it has not received yet, oldest first.
+    /// Returns closed decisions of a run whose outcome it has not received yet, oldest first.
     pub fn decisions_to_apply(&mut self, run: &RunKey) -> Result<Vec<Decision>> {
         records(self.sql.query(RULINGS, &[run.into(), limit(ROWS_MAX)])?, read)
     }
@@ -124,7 +123,7 @@ pub(crate) const OWED: &str = "
         (SELECT COUNT(*) FROM run WHERE status = 'quarantined')";
 
 impl View<'_> {
-    /// What requires a person, over all agents.
+    /// Counts what requires a person, over all agents.
     pub fn human_backlog(&mut self) -> Result<HumanBacklog> {
         let row = at_most_one(self.sql.query(OWED, &[])?);
         let mut row = row.ok_or(StoreError::Malformed("decision"))?;
@@ -137,7 +136,7 @@ impl View<'_> {
 
 const ERASE: &str = "UPDATE decision SET body = ?2 WHERE decision_id = ?1";
 
-/// Takes the words out of the questions of a run: what would have been done, and what people said to it.
+/// Erases the text of a run's decisions: the proposed actions and the comments of people.
 pub(crate) fn erase(tx: &mut Tx<'_>, run: &RunKey) -> Result<()> {
     let of_run = DecisionFilter {
         run_key: Some(*run),

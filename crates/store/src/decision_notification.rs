@@ -1,4 +1,4 @@
-//! Who was told of a question, and who could not be.
+//! Delivery results of decision notifications.
 
 use wakeful_core::decision::Severity;
 use wakeful_core::key::DecisionId;
@@ -7,7 +7,7 @@ use crate::rows::DecisionNotificationRow;
 use crate::sql::{Sql, limit, records};
 use crate::{ROWS_MAX, Result, Tx, View};
 
-/// What came through stays so, whoever tried once more.
+/// A delivered notification stays delivered, even if a later attempt fails.
 const PUT: &str = "
     INSERT INTO decision_notification (decision_id, severity, target, attempts, is_delivered, error, at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -16,8 +16,8 @@ const PUT: &str = "
     WHERE decision_notification.is_delivered = 0";
 
 impl Tx<'_> {
-    /// Stores whether a notification of a decision was delivered. The last attempt replaces earlier ones; a delivered
-    /// one stays delivered.
+    /// Stores whether a notification of a decision was delivered. The latest attempt replaces earlier ones,
+    /// but a delivered notification stays delivered.
     pub fn put_announcement(&mut self, row: &DecisionNotificationRow) -> Result<()> {
         let params = [
             (&row.decision_id).into(),
@@ -37,7 +37,7 @@ const OF: &str = "
     ORDER BY at_ms, severity, target LIMIT ?2";
 
 impl View<'_> {
-    /// The notifications of a decision, delivered or failed.
+    /// Returns the notifications of a decision, delivered or failed.
     pub fn announcements(&mut self, decision: &DecisionId) -> Result<Vec<DecisionNotificationRow>> {
         records(
             self.sql.query(OF, &[decision.into(), limit(ROWS_MAX)])?,

@@ -1,5 +1,5 @@
-//! Which agents may begin something. SQL preselects candidates by columns that have an index and brings their facts, in
-//! pages until enough are found; [`wakeful_core::wake::eligibility`] decides.
+//! Finds the agents that may start or continue work. SQL preselects candidates through indexed columns and
+//! reads their facts, page by page until enough are found; [`wakeful_core::wake::eligibility`] decides.
 
 use std::collections::BTreeSet;
 
@@ -18,21 +18,20 @@ use crate::run::suspension;
 use crate::sql::{Param, Row, Sql as _, limit, records};
 use crate::{ROWS_MAX, Result, View};
 
-/// Candidates that are read at once. Few are ineligible, so one page is mostly enough for a home of usual size.
+/// Candidates read per query. Few are ineligible, so one page is usually enough for a home of typical size.
 const PAGE: u32 = 1_000;
 
-/// When work is looked for, and what holds where the database says nothing.
+/// The time of the search, and the defaults for settings that the database does not contain.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkQuery {
-    /// The time.
     pub now: Millis,
-    /// The cap of a day for all agents together until a person sets one.
+    /// The daily cap for all agents together, until a person sets one.
     pub daily_cap: MicroUsd,
 }
 
-/// A run that waits for a later time, a person, other runs or money that is not there is not read at all. The branches by
-/// time are few rows; their agent is spelled as an expression, or SQLite would walk all open runs in the order of their
-/// agents instead of searching by time.
+/// Runs that wait for a later time, a person, other runs or unavailable budget are not read at all. The
+/// branches by time return few rows; they spell the agent as an expression, because SQLite would otherwise
+/// scan all open runs in agent order instead of searching by time.
 pub(crate) const RUNS: &str = "
     SELECT run.agent_id, run.run_key, run.wait_kind, run.wait_until_ms, run.wait_microusd, run.suspended_at_ms,
         (SELECT COUNT(*) FROM run_cancel WHERE run_cancel.run_key = run.run_key),
@@ -63,8 +62,8 @@ pub(crate) const RUNS: &str = "
     JOIN run ON run.run_key = page.run_key
     ORDER BY run.agent_id, run.run_key";
 
-/// Of each agent one message that is not delayed, by way of the counters and not of the queue itself, which may be long;
-/// and every message that was delayed before the clock was set back.
+/// One message per agent that is not delayed, found through the counters because the queue itself may be
+/// long; and every message that was delayed before the clock was set back.
 pub(crate) const MESSAGES: &str = "
     SELECT queue.agent_id, queue.seq, queue.due_at_ms, queue.admitted_at_ms,
         agent.lifecycle, agent.control, agent.mode, agent.sleep_until_ms,
@@ -89,7 +88,7 @@ pub(crate) const MESSAGES: &str = "
     ORDER BY queue.agent_id, queue.seq";
 
 impl View<'_> {
-    /// Agents that may begin something: go on with an open run, or start the run of a message. By name, at most
+    /// Returns the agents that may continue an open run or start the run of a message, by name, at most
     /// [`ROWS_MAX`].
     pub fn agents_with_work(&mut self, query: WorkQuery) -> Result<Vec<AgentId>> {
         let now = query.now;
@@ -135,7 +134,7 @@ impl View<'_> {
         Ok(found.into_iter().take(wanted).collect())
     }
 
-    /// What all agents together have spent on the budget's day, and may spend.
+    /// Returns what all agents together have spent, and may spend, on the budget's day.
     fn budget(&mut self, query: WorkQuery) -> Result<DayBudget> {
         let day = UtcDay::of(query.now).not_before(self.latest_spend_day()?);
         Ok(DayBudget {
@@ -159,7 +158,7 @@ impl View<'_> {
     }
 }
 
-/// What is stored with a later time than this was measured by a clock that was set back since.
+/// A stored time later than this was measured by a clock that has been set back since.
 fn set_back(now: Millis) -> Param<'static> {
     now.0.saturating_add(SET_BACK_MS).into()
 }
@@ -168,7 +167,7 @@ fn is_full(rows: usize) -> bool {
     u32::try_from(rows).is_ok_and(|rows| rows >= PAGE)
 }
 
-/// What all agents together have spent on a day, and may spend.
+/// What all agents together have spent, and may spend, on one day.
 struct DayBudget {
     day: UtcDay,
     cap: MicroUsd,
@@ -176,12 +175,12 @@ struct DayBudget {
 }
 
 impl DayBudget {
-    /// The most that a request of an agent without a cap of its own may cost.
+    /// The maximum cost of a request by an agent without its own cap.
     fn room(&self) -> MicroUsd {
         self.room_of(None, MicroUsd(0))
     }
 
-    /// The most that a request of an agent with this cap may cost which has spent and reserved so much.
+    /// The maximum cost of a request by an agent with this cap that has already spent and reserved `spent`.
     fn room_of(&self, agent: Option<MicroUsd>, spent: MicroUsd) -> MicroUsd {
         let caps = Caps { agent, all: self.cap };
         let by_agent = SpendTotal {
@@ -278,8 +277,8 @@ pub(crate) const RUNS_OF_AGENT: &str = "
     FROM run WHERE run.agent_id = ?1 AND run.status = 'open' ORDER BY +run.started_at_ms, run.run_key LIMIT ?2";
 
 impl View<'_> {
-    /// The run that an agent goes on with: the oldest that may, and before it one whose end was requested, because that waits
-    /// for nothing.
+    /// Returns the run that an agent continues: the oldest eligible one, but first one with a pending
+    /// cancellation, because that does not wait for anything.
     pub fn due_run(&mut self, agent: &AgentId, query: WorkQuery) -> Result<Option<RunKey>> {
         let budget = self.budget(query)?;
         let params = [agent.into(), limit(ROWS_MAX), budget.day.0.into()];
@@ -290,7 +289,8 @@ impl View<'_> {
     }
 }
 
-/// Messages of an agent that are read at once, also where fewer are wanted: many of them may not begin.
+/// Minimum number of messages of an agent read per query, even if fewer are wanted, because many of them
+/// may be ineligible.
 const QUEUE_PAGE_MIN: u32 = 64;
 
 const QUEUED: &str = "
@@ -299,7 +299,7 @@ const QUEUED: &str = "
     ORDER BY rank, seq LIMIT ?6";
 
 impl View<'_> {
-    /// The messages of an agent that may begin now, in their order.
+    /// Returns the messages of an agent that may start now, in queue order.
     fn messages(&mut self, agent: &AgentOverview, now: Millis, at_most: u32) -> Result<Vec<QueueRow>> {
         let (agent_id, availability, facts) = (
             &agent.agent.agent_id,
@@ -312,7 +312,7 @@ impl View<'_> {
         };
         let wanted = usize::try_from(at_most).unwrap_or(usize::MAX);
         let (mut found, mut rank, mut seq) = (Vec::new(), i64::MIN, 0);
-        // What the agent itself does not let begin need not be read.
+        // Skip reading the queue if the agent itself is held.
         while begins(None) && found.len() < wanted {
             let after = [
                 agent_id.into(),
@@ -342,12 +342,12 @@ impl View<'_> {
         self.with_messages(found)
     }
 
-    /// The next message of an agent that may begin now.
+    /// Returns the next message of an agent that may start now.
     pub fn next_message(&mut self, agent: &AgentOverview, now: Millis) -> Result<Option<QueueRow>> {
         Ok(self.messages(agent, now, 1)?.pop())
     }
 
-    /// The messages that may begin now and that one run may absorb together, in their order.
+    /// Returns the messages that may start now and that one run may absorb together, in queue order.
     pub fn absorbable_messages(
         &mut self,
         agent: &AgentOverview,

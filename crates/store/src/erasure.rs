@@ -1,5 +1,5 @@
-//! Erasing contents. The chain holds salted hashes only, so it stays whole; names that could be guessed back to what they
-//! name go with it.
+//! Erasure of contents. The chain holds only salted hashes, so it stays verifiable; plain hashes, from
+//! which short contents could be guessed, are erased as well.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,8 @@ use crate::rows::RunRow;
 use crate::sql::{Dialect, Sql, at_most_one};
 use crate::{Result, StoreError, Tx, View, decision};
 
-/// Contents that are looked for at once. Each look walks all transcripts, and most runs name fewer.
+/// Contents searched for per query. Each query scans all transcripts, and most runs refer to fewer
+/// contents.
 const SEARCH_BATCH_MAX: usize = 1_000;
 
 const UNENDED: &str = "
@@ -24,7 +25,8 @@ const UNENDED: &str = "
     LIMIT 1";
 
 impl View<'_> {
-    /// A run that has not ended, or not begun, among those that events of an agent belong to, first and last included.
+    /// Returns a run that has not started or not ended, among the runs that an agent's events
+    /// `first..=last` belong to.
     pub fn unended_among(&mut self, agent: &AgentId, first: u64, last: u64) -> Result<Option<RunKey>> {
         let rows = self
             .sql
@@ -38,8 +40,9 @@ const THOROUGH_SQLITE: &str = "PRAGMA secure_delete = ON";
 
 const ORDINARY_SQLITE: &str = "PRAGMA secure_delete = OFF";
 
-/// SQLite leaves what was deleted on its pages unless it is told otherwise. Told only here: every other transaction
-/// would pay for it. Older copies, on pages that were divided since, go when the database is written anew after the commit.
+/// By default SQLite leaves deleted content on its pages. `secure_delete` is set only here, because every
+/// other transaction would pay for it. Older copies on pages that were split since disappear when the
+/// database is rewritten after the commit.
 fn thoroughly<T>(tx: &mut Tx<'_>, erase: impl FnOnce(&mut Tx<'_>) -> Result<T>) -> Result<T> {
     match tx.sql.dialect() {
         Dialect::Postgres => erase(tx),
@@ -63,8 +66,8 @@ const EVENTS_OF_RUN: &str = "
         AND kind NOT IN ('content_erased', 'data_pruned', 'rows_bound')";
 
 impl Tx<'_> {
-    /// Erases payload and salt of events of an agent, first and last included; only of one run where one is given.
-    /// Returns how many had any. Events that tell of erasure or retention keep their payload.
+    /// Erases payload and salt of an agent's events `first..=last`; if a run is given, only those of that
+    /// run. Returns how many events had a payload. Events that record erasure or retention keep theirs.
     pub fn erase_events(
         &mut self,
         agent: &AgentId,
@@ -86,18 +89,19 @@ const JOURNAL: &str = "UPDATE run_log SET input = ?2 WHERE run_key = ?1 AND leng
 
 const CAUSE: &str = "SELECT cause FROM message WHERE run_key = ?1";
 
-/// The name of a content is its plain hash, and what is short can be guessed from it.
+/// A content is named by its plain hash, from which a short content can be guessed.
 const MESSAGE: &str = "UPDATE message SET body_hash = ?2, cause = ?3 WHERE run_key = ?1";
 
 const WAKE: &str = "UPDATE wake SET cause = ?2 WHERE run_key = ?1";
 
-/// The lines go whole: a conversation goes on without them, and half of a call with its result would be in its way.
+/// Whole entries are deleted: the conversation continues without them, while a call without its result
+/// would break it.
 const ENTRIES: &str = "DELETE FROM transcript_entry WHERE thread_id = ?1 AND run_key = ?2";
 
 const STATE: &str = "UPDATE run SET state = ?2 WHERE run_key = ?1";
 
 impl Tx<'_> {
-    /// Erases the content hash of a message, and its sender's own key for it.
+    /// Erases the content hash of a message and the sender's own key for it.
     pub fn erase_message(&mut self, run: &RunKey) -> Result<()> {
         thoroughly(self, |tx| words(&mut tx.sql, run))
     }
@@ -107,7 +111,7 @@ fn words(sql: &mut dyn Sql, run: &RunKey) -> Result<()> {
     let Some(mut row) = at_most_one(sql.query(CAUSE, &[run.into()])?) else {
         return Ok(());
     };
-    // What cannot be read goes whole.
+    // An unreadable cause is erased completely.
     let cause: Cause = serde_json::from_str(&row.text("message.cause")?).unwrap_or_default();
     let cause = serde_json::to_string(&cause.erased()).map_err(|_| StoreError::Malformed("message.cause"))?;
     sql.execute(
@@ -118,8 +122,8 @@ fn words(sql: &mut dyn Sql, run: &RunKey) -> Result<()> {
 }
 
 impl Tx<'_> {
-    /// Erases the input log and the transcript of a run, and replaces its last state. Returns how many rows of the log
-    /// had any content.
+    /// Erases the run log and the transcript of a run, and replaces its last state. Returns how many rows
+    /// of the log had any content.
     pub fn erase_run(&mut self, run: &RunRow) -> Result<u64> {
         thoroughly(self, |tx| {
             let key = &run.run_key;
@@ -133,8 +137,8 @@ impl Tx<'_> {
     }
 }
 
-/// Whoever keeps a content that is there already writes nothing, and would not notice that it goes. So nobody keeps any
-/// until this transaction ends. On SQLite there is one writer.
+/// A transaction that stores an existing blob writes nothing and would not notice its deletion, so no
+/// transaction may store a blob until this one ends. SQLite has only one writer.
 const ALONE_POSTGRES: &str = "LOCK TABLE blob IN SHARE ROW EXCLUSIVE MODE";
 
 const NAMED_SQLITE: &str = "
@@ -159,8 +163,8 @@ const DELETE: &str = "DELETE FROM blob WHERE hash = ?1";
 const DELETE_BELOW: &str = "DELETE FROM blob WHERE hash = ?1 AND generation < ?2";
 
 impl Tx<'_> {
-    /// Deletes those of these blobs that no row names and returns them; where a generation is given, only those that were
-    /// last put before it. No other transaction puts a blob until this one ends.
+    /// Deletes those of these blobs that no row refers to, and returns them; if a generation is given, only
+    /// those last stored before it. No other transaction stores a blob until this one ends.
     pub fn erase_blobs(&mut self, hashes: &[BlobHash], below: Option<i64>) -> Result<Vec<BlobHash>> {
         if self.sql.dialect() == Dialect::Postgres {
             self.sql.execute(ALONE_POSTGRES, &[])?;

@@ -1,4 +1,4 @@
-//! Events in their places. They arrive chained; here they are only kept.
+//! The event table. Events arrive already chained; this module only stores them.
 
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::RunKey;
@@ -14,7 +14,7 @@ const APPEND: &str = "
     ON CONFLICT (agent_id, seq) DO NOTHING";
 
 impl Tx<'_> {
-    /// Appends an event that has its place.
+    /// Appends an event that already has its sequence number.
     pub fn append_event(&mut self, agent: &AgentId, event: &Event) -> Result<()> {
         self.sql.note_time(event.sealed.at);
         let sealed = &event.sealed;
@@ -43,7 +43,7 @@ const AFTER: &str = "
     FROM event WHERE agent_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
 
 impl View<'_> {
-    /// Events of an agent, oldest first, after a number.
+    /// Returns events of an agent after a sequence number, oldest first.
     pub fn events(&mut self, agent: &AgentId, seq: u64, at_most: u32) -> Result<Vec<EventRow>> {
         records(
             self.sql
@@ -58,7 +58,7 @@ const BEFORE: &str = "
     FROM event WHERE agent_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3";
 
 impl View<'_> {
-    /// The newest events of an agent before a number, oldest first.
+    /// Returns the newest events of an agent before a sequence number, oldest first.
     pub fn events_before(&mut self, agent: &AgentId, seq: u64, at_most: u32) -> Result<Vec<EventRow>> {
         let rows = self
             .sql
@@ -87,7 +87,7 @@ fn read(mut row: Row) -> Result<EventRow> {
 
 type Payload = (Vec<u8>, [u8; 32]);
 
-/// Payload and salt are there together or erased together.
+/// Payload and salt are both present or both erased.
 fn payload(payload: Option<Vec<u8>>, salt: Option<Vec<u8>>) -> Result<Option<Payload>> {
     match (payload, salt) {
         (None, None) => Ok(None),

@@ -1,4 +1,4 @@
-//! Triggers of systems outside, and what came by them.
+//! External triggers and their deliveries.
 
 use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::id::{AgentId, RuleId};
@@ -14,7 +14,6 @@ const ONE: &str = "
     WHERE external_trigger_id = ?1";
 
 impl View<'_> {
-    /// One trigger.
     pub fn trigger(&mut self, id: &RuleId) -> Result<Option<ExternalTriggerRow>> {
         at_most_one(self.sql.query(ONE, &[id.into()])?)
             .map(read)
@@ -27,7 +26,6 @@ const OF_AGENT: &str = "
     WHERE agent_id = ?1";
 
 impl View<'_> {
-    /// The trigger of an agent.
     pub fn trigger_of(&mut self, agent: &AgentId) -> Result<Option<ExternalTriggerRow>> {
         at_most_one(self.sql.query(OF_AGENT, &[agent.into()])?)
             .map(read)
@@ -57,7 +55,6 @@ const PUT: &str = "
         trigger_count = excluded.trigger_count, last_triggered_at_ms = excluded.last_triggered_at_ms";
 
 impl Tx<'_> {
-    /// Stores a trigger.
     pub fn put_trigger(&mut self, row: &ExternalTriggerRow) -> Result<()> {
         let params = [
             (&row.trigger_id).into(),
@@ -68,7 +65,8 @@ impl Tx<'_> {
             row.last_at.into(),
             row.created_at.into(),
         ];
-        // Counting a delivery changes nothing that is bound. Writers hold the head of the agent, so no other changes it.
+        // Counting a delivery changes no bound column. Writers hold the agent's head, so no other
+        // transaction changes the row.
         let kept = self.trigger(&row.trigger_id)?;
         let is_counted_only =
             kept.is_some_and(|kept| kept.generation == row.generation && kept.status == row.status);
@@ -84,7 +82,7 @@ impl Tx<'_> {
 const SECRET: &str = "SELECT secret FROM external_trigger_secret";
 
 impl View<'_> {
-    /// What the addresses of triggers are made with; none before the first of them.
+    /// Returns the secret from which trigger URLs are derived, or `None` before the first trigger exists.
     pub fn trigger_secret(&mut self) -> Result<Option<Digest>> {
         let row = at_most_one(self.sql.query(SECRET, &[])?);
         row.map(|mut row| row.digest("external_trigger_secret.secret"))
@@ -96,7 +94,7 @@ const PUT_SECRET: &str = "
     INSERT INTO external_trigger_secret (row_id, secret) VALUES (1, ?1) ON CONFLICT (row_id) DO NOTHING";
 
 impl Tx<'_> {
-    /// Stores the secret, unless there is one already.
+    /// Stores the secret unless one exists.
     pub fn put_trigger_secret(&mut self, secret: &Digest, at: Millis) -> Result<()> {
         if self.sql.execute(PUT_SECRET, &[secret.into()])? > 0 {
             self.sql.touch(&row_binding::SECRET, &[1_i64.into()], Some(at));
@@ -109,7 +107,7 @@ const DELIVERED: &str =
     "SELECT at_ms FROM external_trigger_delivery WHERE external_trigger_id = ?1 AND delivery_id = ?2";
 
 impl View<'_> {
-    /// When a delivery was taken in before, as far as that is remembered.
+    /// Returns when a delivery was accepted, if it is still stored.
     pub fn delivered_at(&mut self, trigger: &RuleId, delivery: &str) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(DELIVERED, &[trigger.into(), delivery.into()])?);
         row.map(|mut row| row.millis("external_trigger_delivery.at_ms"))
@@ -122,7 +120,7 @@ const NOTE: &str = "
     ON CONFLICT (external_trigger_id, delivery_id) DO NOTHING";
 
 impl Tx<'_> {
-    /// Remembers a delivery.
+    /// Stores a delivery, so that a repetition is recognized.
     pub fn record_delivery(&mut self, trigger: &RuleId, delivery: &str, at: Millis) -> Result<()> {
         self.sql
             .execute(NOTE, &[trigger.into(), delivery.into(), at.into()])
@@ -136,7 +134,7 @@ const FORGET: &str = "
             SELECT at_ms FROM external_trigger_delivery WHERE external_trigger_id = ?1 ORDER BY at_ms DESC LIMIT ?3) AS newest))";
 
 impl Tx<'_> {
-    /// Deletes deliveries from before a time, and the oldest beyond so many.
+    /// Deletes deliveries older than `before`, and the oldest beyond `most`.
     pub fn delete_deliveries(&mut self, trigger: &RuleId, before: Millis, most: u32) -> Result<()> {
         self.sql
             .execute(FORGET, &[trigger.into(), before.into(), most.into()])

@@ -1,8 +1,8 @@
-//! The head of an agent's log: who may write, and where the next event goes.
+//! The head of an agent's log: which runner may write, and where the next event is appended.
 //!
-//! This is the one place where the databases are told apart by more than spelling. With SQLite the home's
-//! lock is the lease, so whoever asks is the only one alive. With PostgreSQL rows are locked explicitly, and
-//! a holder counts as alive while it beats.
+//! This is the only place where the two databases differ in more than syntax. With SQLite the home's lock
+//! is the lease, so the caller is the only live runner. With PostgreSQL rows are locked explicitly, and a
+//! holder counts as alive while it sends heartbeats.
 
 use wakeful_core::id::{AgentId, Incarnation, RunnerId};
 use wakeful_core::key::Digest;
@@ -15,7 +15,7 @@ const CREATE: &str = "
     INSERT INTO agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash)
     SELECT ?1, host_id || '.' || CAST(incarnation AS TEXT), NULL, 0, 1, ?2 FROM host";
 
-/// The head of an agent that has done nothing yet.
+/// Creates the head of a new agent.
 pub(crate) fn create(sql: &mut dyn Sql, agent: &AgentId) -> Result<()> {
     match sql.execute(CREATE, &[agent.into(), (&Digest::ZERO).into()])? {
         1 => begin_incarnation(sql, agent),
@@ -28,7 +28,8 @@ const CREATE_HOME: &str = "
     SELECT ?1, host_id || '.' || CAST(incarnation AS TEXT), NULL, 0, 1, ?2 FROM host WHERE row_id = 1
     ON CONFLICT (agent_id) DO NOTHING";
 
-/// The head of the home's own log. Another process may make it at the same moment. Whether it is new.
+/// Creates the head of the home's own log; another process may do the same concurrently. Returns whether it
+/// is new.
 pub(crate) fn create_home(sql: &mut dyn Sql) -> Result<bool> {
     let home = AgentId::home_log();
     let is_new = sql.execute(CREATE_HOME, &[(&home).into(), (&Digest::ZERO).into()])? == 1;
@@ -38,7 +39,8 @@ pub(crate) fn create_home(sql: &mut dyn Sql) -> Result<bool> {
     Ok(is_new)
 }
 
-/// The life of the head and that of its host are told beside who holds it: then it costs nothing to compare them.
+/// The incarnations of the head and of the host are read together with the holder, so comparing them needs
+/// no extra query.
 const HOLDER_SQLITE: &str = "
     SELECT runner_id, incarnation, (SELECT host_id || '.' || CAST(incarnation AS TEXT) FROM host)
     FROM agent_head WHERE agent_id = ?1";
@@ -48,7 +50,7 @@ const HOLDER_POSTGRES: &str = "
     FROM agent_head WHERE agent_id = ?1 FOR UPDATE";
 
 impl Tx<'_> {
-    /// Takes the right to write for an agent; a new fence makes every older one worthless.
+    /// Claims the right to write for an agent. The new fence invalidates all older ones.
     pub fn claim_head(&mut self, agent: &AgentId, runner: &RunnerId) -> Result<Claim> {
         let query = self.sql.dialect().pick(HOLDER_SQLITE, HOLDER_POSTGRES);
         let rows = self.sql.query(query, &[agent.into()])?;
@@ -71,18 +73,18 @@ impl Tx<'_> {
     }
 }
 
-/// A life that has written nothing gives its place to the next.
+/// An incarnation that has written no event is replaced by the next one.
 const BEGIN_LIFE: &str = "
     INSERT INTO event_incarnation (agent_id, first_seq, incarnation)
     SELECT agent_id, next_seq, incarnation FROM agent_head WHERE agent_id = ?1
     ON CONFLICT (agent_id, first_seq) DO UPDATE SET incarnation = excluded.incarnation";
 
-/// Keeps from which event on the present life of the host writes a log.
+/// Records the first event that the current incarnation of the host writes to a log.
 fn begin_incarnation(sql: &mut dyn Sql, agent: &AgentId) -> Result<()> {
     sql.run(BEGIN_LIFE, &[agent.into()])
 }
 
-/// The head also moves into the present life of the host, which a restore may have changed since.
+/// The head also adopts the current incarnation of the host, which a restore may have changed.
 const TAKE: &str = "
     UPDATE agent_head SET runner_id = ?2, fence = fence + 1,
         incarnation = (SELECT host_id || '.' || CAST(incarnation AS TEXT) FROM host)
@@ -98,16 +100,17 @@ fn take(sql: &mut dyn Sql, agent: &AgentId, runner: &RunnerId) -> Result<Claim> 
 const RELEASE: &str = "UPDATE agent_head SET runner_id = NULL WHERE agent_id = ?1 AND fence = ?2";
 
 impl Tx<'_> {
-    /// Gives the right back, if this fence still holds it.
+    /// Releases the claim if this fence still holds it.
     pub fn release_head(&mut self, agent: &AgentId, fence: Fence) -> Result<()> {
         self.sql.run(RELEASE, &[agent.into(), fence.0.into()])
     }
 }
 
-/// A new fence at once and not only with the next claim: what was taken to be dead may only have slept.
+/// The fence is increased at once and not only by the next claim, because the runner presumed dead may only
+/// have been suspended.
 const FREE: &str = "UPDATE agent_head SET runner_id = NULL, fence = fence + 1 WHERE runner_id = ?1";
 
-/// Frees all that a dead runner held.
+/// Releases all claims of a dead runner.
 pub(crate) fn free(sql: &mut dyn Sql, runner: &RunnerId) -> Result<()> {
     sql.run(FREE, &[runner.into()])
 }
@@ -119,7 +122,8 @@ const LOCK_POSTGRES: &str = "
     SELECT next_seq, chain_hash, incarnation FROM agent_head WHERE agent_id = ?1 AND fence = ?2 FOR UPDATE";
 
 impl Tx<'_> {
-    /// Locks an agent's head for this transaction. First of all writes; fails with [`StoreError::FenceLost`].
+    /// Locks an agent's head for this transaction, before all other writes. Fails with
+    /// [`StoreError::FenceLost`].
     pub fn lock_head(&mut self, agent: &AgentId, fence: Fence) -> Result<LockedHead> {
         let query = self.sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
         let rows = self.sql.query(query, &[agent.into(), fence.0.into()])?;
@@ -138,8 +142,8 @@ const ANNOUNCE_POSTGRES: &str = "
 const REVIVE: &str = "UPDATE agent_head SET incarnation = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
-    /// Locks an agent's head without a fence: what enters a queue changes no run, so it needs only the next sequence
-    /// number. None when there is no such agent.
+    /// Locks an agent's head without a fence: adding to a queue changes no run, so it needs only the next
+    /// sequence number. Returns `None` if the agent does not exist.
     pub fn lock_head_to_announce(&mut self, agent: &AgentId) -> Result<Option<LockedHead>> {
         let query = self.sql.dialect().pick(ANNOUNCE_SQLITE, ANNOUNCE_POSTGRES);
         let Some(mut row) = at_most_one(self.sql.query(query, &[agent.into()])?) else {
@@ -148,7 +152,8 @@ impl Tx<'_> {
         let mut head = read_from(&mut row)?;
         let present = Incarnation::new(row.text("host.incarnation")?);
         if head.incarnation != present {
-            // A restore has changed it since; two copies that go on must never write the same names.
+            // A restore has changed the incarnation; two copies of a home must never write events under the
+            // same names.
             self.sql.execute(REVIVE, &[agent.into(), (&present).into()])?;
             begin_incarnation(&mut self.sql, agent)?;
             head.incarnation = present;
@@ -173,7 +178,8 @@ const ALL: &str =
     "SELECT agent_id, next_seq - 1 FROM agent_head WHERE agent_id <> '~home' ORDER BY agent_id LIMIT ?1";
 
 impl View<'_> {
-    /// Every agent, listed or not, with the number of its newest event. At most [`ROWS_MAX`].
+    /// Returns every agent, listed or not, with the sequence number of its newest event. At most
+    /// [`ROWS_MAX`].
     pub fn heads(&mut self) -> Result<Vec<(AgentId, u64)>> {
         records(self.sql.query(ALL, &[limit(ROWS_MAX)])?, |mut row| {
             Ok((
@@ -184,13 +190,13 @@ impl View<'_> {
     }
 }
 
-/// A sequence never goes back, whoever asks for it.
+/// The sequence number never decreases.
 const PUT: &str = "
     UPDATE agent_head SET next_seq = ?2, chain_hash = ?3, incarnation = ?4
     WHERE agent_id = ?1 AND next_seq <= ?2";
 
 impl Tx<'_> {
-    /// Stores a head that was moved on.
+    /// Stores a head that was advanced.
     pub fn put_head(&mut self, agent: &AgentId, head: &LockedHead) -> Result<()> {
         let params = [
             agent.into(),

@@ -1,4 +1,4 @@
-//! Whose database it is.
+//! The host that owns the database, and its incarnation.
 
 use wakeful_core::id::Incarnation;
 use wakeful_core::time::Millis;
@@ -6,12 +6,12 @@ use wakeful_core::time::Millis;
 use crate::sql::{Sql, at_most_one};
 use crate::{Result, StoreError, Tx, View, row_binding};
 
-/// The first life of a host that has no other yet.
+/// Inserts the host with incarnation 1, unless one exists.
 const FOUND: &str = "
     INSERT INTO host (row_id, host_id, incarnation) VALUES (1, ?1, 1)
     ON CONFLICT (row_id) DO NOTHING";
 
-/// Gives a fresh database its host. One that has a host keeps it.
+/// Sets the host of a new database. An existing host is kept.
 pub(crate) fn found(sql: &mut dyn Sql, host_id: &str) -> Result<()> {
     sql.execute(FOUND, &[host_id.into()]).map(drop)
 }
@@ -19,7 +19,7 @@ pub(crate) fn found(sql: &mut dyn Sql, host_id: &str) -> Result<()> {
 const INCARNATION: &str = "SELECT host_id, incarnation FROM host";
 
 impl View<'_> {
-    /// The host and its incarnation, as they enter event hashes.
+    /// Returns the host with its incarnation, as used in event hashes.
     pub fn incarnation(&mut self) -> Result<Incarnation> {
         let rows = self.sql.query(INCARNATION, &[])?;
         let mut row = at_most_one(rows).ok_or(StoreError::Malformed("host"))?;
@@ -31,13 +31,13 @@ impl View<'_> {
 
 const REBORN: &str = "UPDATE host SET incarnation = ?1 WHERE row_id = 1 AND incarnation < ?1";
 
-/// Whoever held an agent did so in another life, perhaps on another machine. The heads themselves move on with the
-/// first who writes to them.
+/// Existing claims belong to an earlier incarnation, perhaps on another machine. Each head adopts the new
+/// incarnation with the first write to it.
 const FREE_ALL: &str = "UPDATE agent_head SET runner_id = NULL, fence = fence + 1";
 
 const FORGET_RUNNERS: &str = "DELETE FROM runner";
 
-/// Gives a database that has a host another life of it. Its number must be higher than all before it.
+/// Sets a new incarnation. Its number must be higher than all earlier ones.
 pub(crate) fn reborn(sql: &mut dyn Sql, number: i64) -> Result<()> {
     match sql.execute(REBORN, &[number.into()])? {
         1 => Ok(()),
@@ -46,8 +46,8 @@ pub(crate) fn reborn(sql: &mut dyn Sql, number: i64) -> Result<()> {
 }
 
 impl Tx<'_> {
-    /// Begins a new incarnation of this database, after a restore: no agent is claimed, and later events are chained
-    /// under a name that was never used before. The number must be higher than all before it.
+    /// Starts a new incarnation of this database after a restore: all claims are released, and later events
+    /// are chained under a name that was never used. The number must be higher than all earlier ones.
     pub fn begin_life(&mut self, number: i64, at: Millis) -> Result<Incarnation> {
         self.sql.touch(&row_binding::HOST, &[1_i64.into()], Some(at));
         reborn(&mut self.sql, number)?;
@@ -59,7 +59,7 @@ impl Tx<'_> {
 
 const HOST_ID: &str = "SELECT host_id FROM host";
 
-/// The host without its life.
+/// Returns the host id without its incarnation.
 pub(crate) fn host_id(sql: &mut dyn Sql) -> Result<String> {
     let rows = sql.query(HOST_ID, &[])?;
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("host"))?;

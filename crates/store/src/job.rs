@@ -1,4 +1,4 @@
-//! A closure on its way to a database thread, without its type, together with the caller who waits for it.
+//! A type-erased closure for a database thread, together with the channel to its caller.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,20 +8,20 @@ use tokio::sync::oneshot;
 use crate::tx::{Tx, View};
 use crate::{Result, StoreError};
 
-/// Closures that may wait for a database thread. Beyond it callers wait, asynchronously, before they are queued.
+/// Closures that may be queued for a database thread. When the queue is full, callers wait asynchronously.
 pub const QUEUE_MAX: usize = 1024;
 
-/// What a closure answers, without its type. Closures lose their types before they reach a database, so that the code of the
-/// databases is compiled once and not once for each transaction.
+/// The type-erased result of a closure. Types are erased before a closure reaches a database, so that the
+/// database code is compiled once and not once per transaction.
 pub(crate) type AnyValue = Box<dyn Any + Send>;
 
-/// A closure that reads, without its type.
+/// A type-erased closure that reads.
 pub(crate) type Query = Box<dyn FnOnce(&mut View<'_>) -> Result<AnyValue> + Send>;
 
-/// A closure that writes, without its type.
+/// A type-erased closure that writes.
 pub(crate) type Change = Box<dyn Fn(&mut Tx<'_>) -> Result<AnyValue> + Send>;
 
-/// A closure that reads, with its type taken away.
+/// Erases the type of a closure that reads.
 pub(crate) fn query<T, F>(f: F) -> Query
 where
     T: Send + 'static,
@@ -30,7 +30,7 @@ where
     Box::new(move |view| Ok(Box::new(f(view)?)))
 }
 
-/// A closure that writes, with its type taken away.
+/// Erases the type of a closure that writes.
 pub(crate) fn change<T, F>(f: F) -> Change
 where
     T: Send + 'static,
@@ -39,7 +39,7 @@ where
     Box::new(move |tx| Ok(Box::new(f(tx)?)))
 }
 
-/// Gives the answer of a closure its type back.
+/// Restores the type of a closure's result.
 pub(crate) fn typed<T: 'static>(value: AnyValue) -> Result<T> {
     let value = value.downcast::<T>();
     value.map(|value| *value).map_err(|_| StoreError::Closed)
@@ -47,20 +47,20 @@ pub(crate) fn typed<T: 'static>(value: AnyValue) -> Result<T> {
 
 /// Work for a database thread.
 pub(crate) trait Job: Send {
-    /// Runs the closure in an open transaction and keeps its value. May be called again after a rollback.
+    /// Runs the closure in an open transaction and stores its value. May be called again after a rollback.
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<()>;
-    /// Whether the caller has gone.
+    /// Whether the caller no longer waits for the result.
     fn is_abandoned(&self) -> bool {
         false
     }
-    /// Tells the caller how it went. A caller who has gone is not missed.
+    /// Sends the outcome to the caller. A caller that no longer waits is ignored.
     fn answer(self: Box<Self>, outcome: Result<()>);
 }
 
-/// A job and the place where its answer will be.
+/// A job and the receiver of its result.
 pub(crate) type QueuedJob<T> = (Box<dyn Job>, oneshot::Receiver<Result<T>>);
 
-/// Makes a job of a closure that writes.
+/// Creates a job from a closure that writes.
 pub(crate) fn writing<T, F>(f: F) -> QueuedJob<T>
 where
     T: Send + 'static,
@@ -77,7 +77,7 @@ where
     )
 }
 
-/// Makes a job of a closure that reads. It runs at most once.
+/// Creates a job from a closure that reads. It runs at most once.
 pub(crate) fn reading<T, F>(f: F) -> QueuedJob<T>
 where
     T: Send + 'static,
@@ -117,7 +117,8 @@ where
 
     fn answer(self: Box<Self>, outcome: Result<()>) {
         let Self { f, value, reply } = *self;
-        // What the closure holds learns that it is over before the caller does.
+        // Drop the closure first, so that values it captured are released before the caller receives the
+        // result.
         drop(f);
         let _ = reply.send(outcome.and_then(|()| value.ok_or(StoreError::Closed)));
     }
@@ -150,10 +151,10 @@ where
     }
 }
 
-/// Runs a caller's closure so that its panic ends its own transaction and nobody else's.
+/// Runs a caller's closure so that a panic ends only its own transaction.
 ///
-/// The assertion holds because nothing the closure could have left half done is used again: its transaction is
-/// rolled back, and its own captures are only ever seen by itself.
+/// The unwind-safety assertion holds because nothing that the closure could have left incomplete is used
+/// again: its transaction is rolled back, and only the closure itself accesses its captures.
 pub(crate) fn guarded<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| Err(panicked(panic.as_ref())))
 }
@@ -169,13 +170,13 @@ fn panicked(panic: &(dyn Any + Send)) -> StoreError {
 fn refuse_swallowed(tx: &Tx<'_>) -> Result<()> {
     if tx.sql.failed() {
         return Err(StoreError::Backend(
-            "a transaction went on after a failed statement".into(),
+            "a transaction continued after a failed statement".into(),
         ));
     }
     Ok(())
 }
 
-/// The same error for one more caller. A source cannot be shared, so its words are.
+/// Copies an error for another caller. The source cannot be shared, so only its text is copied.
 pub(crate) fn again(error: &StoreError) -> StoreError {
     let words = |source: &(dyn std::error::Error + Send + Sync)| source.to_string().into();
     match error {

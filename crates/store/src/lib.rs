@@ -1,31 +1,32 @@
-//! SQLite and PostgreSQL. Nothing else opens a database.
+//! Storage in SQLite and PostgreSQL. No other crate opens a database.
 //!
-//! A caller hands over a closure over domain verbs; what becomes of it is decided here:
+//! A caller passes a closure over domain operations; this crate decides where and how it is executed:
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`store`](Store) | the handle everybody clones, and which database is behind it |
-//! | `sqlite` | a file with one writing thread and a few readers; or one database in memory |
+//! | [`store`](Store) | the cloneable handle, and the database behind it |
+//! | `sqlite` | a file with one writer thread and a few readers; or one database in memory |
 //! | `postgres` | threads with a connection each, and the lease of this process |
 //! | `schema` | the migrations, compiled in |
-//! | [`View`], [`Tx`] | one transaction as the runtime sees it, in domain verbs |
-//! | [`rows`] | the rows that the verbs speak of |
-//! | `job` | a closure on its way to a thread |
-//! | [`Faults`] | the seam for simulations: what may go wrong around a store |
-//! | `sql`, `statements` | the narrow door that every verb is written over, once |
+//! | [`View`], [`Tx`] | one transaction as the runtime sees it, in domain operations |
+//! | [`rows`] | the row types of these operations |
+//! | `job` | a closure on its way to a database thread |
+//! | [`Faults`] | fault injection for simulations |
+//! | `sql`, `statements` | the small SQL interface that every operation is written against, once |
 //! | `commit` | the one place where work becomes durable |
-//! | `lock` | taking a lock, whatever became of its last holder |
-//! | `stops` | brakes and cancellations that the database does not have yet, in memory and in a slot file |
-//! | `pack`, `sweep` | compression, and the files of large blobs; those that nobody names any more |
+//! | `lock` | locking a mutex even if its last holder panicked |
+//! | `stops` | brakes and cancellations that are not in the database yet, in memory and in a slot file |
+//! | `pack`, `blob_files` | compression and the files of large blobs; removal of files without a row |
 //!
-//! The verbs stand with their statements in the file of their noun: `host`, `agent`, `head`, `message`, `wake`,
-//! `run`, `journal`, `step`, `entry`, `event`, `blob`, `runner`, `care`, `saga`, `schedule`; `naming` is the list of who names blobs.
+//! The operations are defined with their statements in the module of their noun: `host`, `agent`, `head`,
+//! `message`, `wake`, `run`, `run_log`, `step`, `transcript`, `event`, `blob`, `runner`, `retention`,
+//! `saga`, `schedule`; `blob_refs` lists the rows that refer to blobs.
 //!
-//! `record` is the other database, what people wrote: it has its own handle and its own tables, and shares everything
-//! that makes a commit durable.
+//! `journal` is the other database, the person's records: it has its own handle and its own tables, and
+//! shares all code that makes a commit durable.
 //!
-//! What is deliberately absent: randomness (ids arrive from outside), a query builder, and any clock but the
-//! database's own, the one that measures the lease, and the one that stamped a file whose age is asked for.
+//! Deliberately absent: randomness (callers pass ids in), a query builder, and any clock other than the
+//! database's own, the one that measures the lease, and the file system's for the age of a file.
 #![forbid(unsafe_code)]
 
 mod agent;
@@ -93,5 +94,5 @@ pub use crate::store::Store;
 pub use crate::tx::{ROWS_MAX, Tx, View};
 pub use wakeful_ports::store_error::{Source, StoreError};
 
-/// What a call on a store gives.
+/// The result of a call on a store.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

@@ -1,4 +1,4 @@
-//! Messages, each named by the run it asks for.
+//! Messages, each identified by the key of the run it requests.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,7 +20,7 @@ const ADMIT: &str = "
     ON CONFLICT (run_key) DO NOTHING";
 
 impl Tx<'_> {
-    /// Stores a message, unless its key exists already.
+    /// Stores a message unless its key exists.
     pub fn admit_message(&mut self, message: &Message) -> Result<MessageAdmission> {
         let words = [
             spell(&message.kind)?,
@@ -69,7 +69,7 @@ const ONE: &str = "
     FROM message WHERE run_key = ?1";
 
 impl View<'_> {
-    /// The message of a run.
+    /// Returns the message of a run.
     pub fn message(&mut self, run: &RunKey) -> Result<Option<Message>> {
         let rows = self.sql.query(ONE, &[run.into()])?;
         at_most_one(rows).map(read).transpose()
@@ -93,7 +93,7 @@ fn read(mut row: Row) -> Result<Message> {
     })
 }
 
-/// The run that sent it: all of it or nothing.
+/// Reads the run that sent the message; its columns are all set or all null.
 fn parent(row: &mut Row) -> Result<Option<ParentRun>> {
     let run_key = row.optional_digest("message.parent_run")?.map(RunKey);
     let agent_id = row.optional_text("message.parent_agent")?;
@@ -116,7 +116,7 @@ pub(crate) const CHILDREN: &str = "
     SELECT agent_id, run_key FROM message WHERE parent_run = ?1 ORDER BY run_key LIMIT ?2";
 
 impl View<'_> {
-    /// The runs that one started, ended ones as well.
+    /// Returns the sub-runs of a run, including ended ones.
     pub fn children(&mut self, run: &RunKey) -> Result<Vec<ChildRun>> {
         records(
             self.sql.query(CHILDREN, &[run.into(), limit(ROWS_MAX)])?,
@@ -130,7 +130,7 @@ impl View<'_> {
     }
 }
 
-/// By both kinds of runs that may still be told of an end, each with its own index.
+/// One branch per status in which a run can still receive the end of a sub-run, each with its own index.
 pub(crate) const AWAITED: &str = "
     SELECT message.agent_id FROM run
         JOIN message ON message.parent_run = run.run_key LEFT JOIN run AS child ON child.run_key = message.run_key
@@ -146,7 +146,7 @@ pub(crate) const AWAITED: &str = "
     ORDER BY 1 LIMIT ?2";
 
 impl View<'_> {
-    /// The agents whose runs the runs of an agent wait for.
+    /// Returns the agents whose runs an agent's runs wait for.
     pub fn agents_awaited_by(&mut self, agent: &AgentId) -> Result<Vec<AgentId>> {
         records(
             self.sql.query(AWAITED, &[agent.into(), limit(ROWS_MAX)])?,
@@ -159,15 +159,15 @@ const LOCK_SQLITE: &str = "SELECT host_id FROM host";
 const LOCK_POSTGRES: &str = "SELECT host_id FROM host FOR UPDATE";
 
 impl Tx<'_> {
-    /// Keeps other transactions from starting sub-runs until this one ends: two that check at once would both find no
-    /// cycle of waiting agents. Taken after the heads.
+    /// Prevents other transactions from starting sub-runs until this one ends: two concurrent checks would
+    /// both find no cycle of waiting agents. Taken after the heads.
     pub fn lock_sub_run_starts(&mut self) -> Result<()> {
         let lock = self.sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
         self.sql.query(lock, &[]).map(drop)
     }
 }
 
-/// The word that a plain enum is written as on the wire, which is also how it is stored.
+/// Serializes a plain enum to the string used on the wire, which is also the stored form.
 fn spell<T: Serialize>(value: &T) -> Result<String> {
     match serde_json::to_value(value) {
         Ok(Value::String(word)) => Ok(word),

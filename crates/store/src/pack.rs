@@ -1,9 +1,9 @@
-//! Packing blobs: compression, and the files of large ones. All of it happens before the transaction.
+//! Packing of blobs: compression, and the files of large blobs. All of it happens before the transaction.
 //!
-//! A file is complete and durable before any row names it: it is written under another name, synced, moved
-//! to its place, and the folders are synced as well. A crash in between leaves a file that nobody names, or a draft
-//! that is swept away later. Only an erasure takes a file away that may be about to be named; so whoever names it looks
-//! once more, inside of the transaction, and the erasure looks there as well.
+//! A file is complete and durable before any row refers to it: it is written under a temporary name, synced
+//! and renamed, and the folders are synced as well. A crash in between leaves a file without a row, or a
+//! draft that is removed later. Only an erasure may remove a file that a row is about to refer to; so the
+//! writer checks the file again inside the transaction, where erasures run as well.
 
 use std::fs::{self, DirEntry, File};
 use std::io::{self, Write};
@@ -19,31 +19,32 @@ use crate::blob_files;
 use crate::rows::{PackedBlob, PackedBody};
 use crate::{Result, StoreError};
 
-/// Packed blobs up to this size are kept in their row. Above it a file is cheaper than pages of the database,
-/// which the write-ahead log would carry as well.
+/// Packed blobs up to this size are stored in their row. Above it a file is cheaper than database pages,
+/// which would also pass through the write-ahead log.
 pub const INLINE_BYTES_MAX: usize = 64 * 1024;
 
-/// Largest blob at all: twice what the full output of a command becomes when every byte of it has to be escaped
-/// twice over, and small enough to be held in memory together with its packed form.
+/// Maximum size of a blob: twice the full output of a command in which every byte has to be escaped twice,
+/// and small enough to be held in memory together with its packed form.
 pub const BLOB_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// A draft this old was left by a crash. A younger one may be just being written by another process, which takes
+/// A draft this old was left by a crash. Another process may still be writing a younger one, which takes
 /// seconds on the slowest disk.
 pub const DRAFT_AGE: Duration = Duration::from_hours(1);
 
-/// Drafts that one opening sweeps at most: far more than crashes leave, and done in milliseconds.
+/// Maximum number of drafts removed when the store opens: far more than crashes leave, and done in
+/// milliseconds.
 const SWEPT_MAX: usize = 1_000;
 
-/// Where large blobs go.
+/// Where large blobs are stored.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LargeBlobs<'a> {
-    /// Into their row like small ones: the database has no folder of its own.
+    /// In their row, like small ones: the database has no folder of its own.
     Row,
-    /// Into a file below this folder.
+    /// In a file below this folder.
     File(&'a Path),
 }
 
-/// Compresses a blob where that pays, and writes the file of a large one.
+/// Compresses a blob if that saves enough space, and writes the file of a large one.
 pub(crate) fn pack(blob: &Blob, large: LargeBlobs<'_>) -> Result<PackedBlob> {
     let bytes = blob.bytes();
     if bytes.len() > BLOB_BYTES_MAX {
@@ -51,7 +52,7 @@ pub(crate) fn pack(blob: &Blob, large: LargeBlobs<'_>) -> Result<PackedBlob> {
         return Err(StoreError::Backend(text.into()));
     }
     let compressed = lz4_flex::block::compress_prepend_size(bytes);
-    // Below a tenth the space is not worth the work of every later reading.
+    // Savings below a tenth do not justify decompression on every read.
     let pays = compressed.len() <= bytes.len() - bytes.len() / 10;
     let packed = if pays { compressed.len() } else { bytes.len() };
     let body = match large {
@@ -69,35 +70,36 @@ pub(crate) fn pack(blob: &Blob, large: LargeBlobs<'_>) -> Result<PackedBlob> {
     })
 }
 
-/// The bytes of a compressed blob, which must have the size its row says.
+/// Decompresses a blob. The result must have the size stored in its row.
 pub(crate) fn unpack(packed: &[u8], size: u64) -> Result<Vec<u8>> {
-    // The size stands before the compressed bytes and decides how much memory is taken, so it is not believed.
+    // The declared size precedes the compressed bytes and determines the allocation, so it is verified
+    // first.
     let (declared, rest) = packed
         .split_first_chunk::<4>()
-        .ok_or_else(|| damaged("a packed blob is cut short"))?;
+        .ok_or_else(|| damaged("a packed blob is truncated"))?;
     let declared = u32::from_le_bytes(*declared);
     let length = usize::try_from(declared)
         .ok()
         .filter(|length| *length <= BLOB_BYTES_MAX);
     let Some(length) = length.filter(|_| u64::from(declared) == size) else {
         return Err(damaged(format!(
-            "a packed blob says {declared} bytes, its row {size}"
+            "a packed blob declares {declared} bytes, but its row {size}"
         )));
     };
     lz4_flex::block::decompress(rest, length).map_err(|error| StoreError::Corrupt(error.into()))
 }
 
-/// The compressed bytes of a large blob. A missing file is damage, since a row names it.
+/// Reads the compressed bytes of a large blob. A missing file is corruption, because a row refers to it.
 pub(crate) fn read_file(folder: &Path, hash: &BlobHash) -> Result<Vec<u8>> {
     fs::read(place(folder, hash).1).map_err(|error| StoreError::Corrupt(error.into()))
 }
 
-/// Says that stored bytes are not what they should be.
+/// Creates the error for corrupt stored bytes.
 pub(crate) fn damaged(what: impl Into<String>) -> StoreError {
     StoreError::Corrupt(what.into().into())
 }
 
-/// What a file system's refusal means to the caller.
+/// Converts a file system error to a store error.
 pub(crate) fn refused(error: io::Error) -> StoreError {
     const FULL: [io::ErrorKind; 2] = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
     const CLOSED: [io::ErrorKind; 2] = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
@@ -111,7 +113,8 @@ pub(crate) fn refused(error: io::Error) -> StoreError {
     }
 }
 
-/// The folder and the file of a blob: two hex digits of folder, so that none grows too long to list.
+/// Returns the folder and the file of a blob. The folder is two hex digits, so that none becomes too large
+/// to list.
 pub(crate) fn place(folder: &Path, hash: &BlobHash) -> (PathBuf, PathBuf) {
     let name = hash.to_string();
     let inner = folder.join(name.get(..2).unwrap_or_default());
@@ -119,7 +122,7 @@ pub(crate) fn place(folder: &Path, hash: &BlobHash) -> (PathBuf, PathBuf) {
     (inner, file)
 }
 
-/// Removes the file of a content that no row names. One without a file was kept in its row.
+/// Removes the file of a blob that no row refers to. A blob without a file was stored in its row.
 pub(crate) fn remove_file(folder: &Path, hash: &BlobHash) -> Result<()> {
     match fs::remove_file(place(folder, hash).1) {
         Ok(()) => Ok(()),
@@ -128,7 +131,7 @@ pub(crate) fn remove_file(folder: &Path, hash: &BlobHash) -> Result<()> {
     }
 }
 
-/// Writes the file of a content anew that an erasure has taken away since it was packed.
+/// Rewrites the file of a blob if an erasure has removed it since it was packed.
 pub(crate) fn restore_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> Result<()> {
     match place(folder, hash).1.try_exists() {
         Ok(true) => Ok(()),
@@ -140,7 +143,7 @@ pub(crate) fn restore_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) ->
 fn write_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> io::Result<()> {
     let (inner, file) = place(folder, hash);
     fs::create_dir_all(&inner)?;
-    // Nobody sweeps between the look and the touch.
+    // The lock prevents removal between the check and the touch.
     let _lock = blob_files::keep_files(folder)?;
     if !blob_files::touch(&file)? {
         let drafts = drafts(folder);
@@ -151,20 +154,20 @@ fn write_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> io::Result<(
             fs::rename(&draft, &file)
         });
         if let Err(error) = written {
-            // The first error is the one to report; a draft that stays behind is only litter.
+            // Report the first error; a leftover draft is removed later.
             let _ = fs::remove_file(&draft);
             return Err(error);
         }
         fail_point::fail_point("blob.after_rename");
     }
-    // Also when the file was there: whoever moved it may have been stopped before this.
+    // Also sync if the file existed: the process that renamed it may have stopped before syncing.
     [Some(inner.as_path()), Some(folder), folder.parent()]
         .into_iter()
         .flatten()
         .try_for_each(sync_folder)
 }
 
-/// Different in every call, because the same blob may be packed twice at once.
+/// Returns a different name for every call, because the same blob may be packed twice at the same time.
 fn draft_name(hash: &BlobHash) -> String {
     static DRAFTS: AtomicU64 = AtomicU64::new(0);
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
@@ -173,12 +176,12 @@ fn draft_name(hash: &BlobHash) -> String {
 
 const DRAFT_ENDING: &str = ".draft";
 
-/// Drafts have a folder of their own, so that those that a crash left are found without listing all blobs.
+/// Drafts have their own folder, so that leftovers are found without listing all blobs.
 fn drafts(folder: &Path) -> PathBuf {
     folder.join("drafts")
 }
 
-/// Removes drafts that a crash left. One that cannot be removed is only litter, so nobody is told.
+/// Removes drafts left by a crash. Failures are ignored, because a leftover draft is harmless.
 pub(crate) fn sweep_drafts(folder: &Path) {
     let Ok(entries) = fs::read_dir(drafts(folder)) else {
         return;
@@ -189,7 +192,8 @@ pub(crate) fn sweep_drafts(folder: &Path) {
     }
 }
 
-/// Whether a draft is too old to be still written. The clock that stamped it tells; one from the future is young.
+/// Whether a draft is too old to be still in use, by the clock of the file system. A modification time in
+/// the future counts as recent.
 fn is_left_behind(entry: &DirEntry) -> bool {
     let is_draft = entry
         .file_name()
@@ -210,7 +214,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    // A relative path of one part has the parent "".
+    // A relative path with one component has the parent "".
     let folder = if folder.as_os_str().is_empty() {
         Path::new(".")
     } else {

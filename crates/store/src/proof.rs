@@ -1,4 +1,4 @@
-//! What proves a log: where it ends, which lives of the host wrote it, and the heads that devices have signed.
+//! The data that proves a log: its end, the incarnations of the host that wrote it, and the signed heads.
 
 use wakeful_core::id::{AgentId, Incarnation};
 use wakeful_core::key::RunKey;
@@ -14,7 +14,7 @@ const LOGS: &str = "
     SELECT agent_id, next_seq - 1, chain_hash FROM agent_head WHERE agent_id > ?1 ORDER BY agent_id LIMIT ?2";
 
 impl View<'_> {
-    /// Every agent by name, after one, listed or not, with where its log ends.
+    /// Returns every agent after one, by name, listed or not, with the end of its log.
     pub fn logs(&mut self, after: Option<&AgentId>, at_most: u32) -> Result<Vec<(AgentId, ChainPosition)>> {
         let after = after.map_or("", AgentId::as_str);
         records(
@@ -31,7 +31,7 @@ fn named_place(mut row: Row) -> Result<(AgentId, ChainPosition)> {
 const LOG_END: &str = "SELECT next_seq - 1, chain_hash FROM agent_head WHERE agent_id = ?1";
 
 impl View<'_> {
-    /// Where an agent's log ends; none when there is no such agent.
+    /// Returns the end of an agent's log, or `None` if the agent does not exist.
     pub fn log_end(&mut self, agent: &AgentId) -> Result<Option<ChainPosition>> {
         let rows = self.sql.query(LOG_END, &[agent.into()])?;
         at_most_one(rows).map(|mut row| place(&mut row)).transpose()
@@ -49,7 +49,7 @@ const LIVES: &str = "
     SELECT first_seq, incarnation FROM event_incarnation WHERE agent_id = ?1 ORDER BY first_seq LIMIT ?2";
 
 impl View<'_> {
-    /// Which lives of the host wrote an agent's log, oldest first.
+    /// Returns the incarnations of the host that wrote an agent's log, oldest first.
     pub fn incarnations(&mut self, agent: &AgentId) -> Result<Vec<IncarnationStart>> {
         let rows = self.sql.query(LIVES, &[agent.into(), limit(ROWS_MAX)])?;
         records(rows, |mut row| {
@@ -64,7 +64,7 @@ impl View<'_> {
 const SINCE: &str = "SELECT MIN(seq) FROM event WHERE agent_id = ?1 AND at_ms >= ?2";
 
 impl View<'_> {
-    /// The first event of an agent at or after a time.
+    /// Returns the first event of an agent at or after a time.
     pub fn first_event_since(&mut self, agent: &AgentId, at: Millis) -> Result<Option<u64>> {
         let rows = self.sql.query(SINCE, &[agent.into(), at.into()])?;
         let seq = at_most_one(rows).map(|mut row| row.optional_int("event.seq"));
@@ -75,7 +75,7 @@ impl View<'_> {
 const SPAN: &str = "SELECT MIN(seq), MAX(seq) FROM event WHERE agent_id = ?1 AND run_key = ?2";
 
 impl View<'_> {
-    /// The first and the last event of a run.
+    /// Returns the first and the last event of a run.
     pub fn run_span(&mut self, agent: &AgentId, run: &RunKey) -> Result<Option<(u64, u64)>> {
         let rows = self.sql.query(SPAN, &[agent.into(), run.into()])?;
         let Some(mut row) = at_most_one(rows) else {
@@ -96,7 +96,7 @@ const PUT: &str = "
     ON CONFLICT (agent_id, seq, public_key) DO NOTHING";
 
 impl Tx<'_> {
-    /// Stores a signed head; nothing happens when it exists already.
+    /// Stores a signed head; does nothing if it exists.
     pub fn put_signed_head(&mut self, head: &SignedHead) -> Result<()> {
         let params = [
             (&head.agent_id).into(),
@@ -115,7 +115,7 @@ const AFTER: &str = "
     FROM signed_head WHERE agent_id = ?1 AND seq > ?2 ORDER BY seq, public_key LIMIT ?3";
 
 impl View<'_> {
-    /// Signed heads of an agent, after an event, oldest first.
+    /// Returns signed heads of an agent after an event, oldest first.
     pub fn signed_heads(&mut self, agent: &AgentId, after_seq: u64, at_most: u32) -> Result<Vec<SignedHead>> {
         let rows = self
             .sql
@@ -124,7 +124,7 @@ impl View<'_> {
     }
 }
 
-/// From the agents and not from the heads: of these there are as many as anybody has ever signed.
+/// Starts from the agents, because the number of signed heads is unbounded.
 const NEWEST: &str = "
     SELECT s.agent_id, s.seq, s.public_key, s.chain_hash, s.signed_at_ms, s.signature
     FROM agent_head h JOIN signed_head s
@@ -132,7 +132,7 @@ const NEWEST: &str = "
     ORDER BY s.agent_id, s.public_key LIMIT ?1";
 
 impl View<'_> {
-    /// The newest signed head of every agent, by name. At most [`ROWS_MAX`](super::ROWS_MAX).
+    /// Returns the newest signed head of every agent, by name. At most [`ROWS_MAX`](super::ROWS_MAX).
     pub fn newest_heads(&mut self) -> Result<Vec<SignedHead>> {
         records(self.sql.query(NEWEST, &[limit(ROWS_MAX)])?, read)
     }
@@ -146,7 +146,8 @@ const UNSIGNED: &str = "
     ORDER BY h.agent_id LIMIT ?3";
 
 impl View<'_> {
-    /// Agents by name, after one, whose newest event this key has not signed, each with the end of its log.
+    /// Returns agents after one, by name, whose newest event this key has not signed, each with the end of
+    /// its log.
     pub fn unsigned_logs(
         &mut self,
         key: &PublicKey,

@@ -17,8 +17,8 @@ const APPEND: &str = "
     INSERT INTO queue (agent_id, seq, run_key, rank, due_at_ms, admitted_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
 impl Tx<'_> {
-    /// Lets an admitted message wait for its turn at the place of the event that announced it, as urgent as it is and not
-    /// before a moment. Fails with [`StoreError::QueueFull`].
+    /// Queues an admitted message under the sequence number of its admission event, by priority and not
+    /// before a time. Fails with [`StoreError::QueueFull`].
     pub fn enqueue(&mut self, message: &Message, seq: u64, not_before: Option<Millis>) -> Result<()> {
         let agent = &message.agent_id;
         if self.sql.execute(COUNT_IN, &[agent.into(), QUEUE_MAX.into()])? == 0 {
@@ -41,7 +41,8 @@ const TAKE: &str = "DELETE FROM queue WHERE run_key = ?1";
 const COUNT_OUT: &str = "UPDATE agent_head SET queued_count = queued_count - 1 WHERE agent_id = ?1";
 
 impl Tx<'_> {
-    /// Takes a message out of the queue; [`StoreError::Conflict`] when somebody else has.
+    /// Removes a message from the queue. Fails with [`StoreError::Conflict`] if another transaction has
+    /// removed it.
     pub fn dequeue(&mut self, agent: &AgentId, run: &RunKey) -> Result<()> {
         self.sql.run_once(TAKE, &[run.into()])?;
         self.sql.run_once(COUNT_OUT, &[agent.into()])
@@ -52,14 +53,14 @@ const IN_ORDER: &str = "
     SELECT seq, run_key, due_at_ms FROM queue WHERE agent_id = ?1 ORDER BY rank, seq LIMIT ?2";
 
 impl View<'_> {
-    /// The messages of an agent that wait, the one whose turn it is first.
+    /// Returns the queued messages of an agent, next one first.
     pub fn queue(&mut self, agent: &AgentId, at_most: u32) -> Result<Vec<QueueRow>> {
         let rows = self.sql.query(IN_ORDER, &[agent.into(), limit(at_most)])?;
         let places = records(rows, |mut row| QueuedAt::read(&mut row))?;
         self.with_messages(places)
     }
 
-    /// Reads the messages at these places.
+    /// Reads the messages at these positions.
     pub(crate) fn with_messages(&mut self, places: Vec<QueuedAt>) -> Result<Vec<QueueRow>> {
         let rows = places.into_iter().map(|place| {
             let message = self.message(&place.run_key)?;
@@ -73,7 +74,7 @@ impl View<'_> {
     }
 }
 
-/// The place of a message in the queue.
+/// The position of a message in the queue.
 pub(crate) struct QueuedAt {
     pub(crate) seq: u64,
     run_key: RunKey,
@@ -94,7 +95,7 @@ impl QueuedAt {
 const COUNT: &str = "SELECT queued_count FROM agent_head WHERE agent_id = ?1";
 
 impl View<'_> {
-    /// How many messages of an agent wait.
+    /// Returns how many messages of an agent are queued.
     pub fn queued(&mut self, agent: &AgentId) -> Result<u64> {
         let row = at_most_one(self.sql.query(COUNT, &[agent.into()])?);
         row.map_or(Ok(0), |mut row| row.count("agent_head.queued_count"))
@@ -104,7 +105,7 @@ impl View<'_> {
 const NEXT_DUE: &str = "SELECT MIN(due_at_ms) FROM queue WHERE due_at_ms IS NOT NULL AND due_at_ms > ?1";
 
 impl View<'_> {
-    /// When the next message that waits for a moment to come may begin; none where none does.
+    /// Returns when the next delayed message becomes due, or `None` if none is delayed.
     pub fn next_message_due(&mut self, now: Millis) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(NEXT_DUE, &[now.into()])?);
         let due = row
@@ -117,7 +118,8 @@ impl View<'_> {
 const DELAY: &str = "UPDATE queue SET due_at_ms = ?3 WHERE agent_id = ?1 AND due_at_ms = ?2";
 
 impl Tx<'_> {
-    /// What waits for the end of a barrier, if there was one, waits for the end of another.
+    /// Delays the messages that wait for the end of the previous sleep barrier, if any, until the end of
+    /// the new one.
     pub fn delay_queued(&mut self, agent: &AgentId, before: Option<Millis>, until: Millis) -> Result<()> {
         let Some(before) = before else { return Ok(()) };
         self.sql
@@ -129,7 +131,7 @@ impl Tx<'_> {
 const RELEASE: &str = "UPDATE queue SET due_at_ms = NULL WHERE agent_id = ?1 AND due_at_ms IS NOT NULL";
 
 impl Tx<'_> {
-    /// Whatever waits for a moment may begin at once: the barrier that held it is gone.
+    /// Makes all delayed messages of an agent due at once, after its sleep barrier was removed.
     pub fn release_delayed(&mut self, agent: &AgentId) -> Result<()> {
         self.sql.run(RELEASE, &[agent.into()])
     }
@@ -138,14 +140,13 @@ impl Tx<'_> {
 const ONE: &str = "SELECT seq, run_key, due_at_ms FROM queue WHERE run_key = ?1";
 
 impl View<'_> {
-    /// The queued message of a run, if it is queued.
     pub fn queue_row(&mut self, run: &RunKey) -> Result<Option<QueueRow>> {
         let rows = self.sql.query(ONE, &[run.into()])?;
         let places = records(rows, |mut row| QueuedAt::read(&mut row))?;
         Ok(self.with_messages(places)?.pop())
     }
 
-    /// Whether the message of a run waits for its turn.
+    /// Whether the message of a run is queued.
     pub fn is_queued(&mut self, run: &RunKey) -> Result<bool> {
         Ok(!self.sql.query(ONE, &[run.into()])?.is_empty())
     }
@@ -154,7 +155,7 @@ impl View<'_> {
 const SET_CONTROL: &str = "UPDATE agent SET control = ?2 WHERE agent_id = ?1";
 
 impl Tx<'_> {
-    /// Pauses an agent or lets it go on. False when there is no such agent.
+    /// Pauses, stops or resumes an agent. Returns false if the agent does not exist.
     pub fn set_control(&mut self, agent: &AgentId, control: AgentControl) -> Result<bool> {
         agent::set(&mut self.sql, SET_CONTROL, agent, control.as_str().into())
     }
@@ -172,7 +173,7 @@ pub(crate) const STANDING: &str = "
     FROM agent_head WHERE agent_head.agent_id = ?1";
 
 impl View<'_> {
-    /// One agent with what waits for it and what it does.
+    /// Returns one agent with its queue and its current work.
     pub fn overview(&mut self, agent_id: &AgentId) -> Result<Option<AgentOverview>> {
         let Some(agent) = self.agent(agent_id)? else {
             return Ok(None);
@@ -192,8 +193,8 @@ impl View<'_> {
         }))
     }
 
-    /// All agents by name, with what waits for them and what they do; private ones only when asked for. At most
-    /// [`ROWS_MAX`](crate::ROWS_MAX).
+    /// Returns all agents by name, with their queues and their current work; private ones only if
+    /// `with_private` is set. At most [`ROWS_MAX`](crate::ROWS_MAX).
     pub fn overviews(&mut self, with_private: bool) -> Result<Vec<AgentOverview>> {
         let agents = self.agents(with_private)?;
         let overviews = agents

@@ -1,5 +1,5 @@
-//! The care of data: what is held, what is old, and taking it away. All lists are oldest first and the same on every
-//! database, so that two that hold the same rows lose the same ones.
+//! Retention: how much data is stored, which data may be pruned, and pruning it. All lists are oldest first
+//! and have the same order on both databases, so that databases with the same rows lose the same ones.
 
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::RunKey;
@@ -19,12 +19,13 @@ const HELD_JOURNALS: &str = "
 const HELD_ATTEMPTS: &str = "
     SELECT COUNT(*), CAST(COALESCE(SUM(length(attempt)), 0) AS BIGINT) FROM step WHERE attempt IS NOT NULL";
 
-/// What is a file counts with its size before compression: nobody asks the disk for a sum.
+/// A blob in a file counts with its uncompressed size, because summing file sizes would need the file
+/// system.
 const HELD_BLOBS: &str = "
     SELECT COUNT(*), CAST(COALESCE(SUM(COALESCE(length(bytes), size)), 0) AS BIGINT) FROM blob";
 
 impl View<'_> {
-    /// How much of a class of data there is. Looks at all of it.
+    /// Returns the amount of data of a class. Scans all of it.
     pub fn data_size(&mut self, class: DataClass) -> Result<DataSize> {
         match class {
             DataClass::Events => count(&mut self.sql, HELD_EVENTS),
@@ -48,7 +49,8 @@ fn read_held(row: &mut Row) -> Result<DataSize> {
     })
 }
 
-/// What tells how many payloads are gone stays: without it nobody could tell what was taken away from what was lost.
+/// Events that record how many payloads were removed are kept: without them, pruned data could not be
+/// distinguished from lost data.
 const OLD_EVENTS: &str = "
     SELECT event.at_ms, event.agent_id, event.seq, CAST(length(event.payload) AS BIGINT)
     FROM event JOIN agent_head ON agent_head.agent_id = event.agent_id
@@ -58,7 +60,8 @@ const OLD_EVENTS: &str = "
         AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.run_key = event.run_key)
     ORDER BY event.at_ms, event.agent_id, event.seq LIMIT ?3";
 
-/// Of runs that began before the newest of their agent. `pruned < 2` is said once more for the index.
+/// Only runs that started before the newest of their agent. `prune_level < 2` is repeated so that the index
+/// is used.
 const OLD_TRACES: &str = "
     SELECT run.ended_at_ms, run.agent_id, run.run_key,
         (SELECT COUNT(*) FROM run_log WHERE run_log.run_key = run.run_key),
@@ -84,15 +87,16 @@ const OLD_LINES: &str = "
     ORDER BY run.ended_at_ms, run.agent_id, run.run_key LIMIT ?3";
 
 impl View<'_> {
-    /// What retention may remove of a class and is older than a time, or of any age, oldest first, by time, agent and place. Never
-    /// anything of an open run or a queued message, nor the newest of an agent. Scans all of it.
+    /// Returns what retention may prune of a class: older than a time if one is given, ordered by time,
+    /// agent and position. Never includes data of an open run or a queued message, nor the newest of an
+    /// agent. Scans all of it.
     pub fn prune_candidates(
         &mut self,
         class: DataClass,
         before: Option<Millis>,
         at_most: u32,
     ) -> Result<Vec<PruneCandidate>> {
-        // The statements compare with a bound in any case: without one, every time is before the last there is.
+        // The statements always compare with a bound; without one, use the largest time.
         let before = before.unwrap_or(Millis(i64::MAX));
         let spared = |count: u32| -> Param<'static> { count.into() };
         let (before, at_most) = (before.into(), limit(at_most));
@@ -153,7 +157,7 @@ fn read_lines(mut row: Row) -> Result<PruneCandidate> {
 }
 
 impl Tx<'_> {
-    /// Removes at most so many rows of something old. What is gone already counts as nothing.
+    /// Prunes at most `at_most` rows of a target. Rows that are already gone count as zero.
     pub fn prune(&mut self, agent: &AgentId, old: &PruneTarget, at_most: u32) -> Result<PruneResult> {
         let nothing = PruneResult {
             is_all: true,
@@ -161,7 +165,7 @@ impl Tx<'_> {
         };
         match old {
             PruneTarget::Event { seq } => prune_event(&mut self.sql, agent, *seq),
-            // It may have been opened again since somebody looked.
+            // The run may have been reopened since the candidates were read.
             PruneTarget::Trace { run_key } | PruneTarget::Lines { run_key, .. }
                 if !has_ended(&mut self.sql, run_key)? =>
             {
@@ -184,7 +188,7 @@ impl Tx<'_> {
 const PRUNED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND prune_level > 0";
 
 impl View<'_> {
-    /// Whether retention removed the input log of a run.
+    /// Whether retention removed the run log of a run.
     pub fn is_pruned(&mut self, run: &RunKey) -> Result<bool> {
         Ok(!self.sql.query(PRUNED, &[run.into()])?.is_empty())
     }
@@ -199,7 +203,7 @@ fn has_ended(sql: &mut dyn Sql, run: &RunKey) -> Result<bool> {
 const PAYLOAD: &str = "
     SELECT CAST(length(payload) AS BIGINT) FROM event WHERE agent_id = ?1 AND seq = ?2 AND payload IS NOT NULL";
 
-/// Payload and salt go together; the header, and so the chain, stays.
+/// Payload and salt are removed together; the header stays, and with it the chain.
 const ERASE: &str = "
     UPDATE event SET payload = NULL, salt = NULL WHERE agent_id = ?1 AND seq = ?2 AND payload IS NOT NULL";
 
@@ -213,20 +217,20 @@ fn prune_event(sql: &mut dyn Sql, agent: &AgentId, seq: u64) -> Result<PruneResu
     })
 }
 
-/// The last ordinal of the next piece of a journal, how many rows it has and how many bytes.
+/// The last ordinal of the next part of a run log, with its number of rows and bytes.
 const PIECE: &str = "
     SELECT COALESCE(MAX(ordinal), 0), COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM (
         SELECT ordinal, length(input) AS bytes FROM run_log WHERE run_key = ?1 ORDER BY ordinal LIMIT ?2) AS piece";
 
 const FORGET_INPUTS: &str = "DELETE FROM run_log WHERE run_key = ?1 AND ordinal <= ?2";
 
-/// A run may have as many steps as it has journal rows, so their diagnostics go in pieces as well.
+/// A run may have as many steps as it has run log rows, so their diagnostics are removed in parts as well.
 const FORGET_ATTEMPTS: &str = "
     UPDATE step SET attempt = NULL WHERE operation_id IN (
         SELECT operation_id FROM step WHERE run_key = ?1 AND attempt IS NOT NULL ORDER BY ordinal LIMIT ?2)";
 
 fn prune_trace(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<PruneResult> {
-    // Marked with the first piece: half a journal can be replayed as little as none.
+    // Marked with the first part, because an incomplete run log cannot be replayed.
     mark(sql, run, TRACE_GONE)?;
     let piece = at_most_one(sql.query(PIECE, &[run.into(), limit(at_most)])?);
     let mut piece = piece.ok_or(StoreError::Malformed("run_log.ordinal"))?;
@@ -240,7 +244,7 @@ fn prune_trace(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<PruneRes
     })
 }
 
-/// The place of the last of the next lines, how many they are, and how many bytes they name.
+/// The last position of the next transcript lines, their number, and the bytes they refer to.
 const LINES: &str = "
     SELECT COALESCE(MAX(position), 0), COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM (
         SELECT transcript_entry.position, COALESCE(length(blob.bytes), blob.size) AS bytes
@@ -270,8 +274,8 @@ fn prune_lines(sql: &mut dyn Sql, old: &PruneTarget, at_most: u32) -> Result<Dat
     Ok(held)
 }
 
-/// What a person was asked goes with what it was about, and who was told of it goes as well. A question that is open
-/// stays, whatever became of its run.
+/// Decisions are removed with the contents of their run, together with their notifications. A pending
+/// decision stays, even if its run has ended.
 const FORGET_ANNOUNCEMENTS: &str = "
     DELETE FROM decision_notification WHERE decision_id IN (
         SELECT decision_id FROM decision WHERE run_key = ?1 AND status <> 'pending'
@@ -288,7 +292,7 @@ fn prune_decisions(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<u64>
     sql.execute(FORGET_DECISIONS, &params)
 }
 
-/// A trace that was taken away, and contents as well.
+/// Values of `prune_level`: the trace was removed; the contents were removed as well.
 const TRACE_GONE: i64 = 1;
 const CONTENTS_GONE: i64 = 2;
 
@@ -298,7 +302,7 @@ fn mark(sql: &mut dyn Sql, run: &RunKey, gone: i64) -> Result<()> {
     sql.execute(MARK, &[run.into(), gone.into()]).map(drop)
 }
 
-/// What the columns of the state hold before they are first set.
+/// The value of a state column before it is first set.
 const UNSET: i64 = 0;
 
 fn set(value: i64) -> Option<i64> {
@@ -308,7 +312,7 @@ fn set(value: i64) -> Option<i64> {
 const CARE: &str = "SELECT generation, generation_at_ms, age_clock_ms, pruned_at_ms, unswept_generation FROM retention_state WHERE row_id = 1";
 
 impl View<'_> {
-    /// How far retention has come.
+    /// Returns the progress of retention.
     pub fn retention_state(&mut self) -> Result<RetentionStateRow> {
         let mut row =
             at_most_one(self.sql.query(CARE, &[])?).ok_or(StoreError::Malformed("retention_state"))?;
@@ -327,7 +331,8 @@ const PUT_CARE: &str = "
     WHERE row_id = 1 AND generation = ?1";
 
 impl Tx<'_> {
-    /// Stores how far retention has come, if its generation is still the expected one. False when it is not.
+    /// Stores the progress of retention if its generation is still the expected one; otherwise returns
+    /// false.
     pub fn put_retention_state(&mut self, care: &RetentionStateRow, expected: i64) -> Result<bool> {
         let params = [
             expected.into(),

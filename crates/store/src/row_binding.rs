@@ -1,5 +1,6 @@
-//! Rows that govern, bound to the home's own log. Verbs that write such a row touch it; before the transaction commits,
-//! one event with the hashes of the touched rows is appended, so no writer can forget it.
+//! Binds security-relevant rows to the home's own log. Operations that write such a row mark it as touched;
+//! before the transaction commits, one event with the hashes of the touched rows is appended, so no writer
+//! can omit it.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +16,12 @@ use crate::rows::{BoundRow, KeyPart};
 use crate::sql::{Param, Row, Sql, Value, at_most_one, limit};
 use crate::{Result, StoreError, Tx, View, head};
 
-/// A table whose rows are bound.
 #[derive(Debug)]
 pub(crate) struct BoundTable {
-    /// Its name.
     pub(crate) table: &'static str,
-    /// How many of the columns are its key.
+    /// How many of the columns form the key.
     keys: usize,
-    /// The key and the columns that govern.
+    /// The key and the bound columns.
     columns: &'static [&'static str],
     first: &'static str,
     next: &'static str,
@@ -30,7 +29,7 @@ pub(crate) struct BoundTable {
     count: &'static str,
 }
 
-/// One key column, or two, and the columns that govern.
+/// Defines a bound table with one or two key columns and its bound columns.
 macro_rules! bound {
     ($name:ident, $table:literal, [$key:literal], [$($column:literal),+]) => {
         pub(crate) static $name: BoundTable = BoundTable {
@@ -180,7 +179,6 @@ bound!(
     ["agent_id", "generation", "is_active", "created_at_ms"]
 );
 
-/// Every table whose rows are bound.
 pub(crate) static ALL: [&BoundTable; 15] = [
     &AGENT,
     &BRAKE,
@@ -199,10 +197,9 @@ pub(crate) static ALL: [&BoundTable; 15] = [
     &SUBSCRIPTION,
 ];
 
-/// A table and the key of a row.
 type RowKey = (&'static str, Vec<Value>);
 
-/// The rows that a transaction wrote.
+/// The bound rows that a transaction wrote.
 #[derive(Debug, Default)]
 pub(crate) struct TouchedRows {
     rows: BTreeMap<RowKey, &'static BoundTable>,
@@ -210,19 +207,19 @@ pub(crate) struct TouchedRows {
 }
 
 impl TouchedRows {
-    /// Notes a time of the transaction; the latest is that of the binding.
+    /// Records a time of the transaction; the binding uses the latest one.
     pub(crate) fn note(&mut self, at: Option<Millis>) {
         self.at = self.at.max(at);
     }
 
-    /// Keeps a row that was written.
+    /// Records a row that was written.
     pub(crate) fn keep(&mut self, bound: &'static BoundTable, key: &[Param<'_>]) {
         let key = key.iter().map(|part| Value::from(*part)).collect();
         self.rows.insert((bound.table, key), bound);
     }
 }
 
-/// The hash of one row; none where there is none.
+/// Returns the hash of one row, or `None` if it does not exist.
 pub(crate) fn hash_of(
     sql: &mut dyn Sql,
     bound: &'static BoundTable,
@@ -237,7 +234,7 @@ fn hash(bound: &'static BoundTable, values: Vec<Value>) -> Result<Digest> {
     row_hash(bound.table, columns.collect()).map_err(|_| StoreError::Malformed(bound.table))
 }
 
-/// A value as text. Numbers as well: JSON has none that are as long.
+/// Converts a value to text, including numbers: JSON numbers cannot represent every 64-bit integer.
 fn text(value: Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -252,15 +249,16 @@ pub(crate) fn key_text(key: Vec<Value>) -> String {
     parts.join(" ")
 }
 
-/// Binds what a transaction wrote.
+/// Binds the rows that a transaction wrote.
 ///
-/// The home's log is locked before the rows are read, and stays locked until the commit. So whatever another transaction
-/// committed is read here, and whatever one has written and not committed is bound by that one, later in the log: the newest
-/// binding of a row is always that of its newest version. A comparison with the row from before would need this lock from
-/// before the first write on.
+/// The home's log is locked before the rows are read, and stays locked until the commit. So this
+/// transaction reads everything that others have committed, and a row that another transaction has written
+/// but not committed is bound by that transaction, later in the log: the newest binding of a row is always
+/// that of its newest version. Comparing with the previous row instead would require this lock before the
+/// first write.
 ///
-/// Lock order: heads of agents by name, then the lock of spending, then rows, then the home's log. A transaction that holds
-/// the home's log takes no further lock, so no cycle of waiting transactions contains it.
+/// Lock order: heads of agents by name, then the spending lock, then rows, then the home's log. A
+/// transaction that holds the home's log takes no further lock, so no deadlock can contain it.
 pub(crate) fn bind(tx: &mut Tx<'_>, touched: TouchedRows) -> Result<()> {
     if touched.rows.is_empty() {
         return Ok(());
@@ -281,13 +279,13 @@ pub(crate) fn bind(tx: &mut Tx<'_>, touched: TouchedRows) -> Result<()> {
     append(tx, &bindings, at)
 }
 
-/// Whether this transaction began the home's log.
+/// Whether this transaction created the home's log.
 enum HomeLog {
     New,
     Old,
 }
 
-/// Locks the home's log until the end of the transaction, and makes it where there is none.
+/// Locks the home's log until the end of the transaction, and creates it if needed.
 fn lock_home(tx: &mut Tx<'_>) -> Result<HomeLog> {
     let home = AgentId::home_log();
     if tx.lock_head_to_announce(&home)?.is_some() {
@@ -296,7 +294,7 @@ fn lock_home(tx: &mut Tx<'_>) -> Result<HomeLog> {
     if head::create_home(&mut tx.sql)? {
         return Ok(HomeLog::New);
     }
-    // Another process has made it meanwhile.
+    // Another process has created it in the meantime.
     tx.lock_head_to_announce(&home)?;
     Ok(HomeLog::Old)
 }
@@ -334,7 +332,7 @@ fn append(tx: &mut Tx<'_>, bindings: &[RowBinding], at: Millis) -> Result<()> {
     Ok(())
 }
 
-/// Rows of a table that is bound, by key, after one.
+/// Returns rows of a bound table after a key, ordered by key.
 pub(crate) fn rows(
     sql: &mut dyn Sql,
     bound: &'static BoundTable,
@@ -353,7 +351,7 @@ pub(crate) fn rows(
 }
 
 impl View<'_> {
-    /// How many rows are bound to the home's log.
+    /// Returns how many rows are bound to the home's log.
     pub fn bound_row_count(&mut self) -> Result<u64> {
         let mut all = 0_u64;
         for bound in ALL {
@@ -387,18 +385,18 @@ fn read(bound: &'static BoundTable, row: Row) -> Result<BoundRow> {
     })
 }
 
-/// The table of this name, if its rows are bound.
+/// Returns the bound table with this name.
 pub(crate) fn named(table: &str) -> Option<&'static BoundTable> {
     ALL.into_iter().find(|bound| bound.table == table)
 }
 
 impl View<'_> {
-    /// The tables whose rows are bound to the home's log.
+    /// Returns the tables whose rows are bound to the home's log.
     pub fn bound_tables(&mut self) -> Vec<&'static str> {
         ALL.iter().map(|bound| bound.table).collect()
     }
 
-    /// Rows of such a table by key, after one.
+    /// Returns rows of a bound table after a key, ordered by key.
     pub fn bound_rows(
         &mut self,
         table: &str,

@@ -1,4 +1,4 @@
-//! The rows that the store's verbs read and write. Plain data: the rules that decide about them are in `core`.
+//! The rows that store operations read and write. Plain data: the rules about them are in `core`.
 
 mod audit;
 mod external_trigger;
@@ -45,26 +45,22 @@ pub use self::wake::{WakeFilter, WakeRefusalRow, WakeRow};
 pub use wakeful_core::run::RunState;
 pub use wakeful_core::wake::Visibility;
 
-/// An agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// Its name.
     pub agent_id: AgentId,
-    /// Whether it is listed.
+    /// Whether the agent is listed.
     pub visibility: Visibility,
-    /// Where it stands in its life.
     pub lifecycle: Lifecycle,
-    /// Whether it works on what waits for it.
+    /// Whether the agent works on its queue, is paused or stopped.
     pub control: AgentControl,
-    /// Who may wake it.
+    /// Which causes may wake the agent.
     pub mode: InteractionMode,
-    /// Until when only a person wakes it.
+    /// The time before which only a person wakes the agent.
     pub sleep_until: Option<Millis>,
-    /// The folder its commands run in, as UTF-8 text.
+    /// The folder in which its tools work, as UTF-8 text.
     pub workspace: String,
-    /// The model that a person chose for it; none for the default.
+    /// The model that a person selected; `None` for the default.
     pub model_ref: Option<String>,
-    /// When it was made.
     pub created_at: Millis,
     /// Tokens over all its runs.
     pub usage: Usage,
@@ -72,31 +68,30 @@ pub struct Agent {
     pub model_rounds: u64,
 }
 
-/// An agent with what waits for it and what it does.
+/// An agent with its queue and its current work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentOverview {
-    /// The agent.
     pub agent: Agent,
-    /// Messages that wait for their turn.
+    /// Number of queued messages.
     pub queued: u64,
-    /// The number of its newest event; 0 before the first.
+    /// The sequence number of its newest event; 0 before the first.
     pub last_seq: u64,
-    /// The run that is under way; others may wait for their turn behind it.
+    /// The run in progress; further open runs may wait for their turn.
     pub open_run: Option<RunKey>,
     /// Its newest run.
     pub last_run: Option<RunKey>,
-    /// Whether a brake holds it, its own or that of all.
+    /// Whether a brake applies to the agent, its own or the one for all agents.
     pub is_braked: bool,
-    /// Questions of its runs that wait for an answer.
+    /// Decisions of its runs that are not answered yet.
     pub pending_decisions: u64,
-    /// Its runs that cannot go on until a person says so.
+    /// Its runs that cannot continue until a person resumes or abandons them.
     pub quarantined_runs: u64,
-    /// Whether an open run of it waits for the budget.
+    /// Whether one of its open runs waits for budget.
     pub is_waiting_for_budget: bool,
 }
 
 impl Agent {
-    /// What a person settled about it that decides whether it may begin something.
+    /// Returns the settings by people that determine whether the agent may start work.
     #[must_use]
     pub const fn availability(&self) -> AgentAvailability {
         AgentAvailability {
@@ -109,7 +104,7 @@ impl Agent {
 }
 
 impl AgentOverview {
-    /// What decides whether a message that is not delayed may begin.
+    /// Returns the facts that determine whether a message that is not delayed may start.
     #[must_use]
     pub const fn message_facts(&self) -> MessageFacts {
         MessageFacts {
@@ -120,264 +115,232 @@ impl AgentOverview {
     }
 }
 
-/// What waits for a person, over all agents.
+/// What requires a person, over all agents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HumanBacklog {
-    /// Questions that wait for an answer.
+    /// Decisions that are not answered yet.
     pub pending_decisions: u64,
-    /// Runs that cannot go on until a person says so.
+    /// Runs that cannot continue until a person resumes or abandons them.
     pub quarantined_runs: u64,
 }
 
-/// A message that waits for its turn.
+/// A queued message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueRow {
-    /// Its place: the number of the event that announced it.
+    /// The sequence number of its admission event, which is its position in the queue.
     pub seq: u64,
-    /// The moment before which it does not begin; none for at once.
+    /// The time before which it does not start; `None` if it is not delayed.
     pub not_before: Option<Millis>,
-    /// The message.
     pub message: Message,
 }
 
-/// The right to write for an agent: the number that every transition must show.
+/// The right to write for an agent: the number that every transition must present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fence(pub i64);
 
-/// Whether a runner got the right to write for an agent.
+/// The result of claiming the right to write for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
-    /// It did, under this fence.
+    /// The runner holds the claim under this fence.
     Won(Fence),
-    /// Another runner holds it and lives.
-    Held {
-        /// Who.
-        by: RunnerId,
-    },
+    /// Another live runner holds the claim.
+    Held { by: RunnerId },
 }
 
-/// A process that may hold agents.
+/// A process that may hold claims on agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Runner {
-    /// Its name.
     pub runner_id: RunnerId,
-    /// The machine and process space it lives in: where its pid means something.
+    /// The machine and process namespace in which its pid is valid.
     pub machine: String,
-    /// Its process id there.
     pub pid: u32,
-    /// When that process began, in clock ticks after boot: a pid may be used again.
+    /// When that process started, in clock ticks after boot, because pids are reused.
     pub pid_started: u64,
 }
 
-/// What became of a message's admission.
+/// The result of admitting a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageAdmission {
-    /// It is new.
     New,
-    /// The same message is already there.
+    /// The same message already exists.
     Same,
-    /// Another message has its key.
+    /// Another message has the same key.
     Differs,
 }
 
 /// A run with its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRow {
-    /// Its name.
     pub run_key: RunKey,
-    /// Whose run it is.
     pub agent_id: AgentId,
-    /// The line of conversation.
+    /// The conversation thread.
     pub thread_id: ThreadId,
-    /// The kind of machine.
+    /// The kind of run machine.
     pub machine: String,
-    /// The machine's version.
     pub machine_version: u32,
-    /// How many transitions it has made. A write that expects another number is a conflict.
+    /// Number of transitions made. A write that expects another number is a conflict.
     pub version: i64,
-    /// The state as JSON.
+    /// The state of the run machine, as JSON.
     pub state: String,
-    /// How it stands.
     pub status: RunStatus,
-    /// When it began.
     pub started_at: Millis,
-    /// When it ended.
     pub ended_at: Option<Millis>,
-    /// What it waits for; none where it can go on.
+    /// What the run waits for; `None` if it can continue.
     pub suspension: Option<Suspension>,
-    /// Why it cannot go on; none for one that can.
+    /// Why the run cannot continue; `None` if it can.
     pub fault: Option<String>,
 }
 
 impl RunRow {
-    /// What it waits for.
+    /// Returns what the run waits for.
     #[must_use]
     pub fn wait(&self) -> Option<Wait> {
         self.suspension.map(|suspension| suspension.wait)
     }
 }
 
-/// A brake that is on.
+/// An active brake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrakeRow {
-    /// Who is braked; none for all.
+    /// The braked agent; `None` for all agents.
     pub agent_id: Option<AgentId>,
-    /// Why, in the words of whoever set it.
+    /// The reason given by the person who set the brake.
     pub reason: String,
-    /// By which way it came.
+    /// How the brake arrived.
     pub channel: Channel,
-    /// When.
     pub at: Millis,
 }
 
-/// That somebody was told of a question by one way, or that it was tried.
+/// The attempts to notify a person of a decision through one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionNotificationRow {
-    /// Which question.
     pub decision_id: DecisionId,
-    /// How severe it was then: a question that grows more severe is told of again.
+    /// The severity at that time: a decision that becomes more severe is notified again.
     pub severity: Severity,
-    /// By which way.
+    /// The notification target.
     pub way: String,
-    /// How often it was tried.
+    /// Number of attempts.
     pub tries: u32,
-    /// Whether it came through.
+    /// Whether the notification was delivered.
     pub is_done: bool,
-    /// Why not, the last time.
+    /// The error of the last failed attempt.
     pub error: Option<String>,
-    /// When it was last tried.
+    /// When the last attempt was made.
     pub at: Millis,
 }
 
 /// Which decisions to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DecisionFilter {
-    /// Only those that wait for an answer.
+    /// Only decisions that are not answered yet.
     pub pending_only: bool,
-    /// Only those of this run.
+    /// Only decisions of this run.
     pub run_key: Option<RunKey>,
-    /// How many.
+    /// Maximum number of decisions.
     pub limit: u32,
 }
 
-/// One transition in a run's journal.
+/// One transition in a run log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLogRow {
-    /// Which run.
     pub run_key: RunKey,
-    /// Which transition, from 1.
+    /// The number of the transition, from 1.
     pub ordinal: i64,
-    /// The input and what was read for it, as canonical JSON.
+    /// The input and its read set, as canonical JSON.
     pub body: Vec<u8>,
-    /// Hash of what was read.
+    /// Hash of the read set.
     pub reads_hash: Digest,
-    /// Hash of the state it led to.
+    /// Hash of the resulting state.
     pub state_hash: Digest,
-    /// Hash of the effects it led to.
+    /// Hash of the resulting effects.
     pub effects_hash: Digest,
-    /// When.
     pub at: Millis,
 }
 
 /// A step: a model round or a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepRow {
-    /// Its id.
     pub operation_id: OperationId,
-    /// Which run.
     pub run_key: RunKey,
-    /// Its place among the run's steps, from 1. Given by the store.
+    /// Position among the run's steps, from 1. Assigned by the store.
     pub ordinal: i64,
     /// Tool name or model reference.
     pub name: String,
-    /// Its class; none for a model round.
+    /// The effect class; `None` for a model round.
     pub class: Option<EffectClass>,
-    /// What equal actions are counted by.
+    /// The key under which equal actions are counted.
     pub base: Option<ActionBase>,
-    /// How it stands.
     pub status: StepStatus,
-    /// The rule that permitted or denied it, or what was wrong.
+    /// The rule that permitted or denied the step, or the error.
     pub reason: String,
-    /// When it was put down.
+    /// When the step was stored.
     pub put_at: Millis,
-    /// How long it took.
     pub duration_ms: Option<u64>,
     /// The enforced isolation.
     pub sandbox: Option<String>,
-    /// Tokens, for a model round.
+    /// Tokens of a model round.
     pub usage: Usage,
-    /// What is kept of the attempt, for a model round that ended.
+    /// The record of the attempt, for a model round that has ended.
     pub attempt: Option<AttemptRecord>,
 }
 
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepSettlement {
-    /// Its id.
     pub operation_id: OperationId,
-    /// How it ended.
     pub status: StepStatus,
-    /// How long it took.
     pub duration_ms: u64,
     /// The enforced isolation.
     pub sandbox: Option<String>,
-    /// Why it ended like this, where there is more to say than that it was permitted.
+    /// Why the step ended like this, if there is more to report than the permission.
     pub reason: Option<String>,
-    /// Tokens, for a model round.
+    /// Tokens of a model round.
     pub usage: Usage,
-    /// What is kept of the attempt, as JSON, for a model round.
+    /// The record of a model round's attempt, as JSON.
     pub attempt: Option<String>,
-    /// What becomes of the money that was put aside for it.
+    /// How the reservation for the step is settled.
     pub settlement: SpendSettlement,
 }
 
-/// What becomes of money that was put aside.
+/// How a reservation is settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpendSettlement {
-    /// None was.
+    /// There was no reservation.
     Nothing,
-    /// So much was spent.
+    /// This amount was spent.
     Cost(MicroUsd),
-    /// Nobody knows how much was spent, so all of it counts.
+    /// The cost is unknown, so the full reservation counts as spent.
     InFull,
 }
 
-/// A line of a transcript, by hash.
+/// A transcript entry that refers to its content by hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TranscriptEntryRow {
-    /// The run it came from.
     pub run_key: RunKey,
-    /// Who speaks.
     pub role: Role,
-    /// What is said.
     pub content: BlobHash,
-    /// When.
     pub at: Millis,
 }
 
-/// An event as it was stored.
+/// A stored event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRow {
-    /// Its number.
     pub seq: u64,
-    /// The run it belongs to.
+    /// The run to which the event belongs.
     pub run_key: Option<RunKey>,
-    /// What happened.
     pub kind: String,
-    /// When.
     pub at: Millis,
-    /// Its hash.
     pub hash: Digest,
-    /// What the chain holds of the payload.
+    /// The salted hash of the payload, which is part of the chain.
     pub payload_hash: Digest,
-    /// Under which rules; empty for none.
+    /// The policy version in force; empty for none.
     pub policy_version: String,
     /// The payload's canonical JSON and its salt, unless erased.
     pub payload: Option<(Vec<u8>, [u8; 32])>,
 }
 
 impl EventRow {
-    /// What it says. None where that was erased, or where this version cannot read it.
+    /// Parses the payload. Returns `None` if it was erased or this version cannot read it.
     #[must_use]
     pub fn body(&self) -> Option<EventBody> {
         let (payload, _) = self.payload.as_ref()?;
@@ -402,25 +365,24 @@ impl From<&Event> for EventRow {
     }
 }
 
-/// A blob made ready for storing: compressed, and its file written where it needs one.
+/// A blob ready to be stored: compressed, and with its file written if it needs one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackedBlob {
-    /// Its name.
     pub hash: BlobHash,
-    /// Bytes before compression.
+    /// Size before compression.
     pub size: u64,
-    /// How the bytes are kept.
     pub body: PackedBody,
 }
 
-/// How a blob's bytes are kept.
+/// How a blob's bytes are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackedBody {
-    /// In the row, as they are.
+    /// In the row, uncompressed.
     Raw(Vec<u8>),
     /// In the row, compressed.
     Lz4(Vec<u8>),
-    /// In a compressed file, already synced. The same bytes again, because an erasure may take the file away.
+    /// In a compressed file that is already synced. Includes the bytes, because an erasure may remove the
+    /// file.
     File(Vec<u8>),
 }
 
@@ -430,11 +392,11 @@ pub type LockedHead = LogHead;
 /// Which runs to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// Only this agent's.
+    /// Only runs of this agent.
     pub agent_id: Option<AgentId>,
-    /// In which state.
+    /// Only runs in this state.
     pub state: RunState,
-    /// Only those that come after this one in the list.
+    /// Only runs that follow this one in the list.
     pub before: Option<RunKey>,
     /// At most this many, newest first.
     pub limit: u32,
@@ -443,14 +405,13 @@ pub struct RunFilter {
 /// A saga with the run it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SagaRow {
-    /// Where it stands.
     pub saga: Saga,
-    /// Whose action it carries out.
+    /// The run whose action the saga performs.
     pub run_key: RunKey,
-    /// The agent of that run; none when the run is gone.
+    /// The agent of that run; `None` if the run does not exist.
     pub agent_id: Option<AgentId>,
-    /// Whether that run can go on.
+    /// Whether that run can continue.
     pub run_open: bool,
-    /// When it last moved.
+    /// When the saga last advanced.
     pub updated_at: Millis,
 }

@@ -1,4 +1,4 @@
-//! Runs with their states, and the wishes to end them.
+//! Runs with their states, and requests to cancel them.
 
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::id::{AgentId, ThreadId};
@@ -18,7 +18,6 @@ const CREATE: &str = "
     ON CONFLICT (run_key) DO NOTHING";
 
 impl Tx<'_> {
-    /// Makes a run.
     pub fn create_run(&mut self, run: &RunRow) -> Result<()> {
         let [kind, until, needed, since] = wait_params(run.suspension);
         let params = [
@@ -45,14 +44,15 @@ impl Tx<'_> {
 
 const BEGAN: &str = "UPDATE agent_head SET last_run_started_at_ms = ?2 WHERE agent_id = ?1";
 
-/// The machine's version may move on with the state; who the run is of does not.
+/// The machine's version may change with the state; the agent of a run does not.
 const PUT_STATE: &str = "
     UPDATE run SET machine_version = ?3, version = ?4, state = ?5, status = ?6, ended_at_ms = ?7, wait_kind = ?8,
         wait_until_ms = ?9, wait_microusd = ?10, suspended_at_ms = ?11, claim_count = 0
     WHERE run_key = ?1 AND version = ?2 AND status = 'open'";
 
 impl Tx<'_> {
-    /// Stores a run's next state. `expected` is the version it was read at; another one is [`StoreError::Conflict`].
+    /// Stores a run's next state. `expected` is the version at which it was read; any other fails with
+    /// [`StoreError::Conflict`].
     pub fn put_state(&mut self, run: &RunRow, expected: i64) -> Result<()> {
         let [kind, until, needed, since] = wait_params(run.suspension);
         let params = [
@@ -78,7 +78,6 @@ const ONE: &str = "
     FROM run WHERE run_key = ?1";
 
 impl View<'_> {
-    /// One run.
     pub fn run(&mut self, run: &RunKey) -> Result<Option<RunRow>> {
         let rows = self.sql.query(ONE, &[run.into()])?;
         at_most_one(rows).map(read).transpose()
@@ -91,7 +90,7 @@ const ALL: &str = "
     FROM run WHERE started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
-/// The plus keeps SQLite from walking all runs in the order of their times: few are open, however many have ended.
+/// The plus prevents SQLite from scanning all runs in order of time: few are open, however many have ended.
 const OPEN: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
         wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
@@ -118,15 +117,15 @@ const QUARANTINED: &str = "
         AND (?4 = '' OR agent_id = ?4)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
-/// Where the list begins when it begins at its beginning: after every run there can be.
+/// The start of the list: it sorts after every possible run.
 const NEWEST: (Millis, RunKey) = (Millis(i64::MAX), RunKey(Digest::ZERO));
 
 impl View<'_> {
-    /// Runs, newest first.
+    /// Returns runs, newest first.
     pub fn runs(&mut self, filter: &RunFilter) -> Result<Vec<RunRow>> {
         let (started, key) = match &filter.before {
             None => NEWEST,
-            // A run that is gone has no place in the list, and nothing comes after it.
+            // A deleted run has no position in the list, so nothing follows it.
             Some(before) => match self.run(before)? {
                 Some(run) => (run.started_at, run.run_key),
                 None => return Ok(Vec::new()),
@@ -195,13 +194,14 @@ fn wait_params(suspension: Option<Suspension>) -> [Param<'static>; 4] {
     ]
 }
 
-/// A range and not a pattern: keys are bytes, and both databases order bytes the same way. Every run has a message of
-/// the same key, and one whose turn has not come has nothing else.
+/// A range instead of a pattern: keys are bytes, and both databases order bytes the same way. Every run has
+/// a message with the same key; a queued one has only the message.
 const BETWEEN: &str = "
     SELECT run_key FROM message WHERE run_key >= ?1 AND run_key <= ?2 ORDER BY run_key LIMIT 2";
 
 impl View<'_> {
-    /// Keys of runs that begin with these hex digits: at most two, which is enough to know it is ambiguous.
+    /// Returns keys of runs that start with these hex digits: at most two, which is enough to detect
+    /// ambiguity.
     pub fn runs_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<RunKey>> {
         let Some((first, last)) = range(hex_prefix) else {
             return Ok(Vec::new());
@@ -211,8 +211,8 @@ impl View<'_> {
     }
 }
 
-/// The smallest and the largest key with this prefix; none when it is no prefix of a key. People copy keys
-/// from anywhere, so upper-case digits are taken as well.
+/// Returns the smallest and the largest key with this prefix, or `None` if it is not a valid prefix.
+/// Upper-case digits are accepted, because people copy keys from various places.
 pub(crate) fn range(hex_prefix: &str) -> Option<(Digest, Digest)> {
     let prefix = hex_prefix.to_ascii_lowercase();
     let padded = |fill: &str| {
@@ -225,7 +225,7 @@ pub(crate) fn range(hex_prefix: &str) -> Option<(Digest, Digest)> {
 pub(crate) const NEXT_DUE: &str = "SELECT MIN(wait_until_ms) FROM run WHERE status = 'open' AND wait_until_ms IS NOT NULL AND wait_until_ms > ?1";
 
 impl View<'_> {
-    /// When the next run that waits for a moment to come is due; none where nobody waits for one.
+    /// Returns when the next run that waits for a time is due, or `None` if no run waits for one.
     pub fn next_due(&mut self, now: Millis) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(NEXT_DUE, &[now.into()])?);
         let due = row
@@ -238,7 +238,7 @@ impl View<'_> {
 const LAST_BEGAN: &str = "SELECT last_run_started_at_ms FROM agent_head WHERE agent_id = ?1";
 
 impl View<'_> {
-    /// When the agent's newest run began: a time to come where the clock was set back since.
+    /// Returns when the agent's newest run started: a future time if the clock was set back since.
     pub fn last_run_at(&mut self, agent: &AgentId) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(LAST_BEGAN, &[agent.into()])?);
         let began = row
@@ -253,8 +253,8 @@ const MAKE_DUE: &str = "
     WHERE run_key = ?1 AND status = 'open' AND wait_kind <> 'turn'";
 
 impl Tx<'_> {
-    /// Ends what a run waits for, so that it is looked at again at once. One that waits for its turn finds what came when
-    /// it has it.
+    /// Ends the wait of a run, so that it is checked again at once. A run that waits for its turn is not
+    /// changed; it finds new inputs when its turn comes.
     pub fn make_run_due(&mut self, run: &RunKey) -> Result<()> {
         self.sql.run(MAKE_DUE, &[run.into()])
     }
@@ -265,7 +265,7 @@ const END_BUDGET_WAITS: &str = "
     WHERE status = 'open' AND wait_kind = 'budget' AND (?1 = '' OR agent_id = ?1)";
 
 impl Tx<'_> {
-    /// Lets the runs of one agent, or of all, that wait for the budget be tried again, because prices may have changed.
+    /// Retries the runs of one agent, or of all, that wait for budget, because prices may have changed.
     pub fn end_budget_waits(&mut self, agent: Option<&AgentId>) -> Result<()> {
         let agent = agent.map_or("", AgentId::as_str);
         self.sql.run(END_BUDGET_WAITS, &[agent.into()])
@@ -276,7 +276,7 @@ pub(crate) const WAITING_FOR_BUDGET: &str = "
     SELECT DISTINCT agent_id FROM run WHERE status = 'open' AND wait_kind = 'budget' ORDER BY agent_id LIMIT ?1";
 
 impl View<'_> {
-    /// The agents whose runs wait for the budget, by name. At most [`ROWS_MAX`].
+    /// Returns the agents whose runs wait for budget, by name. At most [`ROWS_MAX`].
     pub fn agents_waiting_for_budget(&mut self) -> Result<Vec<AgentId>> {
         let rows = self.sql.query(WAITING_FOR_BUDGET, &[limit(ROWS_MAX)])?;
         records(rows, |mut row| row.agent_id("run.agent_id"))
@@ -288,7 +288,7 @@ const SUSPEND: &str = "
     WHERE run_key = ?1 AND status = 'open'";
 
 impl Tx<'_> {
-    /// Lets an open run wait.
+    /// Suspends an open run.
     pub fn suspend_run(&mut self, run: &RunKey, suspension: Suspension) -> Result<()> {
         let [kind, until, needed, since] = wait_params(Some(suspension));
         self.sql.run(SUSPEND, &[run.into(), kind, until, needed, since])
@@ -299,7 +299,7 @@ const COUNT_CLAIM: &str =
     "UPDATE run SET claim_count = claim_count + 1 WHERE run_key = ?1 RETURNING claim_count";
 
 impl Tx<'_> {
-    /// Counts that a run was taken up; how often it was since it last moved.
+    /// Counts a claim of a run and returns the number of claims since its last transition.
     pub fn count_claim(&mut self, run: &RunKey) -> Result<u32> {
         let row = at_most_one(self.sql.query(COUNT_CLAIM, &[run.into()])?);
         row.map_or(Ok(0), |mut row| row.small_count("run.claim_count"))
@@ -309,20 +309,21 @@ impl Tx<'_> {
 const FORGET_CLAIMS: &str = "UPDATE run SET claim_count = 0 WHERE run_key = ?1 AND claim_count > 0";
 
 impl Tx<'_> {
-    /// Forgets how often a run was taken up: whoever had it gave it back in order.
+    /// Resets the claim count, after the runner released the run in an orderly way.
     pub fn reset_claim_count(&mut self, run: &RunKey) -> Result<()> {
         self.sql.run(FORGET_CLAIMS, &[run.into()])
     }
 }
 
-/// From the open aside, and from aside to anywhere. One that has ended stays as it is.
+/// An open run can be quarantined, and a quarantined run can change to any status. A run that has ended is
+/// not changed.
 const SET_ASIDE: &str = "
     UPDATE run SET status = ?2, fault = COALESCE(?3, fault), ended_at_ms = ?4, wait_kind = NULL,
         wait_until_ms = NULL, wait_microusd = NULL, suspended_at_ms = NULL, claim_count = 0
     WHERE run_key = ?1 AND status IN ('open', 'quarantined') AND status <> ?2";
 
 impl Tx<'_> {
-    /// Moves an open run aside, or one that stands aside to its end or back into the open. The status says which.
+    /// Quarantines an open run, or ends or reopens a quarantined one, depending on `status`.
     pub fn set_run_status(
         &mut self,
         run: &RunKey,
@@ -341,12 +342,12 @@ const REQUEST_CANCEL: &str = "
     ON CONFLICT (run_key) DO NOTHING";
 
 impl Tx<'_> {
-    /// Asks for the end of a run.
+    /// Requests the cancellation of a run.
     pub fn request_cancel(&mut self, run: &RunKey, at: Millis) -> Result<()> {
         if self.sql.execute(REQUEST_CANCEL, &[run.into(), at.into()])? > 0 {
             self.sql.touch(&row_binding::CANCEL, &[run.into()], Some(at));
         }
-        // Whatever it waits for, it does not wait any longer.
+        // A cancelled run ends every wait.
         self.make_run_due(run)
     }
 }
@@ -354,7 +355,7 @@ impl Tx<'_> {
 const CANCEL_REQUESTED: &str = "SELECT at_ms FROM run_cancel WHERE run_key = ?1";
 
 impl View<'_> {
-    /// Whether somebody asked for the end of a run.
+    /// Whether the cancellation of a run was requested.
     pub fn cancel_requested(&mut self, run: &RunKey) -> Result<bool> {
         let is_pending = self.stops.as_ref().is_some_and(|stops| stops.is_cancelled(run));
         Ok(is_pending || !self.sql.query(CANCEL_REQUESTED, &[run.into()])?.is_empty())
@@ -366,7 +367,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::sqlite::open::make_in_memory;
 
-    /// What SQLite would do for a query.
+    /// Returns SQLite's query plan.
     pub(crate) fn plan(query: &str) -> Vec<String> {
         let mut database = make_in_memory(&crate::schema::AGENT, "host").expect("a database");
         let explain: &'static str = Box::leak(format!("EXPLAIN QUERY PLAN {query}").into_boxed_str());
@@ -384,7 +385,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_waits_for_a_person_or_a_moment_is_found_by_its_own_index() {
+    fn waits_are_found_by_their_own_index() {
         for (query, index) in [
             (QUARANTINED, "run_quarantined"),
             (NEXT_DUE, "run_due"),
@@ -427,7 +428,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn open_runs_are_found_without_looking_at_those_that_have_ended() {
+    fn open_runs_are_found_without_scanning_ended_ones() {
         for query in [OPEN, OPEN_OF_AGENT, crate::queue::STANDING] {
             let plan = plan(query);
             let of_open = plan.iter().find(|line| line.contains("run_open"));

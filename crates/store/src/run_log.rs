@@ -1,4 +1,4 @@
-//! The journal of a run: what it was told, in order.
+//! The run log: the inputs of a run, in order.
 
 use wakeful_core::key::RunKey;
 
@@ -12,7 +12,6 @@ const APPEND: &str = "
     ON CONFLICT (run_key, ordinal) DO NOTHING";
 
 impl Tx<'_> {
-    /// Appends to a run's journal.
     pub fn append_run_log(&mut self, row: &RunLogRow) -> Result<()> {
         let params = [
             (&row.run_key).into(),
@@ -32,7 +31,7 @@ const AFTER: &str = "
     FROM run_log WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
 
 impl View<'_> {
-    /// The journal of a run, oldest first, after an ordinal.
+    /// Returns the run log after an ordinal, oldest first.
     pub fn run_log(&mut self, run: &RunKey, ordinal: i64, at_most: u32) -> Result<Vec<RunLogRow>> {
         records(
             self.sql

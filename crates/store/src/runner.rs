@@ -1,7 +1,7 @@
-//! Runners: the processes that may hold agents, and whether they still live.
+//! Runners: the processes that may hold claims on agents, and whether they are alive.
 //!
-//! A runner on PostgreSQL beats every [`HEARTBEAT_MS`]; one that has not for [`LEASE_MS`] is dead. Both are judged by
-//! the clock of the database, because the machines' own clocks may disagree.
+//! A runner on PostgreSQL sends a heartbeat every [`HEARTBEAT_MS`]; without one for [`LEASE_MS`] it counts
+//! as dead. Both are measured by the clock of the database, because the machines' own clocks may disagree.
 
 use std::sync::Mutex;
 
@@ -12,27 +12,29 @@ use crate::rows::Runner;
 use crate::sql::{Dialect, Row, Sql, limit, records};
 use crate::{ROWS_MAX, Result, Tx, View, head};
 
-/// Between two beats.
+/// Interval between heartbeats.
 pub const HEARTBEAT_MS: u64 = 5_000;
 
-/// After this long without a beat a runner is dead: two beats may be lost and the third still come in time.
+/// A runner without a heartbeat for this long counts as dead: two heartbeats may be lost if the third
+/// arrives in time.
 pub const LEASE_MS: u64 = 15_000;
 
-/// After this long without a beat a runner is forgotten. Its lease ran out long before; until then it can still be
-/// listed by somebody who wants to know what became of it.
+/// A runner without a heartbeat for this long is deleted. Its lease expired long before; until then it
+/// stays listed for diagnosis.
 pub const SILENCE_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
-const _: () = assert!(LEASE_MS < SILENCE_MS_MAX, "only the dead are forgotten");
+const _: () = assert!(LEASE_MS < SILENCE_MS_MAX, "only dead runners are deleted");
 
-/// Runners that one registration forgets at most. It brings one row, so any number above that lets the table shrink.
+/// Maximum number of runners that one registration deletes. It adds one row, so any larger number lets the
+/// table shrink.
 const FORGOTTEN_MAX: u32 = 16;
 
-/// With SQLite nobody beats, and no clock is read: a simulation must be the same every time.
+/// SQLite uses no heartbeats and reads no clock: simulations must be deterministic.
 const REGISTER_SQLITE: &str = "
     INSERT INTO runner (runner_id, machine, pid, pid_start_time, heartbeat_at_ms) VALUES (?1, ?2, ?3, ?4, 0)
     ON CONFLICT (runner_id) DO UPDATE SET
         machine = excluded.machine, pid = excluded.pid, pid_start_time = excluded.pid_start_time";
 
-/// `clock_timestamp` and not `now`: the latter is when the transaction began.
+/// `clock_timestamp` instead of `now`, which is the start of the transaction.
 const REGISTER_POSTGRES: &str = "
     INSERT INTO runner (runner_id, machine, pid, pid_start_time, heartbeat_at_ms)
     VALUES (?1, ?2, ?3, ?4, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT))
@@ -40,7 +42,8 @@ const REGISTER_POSTGRES: &str = "
         pid_start_time = excluded.pid_start_time, heartbeat_at_ms = excluded.heartbeat_at_ms";
 
 impl Tx<'_> {
-    /// Registers this process, and forgets those that have long been silent. On PostgreSQL that is also its first beat.
+    /// Registers this process and deletes runners without a heartbeat for [`SILENCE_MS_MAX`]. On PostgreSQL
+    /// this is also its first heartbeat.
     pub fn register_runner(&mut self, runner: &Runner) -> Result<()> {
         let query = self.sql.dialect().pick(REGISTER_SQLITE, REGISTER_POSTGRES);
         let params = [
@@ -56,15 +59,15 @@ impl Tx<'_> {
     }
 }
 
-/// Rows that are locked are left to whoever is at them: another registration, or a beat that has come after all.
+/// Locked rows are skipped: another registration is deleting them, or a late heartbeat has arrived.
 const SILENT: &str = "
     SELECT runner_id FROM runner
     WHERE heartbeat_at_ms < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?1
     ORDER BY heartbeat_at_ms LIMIT ?2 FOR UPDATE SKIP LOCKED";
 
 impl Tx<'_> {
-    /// Removes runners that have been silent for so long that their leases no longer matter, so that the table stays small.
-    /// SQLite has no heartbeats: there the home's lock says which process lives.
+    /// Deletes runners whose leases expired so long ago that they no longer matter, so that the table stays
+    /// small. SQLite has no heartbeats: there the home's lock determines which process is alive.
     fn delete_expired(&mut self) -> Result<()> {
         if self.sql.dialect() == Dialect::Sqlite {
             return Ok(());
@@ -83,7 +86,7 @@ const BEAT: &str = "
     UPDATE runner SET heartbeat_at_ms = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)
     WHERE runner_id = ?1";
 
-/// Says that a runner lives. False when it was buried meanwhile.
+/// Stores a heartbeat. Returns false if the runner was removed.
 pub(crate) fn heartbeat(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool> {
     Ok(sql.execute(BEAT, &[runner.into()])? == 1)
 }
@@ -94,8 +97,9 @@ const EXPIRE: &str = "
 
 const REGISTERED: &str = "SELECT pid FROM runner WHERE runner_id = ?1";
 
-/// Whether a runner has beaten within its lease. One that has not is struck off: should it only have slept, its next
-/// beat finds no row, and it cannot take its lease for a living one after somebody else has taken its agents.
+/// Whether a runner sent a heartbeat within its lease. If not, its row is deleted: should it only have been
+/// suspended, its next heartbeat finds no row, so it cannot trust its lease after another runner has
+/// claimed its agents.
 pub(crate) fn confirm_alive(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool> {
     sql.execute(EXPIRE, &[runner.into(), LEASE_MS.into()])?;
     Ok(!sql.query(REGISTERED, &[runner.into()])?.is_empty())
@@ -104,7 +108,7 @@ pub(crate) fn confirm_alive(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool
 const BURY: &str = "DELETE FROM runner WHERE runner_id = ?1";
 
 impl Tx<'_> {
-    /// Removes a runner that is known to be dead, and frees what it held.
+    /// Removes a dead runner and releases its claims.
     pub fn remove_dead_runner(&mut self, runner: &RunnerId) -> Result<()> {
         self.sql.execute(BURY, &[runner.into()])?;
         head::free(&mut self.sql, runner)
@@ -114,7 +118,7 @@ impl Tx<'_> {
 const ALL: &str = "SELECT runner_id, machine, pid, pid_start_time FROM runner ORDER BY runner_id LIMIT ?1";
 
 impl View<'_> {
-    /// The runners that are registered.
+    /// Returns the registered runners.
     pub fn runners(&mut self) -> Result<Vec<Runner>> {
         records(self.sql.query(ALL, &[limit(ROWS_MAX)])?, read)
     }
@@ -129,19 +133,19 @@ fn read(mut row: Row) -> Result<Runner> {
     })
 }
 
-/// The runner that this store registered, so that closing it can take the name back.
+/// The runner that this store registered, so that closing the store can unregister it.
 #[derive(Debug, Default)]
 pub(crate) struct RegisteredRunner(Mutex<Option<RunnerId>>);
 
 impl RegisteredRunner {
-    /// Notes a runner whose registration is durable.
+    /// Sets the runner after its registration is durable.
     pub(crate) fn note(&self, runner: Option<RunnerId>) {
         if runner.is_some() {
             *locked(&self.0) = runner;
         }
     }
 
-    /// The runner, which is then no longer noted.
+    /// Returns the runner and clears it.
     pub(crate) fn take(&self) -> Option<RunnerId> {
         locked(&self.0).take()
     }

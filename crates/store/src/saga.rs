@@ -1,4 +1,4 @@
-//! Sagas: where writes stand that touch both databases, and which journal they were written to.
+//! Sagas: the progress of writes that touch both databases, and the journal to which they were written.
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
@@ -10,14 +10,14 @@ use crate::rows::SagaRow;
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 use crate::{ROWS_MAX, Result, StoreError, Tx, View, row_binding};
 
-/// An action that was put off and is intended again has its saga already.
+/// An action that was postponed and is intended again already has its saga.
 const BEGIN: &str = "
     INSERT INTO saga (operation_id, run_key, phase, status, last_error, updated_at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
     ON CONFLICT (operation_id) DO NOTHING";
 
 impl Tx<'_> {
-    /// Begins a saga with the intent of its action. One that began before stays as it is.
+    /// Begins a saga with the intent of its action. An existing saga is not changed.
     pub fn begin_saga(&mut self, saga: &Saga, run: &RunKey, at: Millis) -> Result<()> {
         let params = [
             (&saga.operation_id).into(),
@@ -40,7 +40,7 @@ const ADVANCE: &str = "
     WHERE operation_id = ?1 AND phase = ?2 AND status = ?3";
 
 impl Tx<'_> {
-    /// Moves a saga on; [`StoreError::Conflict`] when it is not where it was seen.
+    /// Advances a saga. Fails with [`StoreError::Conflict`] if it is not in the expected state.
     pub fn advance_saga(&mut self, seen: &Saga, next: &Saga, at: Millis) -> Result<()> {
         let params = [
             (&seen.operation_id).into(),
@@ -64,7 +64,7 @@ const UNFINISHED: &str = "
     WHERE saga.status IN ('open', 'stuck') ORDER BY saga.updated_at_ms, saga.operation_id LIMIT ?1";
 
 impl View<'_> {
-    /// Sagas that are not over, oldest first. At most [`ROWS_MAX`].
+    /// Returns unfinished sagas, oldest first. At most [`ROWS_MAX`].
     pub fn unfinished_sagas(&mut self) -> Result<Vec<SagaRow>> {
         records(self.sql.query(UNFINISHED, &[limit(ROWS_MAX)])?, read)
     }
@@ -76,7 +76,7 @@ const ONE: &str = "
     FROM saga LEFT JOIN run ON run.run_key = saga.run_key WHERE saga.operation_id = ?1";
 
 impl View<'_> {
-    /// One saga, over or not.
+    /// Returns one saga, finished or not.
     pub fn saga(&mut self, operation: &OperationId) -> Result<Option<SagaRow>> {
         at_most_one(self.sql.query(ONE, &[operation.into()])?)
             .map(read)
@@ -100,7 +100,7 @@ fn read(mut row: Row) -> Result<SagaRow> {
         saga,
         run_key,
         agent_id: agent_id.map_err(|_| StoreError::Malformed("run.agent_id"))?,
-        // One that stands aside may still go on.
+        // A quarantined run may still continue.
         run_open: matches!(
             row.optional_text("run.status")?
                 .as_deref()
@@ -114,7 +114,8 @@ fn read(mut row: Row) -> Result<SagaRow> {
 const JOURNAL_HOST: &str = "SELECT host_id FROM journal_host";
 
 impl View<'_> {
-    /// The host of the journal that this database's sagas were written to; none before the first.
+    /// Returns the host of the journal to which this database's sagas were written, or `None` before the
+    /// first saga.
     pub fn journal_host(&mut self) -> Result<Option<String>> {
         let row = at_most_one(self.sql.query(JOURNAL_HOST, &[])?);
         row.map(|mut row| row.text("journal_host.host_id")).transpose()
@@ -126,7 +127,7 @@ const REMEMBER: &str = "
     ON CONFLICT (row_id) DO UPDATE SET host_id = excluded.host_id WHERE journal_host.host_id <> excluded.host_id";
 
 impl Tx<'_> {
-    /// Remembers which journal is meant, so that another one in its place is noticed.
+    /// Stores the host of the journal, so that a replaced journal is detected.
     pub fn set_journal_host(&mut self, host_id: &str, at: Millis) -> Result<()> {
         if self.sql.execute(REMEMBER, &[host_id.into()])? > 0 {
             self.sql

@@ -1,4 +1,4 @@
-//! Schedules, and what became of their firings.
+//! Schedules and the outcomes of their firings.
 
 use wakeful_core::id::{AgentId, EventName, RuleId};
 use wakeful_core::key::RunKey;
@@ -23,7 +23,7 @@ const CREATE: &str = "
     ON CONFLICT (schedule_id) DO NOTHING";
 
 impl Tx<'_> {
-    /// Stores a new schedule. False when the name is taken.
+    /// Stores a new schedule. Returns false if the name is taken.
     pub fn create_schedule(&mut self, timer: &Schedule) -> Result<bool> {
         let (intent, guard) = (intent(timer)?, guard(timer));
         let mut params = fields(timer, &intent, guard.as_deref()).to_vec();
@@ -46,8 +46,8 @@ const PUT: &str = "
     WHERE schedule_id = ?1 AND version = ?19";
 
 impl Tx<'_> {
-    /// Stores a changed schedule. Its version is the one that was read and is incremented here;
-    /// [`StoreError::Conflict`] when it changed since.
+    /// Stores a changed schedule and increments its version. Fails with [`StoreError::Conflict`] if it
+    /// changed since it was read.
     pub fn put_schedule(&mut self, timer: &Schedule) -> Result<()> {
         let (intent, guard) = (intent(timer)?, guard(timer));
         self.sql
@@ -119,7 +119,7 @@ fn read(mut row: Row) -> Result<Schedule> {
     })
 }
 
-/// Reads rows one by one: one that cannot be read does not hide the others.
+/// Reads rows one by one, so that an unreadable one does not hide the others.
 fn read_each(rows: Vec<Row>) -> Result<ScheduleRows> {
     let mut found = ScheduleRows::default();
     for row in rows {
@@ -144,7 +144,6 @@ const ONE: &str = "
     FROM schedule WHERE schedule_id = ?1";
 
 impl View<'_> {
-    /// One schedule.
     pub fn schedule(&mut self, schedule: &RuleId) -> Result<Option<Schedule>> {
         at_most_one(self.sql.query(ONE, &[schedule.into()])?)
             .map(read)
@@ -165,7 +164,7 @@ const LIST_OF_AGENT: &str = "
     FROM schedule WHERE schedule_id > ?1 AND agent_id = ?3 ORDER BY schedule_id LIMIT ?2";
 
 impl View<'_> {
-    /// Schedules by name.
+    /// Returns schedules by name.
     pub fn schedules(&mut self, filter: &ScheduleFilter) -> Result<ScheduleRows> {
         let after = filter.after.as_ref().map_or("", RuleId::as_str);
         let rows = match &filter.agent_id {
@@ -185,7 +184,7 @@ const OF_EVENT: &str = "
     FROM schedule WHERE event_name = ?1 AND status = 'active' AND schedule_id > ?2 ORDER BY schedule_id LIMIT ?3";
 
 impl View<'_> {
-    /// Active schedules that wait for an event, by name, after one.
+    /// Returns active schedules for an event after one, by name.
     pub fn schedules_for_event(
         &mut self,
         event: &EventName,
@@ -203,7 +202,7 @@ impl View<'_> {
 const COUNT_OF_EVENT: &str = "SELECT COUNT(*) FROM schedule WHERE event_name = ?1 AND status <> 'disabled'";
 
 impl View<'_> {
-    /// How many schedules that are not disabled wait for an event.
+    /// Counts the schedules for an event that are not disabled.
     pub fn count_schedules_for_event(&mut self, event: &EventName) -> Result<u64> {
         let row = at_most_one(self.sql.query(COUNT_OF_EVENT, &[event.into()])?);
         row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
@@ -213,7 +212,7 @@ impl View<'_> {
 const COUNT: &str = "SELECT COUNT(*) FROM schedule WHERE agent_id = ?1 AND status <> 'disabled'";
 
 impl View<'_> {
-    /// How many schedules of an agent are not disabled.
+    /// Counts the schedules of an agent that are not disabled.
     pub fn count_schedules_of(&mut self, agent: &AgentId) -> Result<u64> {
         let row = at_most_one(self.sql.query(COUNT, &[agent.into()])?);
         row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
@@ -227,7 +226,7 @@ const DUE: &str = "
     FROM schedule WHERE status = 'active' AND next_execution_at_ms <= ?1
     ORDER BY next_execution_at_ms, schedule_id LIMIT ?2";
 
-/// What was looked at in a future that is not there any more.
+/// Schedules that were evaluated up to a time that is now in the future, because the clock was set back.
 const AHEAD: &str = "
     SELECT schedule_id, agent_id, revision, label, pattern, message, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
@@ -235,8 +234,8 @@ const AHEAD: &str = "
     FROM schedule WHERE status = 'active' AND evaluated_until_ms > ?1 ORDER BY evaluated_until_ms DESC LIMIT ?2";
 
 impl View<'_> {
-    /// Active schedules to evaluate: those that are due, the longest due first, and those that were last evaluated at a
-    /// time which is in the future again because the clock was set back.
+    /// Returns active schedules to evaluate: those that are due, longest overdue first, and those that were
+    /// last evaluated at a time that is in the future again because the clock was set back.
     pub fn due_schedules(&mut self, now: Millis, at_most: u32) -> Result<ScheduleRows> {
         let mut rows = self.sql.query(DUE, &[now.into(), limit(at_most)])?;
         let ahead = Millis(now.0.saturating_add(SET_BACK_MS));
@@ -249,7 +248,7 @@ impl View<'_> {
 const NEXT: &str = "SELECT MIN(next_execution_at_ms) FROM schedule WHERE status = 'active'";
 
 impl View<'_> {
-    /// When the next active schedule is due; none where none is.
+    /// Returns when the next active schedule is due, or `None` if none is.
     pub fn next_schedule_due(&mut self) -> Result<Option<Millis>> {
         let row = at_most_one(self.sql.query(NEXT, &[])?);
         let next = row.map(|mut row| row.optional_millis("schedule.next_execution_at_ms"));
@@ -267,7 +266,7 @@ const FORGOTTEN: &str = "SELECT seq FROM scheduled_execution WHERE schedule_id =
 const FORGET: &str = "DELETE FROM scheduled_execution WHERE schedule_id = ?1 AND seq <= ?2";
 
 impl Tx<'_> {
-    /// Stores what became of a firing. The oldest record beyond a bound is deleted.
+    /// Stores the outcome of a firing. The oldest record beyond a bound is deleted.
     pub fn append_execution(&mut self, row: &ScheduledExecutionRow) -> Result<()> {
         let params = [
             (&row.schedule_id).into(),
@@ -313,8 +312,8 @@ const END_OF_AGENT: &str = "
     WHERE agent_id = ?1 AND status <> 'disabled' RETURNING schedule_id, revision, execution_count";
 
 impl Tx<'_> {
-    /// Pauses an active schedule that cannot be read, with a record. False where it is no longer active. Its name is
-    /// taken as stored: that may be the unreadable part.
+    /// Pauses an active schedule that cannot be read, and stores a record of it. Returns false if it is not
+    /// active. The name is used as stored, because it may be the unreadable part.
     pub fn disable_unreadable_schedule(&mut self, name: &str, at: Millis) -> Result<bool> {
         let ended = self.sql.query(SET_ASIDE, &[name.into()])?;
         let ending = Ending {
@@ -326,7 +325,8 @@ impl Tx<'_> {
         Ok(note_each(&mut self.sql, ended, &ending)? > 0)
     }
 
-    /// Ends all schedules of a destroyed agent, also those that cannot be read, each with a record; returns how many.
+    /// Ends all schedules of a destroyed agent, including unreadable ones, each with a record. Returns how
+    /// many.
     pub fn expire_schedules(&mut self, agent: &AgentId, at: Millis) -> Result<u64> {
         let ended = self.sql.query(END_OF_AGENT, &[agent.into()])?;
         let ending = Ending {
@@ -347,7 +347,7 @@ struct Ending {
     at: Millis,
 }
 
-/// Makes a record of what became of schedules whose rows nobody looked into; their names may be none.
+/// Stores the outcome of schedules without parsing their rows; their names may be invalid.
 fn note_each(sql: &mut dyn Sql, rows: Vec<Row>, ending: &Ending) -> Result<u64> {
     let at = ending.at;
     let mut noted = 0;
@@ -384,7 +384,7 @@ fn note_each(sql: &mut dyn Sql, rows: Vec<Row>, ending: &Ending) -> Result<u64> 
     Ok(noted)
 }
 
-/// What was taken up by another run ends with that one.
+/// An absorbed firing ends with the run that absorbed it.
 const EXECUTIONS: &str = "
     SELECT one.schedule_id, one.seq, one.revision, one.due_at_ms, one.firing_count, one.is_capped, one.trigger_source, one.outcome,
         one.reason, one.run_key, one.is_catch_up, one.at_ms, run.status, run.started_at_ms, run.ended_at_ms
@@ -394,7 +394,7 @@ const EXECUTIONS: &str = "
     WHERE one.schedule_id = ?1 ORDER BY one.seq DESC LIMIT ?2";
 
 impl View<'_> {
-    /// What became of a schedule's firings, newest first.
+    /// Returns the outcomes of a schedule's firings, newest first.
     pub fn executions(&mut self, schedule: &RuleId, at_most: u32) -> Result<Vec<ExecutionWithRun>> {
         records(
             self.sql.query(EXECUTIONS, &[schedule.into(), limit(at_most)])?,
@@ -430,8 +430,8 @@ const UNDER_WAY: &str = "
         WHERE wake.run_key = ?1 AND run.status = 'open'";
 
 impl View<'_> {
-    /// Whether a run that a schedule asked for is under way: its message is queued, its run is open, or an open run
-    /// absorbed it.
+    /// Whether a run that a schedule requested is in progress: its message is queued, its run is open, or
+    /// an open run absorbed it.
     pub fn is_run_active(&mut self, run: &RunKey) -> Result<bool> {
         Ok(!self.sql.query(UNDER_WAY, &[run.into()])?.is_empty())
     }

@@ -1,4 +1,4 @@
-//! What models cost: caps, reservations, and the sums of each day.
+//! Model costs: caps, reservations, and daily sums.
 
 use wakeful_core::budget::{DaySpend, MicroUsd, SpendTotal, UtcDay};
 use wakeful_core::id::{AgentId, PolicyVersion};
@@ -10,7 +10,7 @@ use crate::rows::{CapRow, PrivacyReceiptRow, Reservation, SpendDay};
 use crate::sql::{Dialect, Param, Row, Sql, at_most_one, limit, records};
 use crate::{ROWS_MAX, Result, StoreError, Tx, View, row_binding};
 
-/// Stands for all agents together.
+/// Key of the rows for all agents together.
 const ALL: &str = "";
 
 const SET_CAP: &str = "
@@ -20,7 +20,7 @@ const SET_CAP: &str = "
 const UNSET_CAP: &str = "DELETE FROM cap WHERE agent_id = ?1";
 
 impl Tx<'_> {
-    /// Sets a cap of one agent or of all together, or takes it away.
+    /// Sets or removes the cap of one agent, or of all together.
     pub fn set_cap(&mut self, agent: Option<&AgentId>, daily: Option<MicroUsd>, at: Millis) -> Result<()> {
         let scope = scope(agent);
         let written = match daily {
@@ -37,7 +37,7 @@ impl Tx<'_> {
 const CAPS: &str = "SELECT agent_id, daily_microusd, set_at_ms FROM cap ORDER BY agent_id LIMIT ?1";
 
 impl View<'_> {
-    /// The caps that people set; that of all agents together first.
+    /// Returns the caps that people set; the one for all agents together comes first.
     pub fn caps(&mut self) -> Result<Vec<CapRow>> {
         records(self.sql.query(CAPS, &[limit(ROWS_MAX)])?, |mut row| {
             Ok(CapRow {
@@ -52,7 +52,7 @@ impl View<'_> {
 const CAP: &str = "SELECT daily_microusd FROM cap WHERE agent_id = ?1";
 
 impl View<'_> {
-    /// The cap of one agent, or of all together, if a person set one.
+    /// Returns the cap of one agent, or of all together, if a person set one.
     pub fn cap(&mut self, agent: Option<&AgentId>) -> Result<Option<MicroUsd>> {
         let rows = self.sql.query(CAP, &[scope(agent)])?;
         at_most_one(rows)
@@ -61,11 +61,12 @@ impl View<'_> {
     }
 }
 
-/// One row for all days: a reset moves amounts from day to day, and no other writer may hold one of these days meanwhile.
+/// One row for all days: a reset moves amounts between days, and no other writer may hold one of these days
+/// at the same time.
 const LOCK: &str = "SELECT row_id FROM host WHERE row_id = 1 FOR UPDATE";
 
-/// The lock of spending: no other transaction reserves, settles or resets until this one ends. It is taken after the heads
-/// of agents and before the rows of money. SQLite has one writer anyway.
+/// Takes the spending lock: no other transaction reserves, settles or resets until this one ends. It is
+/// taken after the heads of agents and before the spending rows. SQLite has only one writer.
 fn lock_all(sql: &mut dyn Sql) -> Result<()> {
     match sql.dialect() {
         Dialect::Sqlite => Ok(()),
@@ -74,8 +75,9 @@ fn lock_all(sql: &mut dyn Sql) -> Result<()> {
 }
 
 impl Tx<'_> {
-    /// Keeps other transactions from reserving until this one ends: two that check at once would both find room.
-    /// Returns the day to reserve on: that of the clock, or a later one that was reserved on before.
+    /// Prevents other transactions from reserving until this one ends: two concurrent checks would both
+    /// find enough budget. Returns the day to reserve on: the clock's day, or a later one that already has
+    /// a reservation.
     pub fn lock_spending(&mut self, clock: UtcDay) -> Result<UtcDay> {
         lock_all(&mut self.sql)?;
         Ok(clock.not_before(self.latest_spend_day()?))
@@ -85,7 +87,7 @@ impl Tx<'_> {
 const LATEST: &str = "SELECT day FROM spend_day WHERE agent_id = '' ORDER BY day DESC LIMIT 1";
 
 impl View<'_> {
-    /// The latest day that anything was reserved on, if there is one.
+    /// Returns the latest day with a reservation.
     pub fn latest_spend_day(&mut self) -> Result<Option<UtcDay>> {
         let row = at_most_one(self.sql.query(LATEST, &[])?);
         row.map(|mut row| row.int("spend_day.day").map(UtcDay))
@@ -112,7 +114,7 @@ const MOVE_SUMS: &str = "
 const FORGET_LATER: &str = "DELETE FROM spend_day WHERE day > ?1";
 
 impl Tx<'_> {
-    /// Counts what was spent on later days for this one, and forgets those days.
+    /// Adds the spending of later days to this one and deletes those days.
     pub fn reset_spend_day(&mut self, clock: UtcDay) -> Result<()> {
         lock_all(&mut self.sql)?;
         let at = Some(clock.begins());
@@ -138,7 +140,7 @@ const SPENT: &str =
     "SELECT reserved_microusd, settled_microusd FROM spend_day WHERE agent_id = ?1 AND day = ?2";
 
 impl View<'_> {
-    /// What a day has seen, settled and reserved, by an agent and by all.
+    /// Returns the settled and reserved amounts of a day, for an agent and for all.
     pub fn spent(&mut self, day: UtcDay, agent: &AgentId) -> Result<DaySpend> {
         Ok(DaySpend {
             agent: self.sum(agent.into(), day)?,
@@ -146,7 +148,7 @@ impl View<'_> {
         })
     }
 
-    /// What a day has seen, settled and reserved, by all agents together.
+    /// Returns the settled and reserved amounts of a day, for all agents together.
     pub(crate) fn spent_by_all(&mut self, day: UtcDay) -> Result<SpendTotal> {
         self.sum(ALL.into(), day)
     }
@@ -172,7 +174,7 @@ const RESERVE: &str = "
         reserved_microusd = excluded.reserved_microusd";
 
 impl Tx<'_> {
-    /// Reserves money. The caller has locked spending and found room.
+    /// Stores a reservation. The caller holds the spending lock and has checked the budget.
     pub fn reserve(&mut self, reservation: &Reservation) -> Result<()> {
         let params = [
             (&reservation.operation_id).into(),
@@ -185,7 +187,7 @@ impl Tx<'_> {
             reservation.amount.0.into(),
         ];
         self.sql.execute(RESERVE, &params)?;
-        // The row says only which day it is.
+        // The row contains only the day.
         let at = reservation.day.begins();
         self.sql.touch(
             &row_binding::SPEND,
@@ -209,12 +211,14 @@ const SETTLE: &str = "
     UPDATE spend SET settled_microusd = settled_microusd + ?2, reserved_microusd = 0 WHERE operation_id = ?1";
 
 impl Tx<'_> {
-    /// Turns a reservation into spending; without a cost, all of it. Nothing happens where none was made.
+    /// Settles a reservation with its cost, or in full if the cost is unknown. Does nothing if there is
+    /// none.
     pub fn settle_spend(&mut self, operation: &OperationId, cost: Option<MicroUsd>) -> Result<()> {
         if self.sql.query(OPEN, &[operation.into()])?.is_empty() {
             return Ok(());
         }
-        // A reset may have moved it to another day, or another life may have settled it, until the lock is held.
+        // Before the lock is held, a reset may have moved the reservation to another day, or another runner
+        // may have settled it.
         lock_all(&mut self.sql)?;
         let Some(mut row) = at_most_one(self.sql.query(OPEN, &[operation.into()])?) else {
             return Ok(());
@@ -263,14 +267,14 @@ const MOVE: &str = "
         requests = requests + ?5
     WHERE agent_id = ?1 AND day = ?2";
 
-/// What is added to the sums of a day.
+/// Amounts to add to the sums of a day.
 struct SpendChange {
     reserved: i64,
     settled: i64,
     requests: i64,
 }
 
-/// Moves the sums of an agent and of all together.
+/// Changes the sums of an agent and of all agents together.
 fn add(sql: &mut dyn Sql, agent: &AgentId, day: i64, change: &SpendChange) -> Result<()> {
     for scope in [ALL.into(), Param::from(agent)] {
         let params = [
@@ -280,7 +284,7 @@ fn add(sql: &mut dyn Sql, agent: &AgentId, day: i64, change: &SpendChange) -> Re
             change.settled.into(),
             change.requests.into(),
         ];
-        // A new row may not be negative, not even on its way into an old one.
+        // A new row must not be negative, not even before it is merged into an existing one.
         let statement = if change.reserved < 0 { MOVE } else { ADD };
         sql.execute(statement, &params)?;
         sql.touch(&row_binding::SPEND_DAY, &[scope, day.into()], None);
@@ -292,7 +296,7 @@ const OF_RUN: &str =
     "SELECT CAST(COALESCE(SUM(settled_microusd), 0) AS BIGINT) FROM spend WHERE run_key = ?1";
 
 impl View<'_> {
-    /// What a run has cost so far, requests with unknown outcome included.
+    /// Returns the cost of a run so far, including requests with an unknown outcome.
     pub fn spent_by_run(&mut self, run: &RunKey) -> Result<MicroUsd> {
         let rows = self.sql.query(OF_RUN, &[run.into()])?;
         let mut row = at_most_one(rows).ok_or(StoreError::Malformed("spend"))?;
@@ -305,7 +309,8 @@ const DAYS: &str = "
     WHERE agent_id = ?1 AND day >= ?2 ORDER BY day LIMIT ?3";
 
 impl View<'_> {
-    /// The days of one agent, or of all together, from one day on, oldest first. At most [`ROWS_MAX`].
+    /// Returns the days of one agent, or of all together, from a day on, oldest first. At most
+    /// [`ROWS_MAX`].
     pub fn spend_days(&mut self, agent: Option<&AgentId>, from: UtcDay) -> Result<Vec<SpendDay>> {
         records(
             self.sql
@@ -320,7 +325,7 @@ const ON_DAY: &str = "
     WHERE day = ?1 AND agent_id <> '' ORDER BY agent_id LIMIT ?2";
 
 impl View<'_> {
-    /// What each agent spent on a day, by name. At most [`ROWS_MAX`].
+    /// Returns what each agent spent on a day, by name. At most [`ROWS_MAX`].
     pub fn spent_on(&mut self, day: UtcDay) -> Result<Vec<SpendDay>> {
         records(
             self.sql.query(ON_DAY, &[day.0.into(), limit(ROWS_MAX)])?,
@@ -344,7 +349,7 @@ const PUT_RECEIPT: &str = "
     ON CONFLICT (provider, policy_version) DO NOTHING";
 
 impl Tx<'_> {
-    /// Stores that a person confirmed a provider; the first confirmation counts.
+    /// Stores a privacy receipt; the first one for a provider and policy version is kept.
     pub fn put_receipt(&mut self, receipt: &PrivacyReceiptRow) -> Result<()> {
         let params = [
             receipt.provider.as_str().into(),
@@ -367,7 +372,7 @@ const RECEIPTS: &str = "
     SELECT provider, policy_version, channel, at_ms FROM privacy_receipt ORDER BY at_ms, provider LIMIT ?1";
 
 impl View<'_> {
-    /// Every confirmation of a provider, oldest first. At most [`ROWS_MAX`].
+    /// Returns all privacy receipts, oldest first. At most [`ROWS_MAX`].
     pub fn receipts(&mut self) -> Result<Vec<PrivacyReceiptRow>> {
         records(self.sql.query(RECEIPTS, &[limit(ROWS_MAX)])?, |mut row| {
             Ok(PrivacyReceiptRow {
@@ -383,7 +388,7 @@ impl View<'_> {
 const CONFIRMED: &str = "SELECT at_ms FROM privacy_receipt WHERE provider = ?1 AND policy_version = ?2";
 
 impl View<'_> {
-    /// Whether a person confirmed a provider under these rules.
+    /// Whether a person confirmed a provider under this policy version.
     pub fn is_confirmed(&mut self, provider: &str, version: &PolicyVersion) -> Result<bool> {
         let rows = self
             .sql
@@ -410,7 +415,7 @@ fn amount(row: &mut Row, place: &'static str) -> Result<MicroUsd> {
     row.count(place).map(MicroUsd)
 }
 
-/// An amount that can be taken away as well. Nobody reserves nine trillion dollars.
+/// Converts an amount so that it can be subtracted. The range ends at nine trillion dollars.
 fn signed(amount: MicroUsd) -> Result<i64> {
     i64::try_from(amount.0).map_err(|_| StoreError::Malformed("spend.reserved_microusd"))
 }

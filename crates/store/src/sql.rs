@@ -1,7 +1,7 @@
-//! The one narrow door to a database: statements in a portable subset, with integers, text and bytes.
+//! The small interface to a database: statements in a portable SQL subset, with integers, text and bytes.
 //!
-//! Every verb is written once over [`Sql`]. Parameters are `?1`, `?2` …; what a dialect spells differently is
-//! two constants and [`Dialect::pick`] between them.
+//! Every operation is written once against [`Sql`]. Parameters are `?1`, `?2` …; where the dialects differ,
+//! there are two constants, and [`Dialect::pick`] selects one.
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::id::{AgentId, EventName, Incarnation, RuleId, RunnerId, ThreadId};
@@ -11,29 +11,29 @@ use wakeful_core::time::Millis;
 use crate::row_binding::BoundTable;
 use crate::{ROWS_MAX, Result, StoreError};
 
-/// Runs statements of one transaction.
+/// Runs the statements of one transaction.
 pub(crate) trait Sql {
-    /// Which database it is.
     fn dialect(&self) -> Dialect;
-    /// Runs a statement without rows and says how many rows it touched.
+    /// Runs a statement without a result and returns how many rows it changed.
     fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64>;
     /// Runs a statement and returns all its rows.
     fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>>;
-    /// Runs a statement of which nothing has to be known but that it does not fail. A database that is far away may
-    /// run it a little later, with the next one of the other kinds: then that one fails in its stead, or the commit.
+    /// Runs a statement whose result is not needed. A remote database may defer it until the next statement
+    /// that returns something; then that statement, or the commit, reports its failure.
     fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<()> {
         self.execute(sql, params).map(drop)
     }
-    /// Notes that this transaction writes a row that governs: before it commits, the row is bound to the home's log. A
-    /// statement that wrote nothing needs no binding.
+    /// Records that this transaction writes a bound row: before the commit, the row is bound to the home's
+    /// log. A statement that wrote nothing needs no binding.
     fn touch(&mut self, _: &'static BoundTable, _: &[Param<'_>], _: Option<Millis>) {}
-    /// The same for a statement that must write one row; none means that somebody was there first.
+    /// Like [`Self::run`], for a statement that must write one row; none means that another transaction was
+    /// first.
     fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<()> {
         exactly_one(self.execute(sql, params)?)
     }
 }
 
-/// The databases we speak to.
+/// The supported databases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// One process, one writer.
@@ -43,7 +43,7 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
-    /// Chooses between two spellings of one statement.
+    /// Selects the variant of a statement for this dialect.
     pub(crate) const fn pick(self, sqlite: &'static str, postgres: &'static str) -> &'static str {
         match self {
             Self::Sqlite => sqlite,
@@ -55,22 +55,19 @@ impl Dialect {
 /// Whether a connection may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// It may, and makes what is missing.
+    /// The connection may write, and creates what is missing.
     Write,
-    /// It only reads what is there.
+    /// The connection only reads.
     Read,
 }
 
-/// A parameter. Borrowed, so that a body is not copied once more on the writing thread.
+/// A parameter. Borrowed, to avoid another copy of a body on the writer thread.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Param<'a> {
-    /// No value, of whatever type the place has.
+    /// Null, of any column type.
     Null,
-    /// A 64-bit integer.
     Int(i64),
-    /// Text.
     Text(&'a str),
-    /// Bytes.
     Bytes(&'a [u8]),
 }
 
@@ -81,7 +78,7 @@ impl From<i64> for Param<'_> {
 }
 
 impl From<u64> for Param<'_> {
-    /// Counts beyond the signed range are kept as its end: a provider may report any number of tokens.
+    /// Counts beyond the signed range saturate: a provider may report any number of tokens.
     fn from(value: u64) -> Self {
         Self::Int(i64::try_from(value).unwrap_or(i64::MAX))
     }
@@ -167,46 +164,40 @@ impl From<Param<'_>> for Value {
     }
 }
 
-/// How many rows a listing may return: what was asked for, within the bound of the port.
+/// The row limit of a query: the requested number, within the bound of the port.
 pub(crate) fn limit(asked: u32) -> Param<'static> {
     asked.min(ROWS_MAX).into()
 }
 
-/// A stored value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Value {
-    /// No value.
     Null,
-    /// A 64-bit integer.
     Int(i64),
-    /// Text.
     Text(String),
-    /// Bytes.
     Bytes(Vec<u8>),
 }
 
-/// One row. Its columns are taken in the order of the statement, each by its name, so that a value we did not
-/// write is reported with the place it stands in.
+/// One row. Its columns are read in the order of the statement, each with its name, so that an unexpected
+/// value is reported with its column.
 #[derive(Debug)]
 pub(crate) struct Row(std::vec::IntoIter<Value>);
 
 impl Row {
-    /// A row of these values.
     pub(crate) fn new(values: Vec<Value>) -> Self {
         Self(values.into_iter())
     }
 
-    /// The next column, an integer.
+    /// Reads the next column as an integer.
     pub(crate) fn int(&mut self, column: &'static str) -> Result<i64> {
         self.optional_int(column)?.ok_or(StoreError::Malformed(column))
     }
 
-    /// A moment, or none.
+    /// Reads the next column as a time or null.
     pub(crate) fn optional_millis(&mut self, place: &'static str) -> Result<Option<Millis>> {
         Ok(self.optional_int(place)?.map(Millis))
     }
 
-    /// The next column, an integer or nothing.
+    /// Reads the next column as an integer or null.
     pub(crate) fn optional_int(&mut self, column: &'static str) -> Result<Option<i64>> {
         match self.0.next() {
             Some(Value::Int(value)) => Ok(Some(value)),
@@ -215,33 +206,33 @@ impl Row {
         }
     }
 
-    /// The next column, a count.
+    /// Reads the next column as a count.
     pub(crate) fn count(&mut self, column: &'static str) -> Result<u64> {
         u64::try_from(self.int(column)?).map_err(|_| StoreError::Malformed(column))
     }
 
-    /// The next column, a count or nothing.
+    /// Reads the next column as a count or null.
     pub(crate) fn optional_count(&mut self, column: &'static str) -> Result<Option<u64>> {
         let count = self.optional_int(column)?.map(u64::try_from);
         count.transpose().map_err(|_| StoreError::Malformed(column))
     }
 
-    /// The next column, a small count.
+    /// Reads the next column as a 32-bit count.
     pub(crate) fn small_count(&mut self, column: &'static str) -> Result<u32> {
         u32::try_from(self.int(column)?).map_err(|_| StoreError::Malformed(column))
     }
 
-    /// The next column, a time.
+    /// Reads the next column as a time.
     pub(crate) fn millis(&mut self, column: &'static str) -> Result<Millis> {
         self.int(column).map(Millis)
     }
 
-    /// The next column, text.
+    /// Reads the next column as text.
     pub(crate) fn text(&mut self, column: &'static str) -> Result<String> {
         self.optional_text(column)?.ok_or(StoreError::Malformed(column))
     }
 
-    /// The next column, text or nothing.
+    /// Reads the next column as text or null.
     pub(crate) fn optional_text(&mut self, column: &'static str) -> Result<Option<String>> {
         match self.0.next() {
             Some(Value::Text(value)) => Ok(Some(value)),
@@ -250,12 +241,12 @@ impl Row {
         }
     }
 
-    /// The next column, bytes.
+    /// Reads the next column as bytes.
     pub(crate) fn bytes(&mut self, column: &'static str) -> Result<Vec<u8>> {
         self.optional_bytes(column)?.ok_or(StoreError::Malformed(column))
     }
 
-    /// The next column, bytes or nothing.
+    /// Reads the next column as bytes or null.
     pub(crate) fn optional_bytes(&mut self, column: &'static str) -> Result<Option<Vec<u8>>> {
         match self.0.next() {
             Some(Value::Bytes(value)) => Ok(Some(value)),
@@ -264,12 +255,12 @@ impl Row {
         }
     }
 
-    /// The next column, a hash.
+    /// Reads the next column as a hash.
     pub(crate) fn digest(&mut self, column: &'static str) -> Result<Digest> {
         self.optional_digest(column)?.ok_or(StoreError::Malformed(column))
     }
 
-    /// The next column, a hash or nothing.
+    /// Reads the next column as a hash or null.
     pub(crate) fn optional_digest(&mut self, column: &'static str) -> Result<Option<Digest>> {
         let Some(bytes) = self.optional_bytes(column)? else {
             return Ok(None);
@@ -278,12 +269,12 @@ impl Row {
         Ok(Some(Digest::from_bytes(bytes)))
     }
 
-    /// The next column, an agent's name.
+    /// Reads the next column as an agent id.
     pub(crate) fn agent_id(&mut self, column: &'static str) -> Result<AgentId> {
         AgentId::parse(&self.text(column)?).map_err(|_| StoreError::Malformed(column))
     }
 
-    /// The next column, whose log it is: an agent's name, or that of the home's own log.
+    /// Reads the next column as the id of a log: an agent's, or that of the home's own log.
     pub(crate) fn log_id(&mut self, column: &'static str) -> Result<AgentId> {
         let text = self.text(column)?;
         if text == AgentId::home_log().as_str() {
@@ -292,22 +283,22 @@ impl Row {
         AgentId::parse(&text).map_err(|_| StoreError::Malformed(column))
     }
 
-    /// All columns that are left.
+    /// Returns all remaining columns.
     pub(crate) fn into_values(self) -> Vec<Value> {
         self.0.collect()
     }
 
-    /// The next column, yes or no.
+    /// Reads the next column as a boolean.
     pub(crate) fn flag(&mut self, column: &'static str) -> Result<bool> {
         Ok(self.int(column)? != 0)
     }
 
-    /// The next column, the name of a standing order.
+    /// Reads the next column as the id of a schedule, subscription or trigger.
     pub(crate) fn rule_id(&mut self, column: &'static str) -> Result<RuleId> {
         RuleId::parse(&self.text(column)?).map_err(|_| StoreError::Malformed(column))
     }
 
-    /// What stands in a column as far as it is text, for telling of a row that cannot be read.
+    /// Returns the text of a column, if it is text, to report a row that cannot be read.
     pub(crate) fn told_at(&self, place: usize) -> String {
         match self.0.as_slice().get(place) {
             Some(Value::Text(text)) => text.clone(),
@@ -315,7 +306,7 @@ impl Row {
         }
     }
 
-    /// The next column, one of our own words or nothing.
+    /// Reads the next column as a stored enum value or null.
     pub(crate) fn optional_word<T>(
         &mut self,
         column: &'static str,
@@ -326,7 +317,7 @@ impl Row {
         word.transpose()
     }
 
-    /// The next column, one of our own words.
+    /// Reads the next column as a stored enum value.
     pub(crate) fn word<T>(
         &mut self,
         column: &'static str,
@@ -336,18 +327,18 @@ impl Row {
     }
 }
 
-/// The first row of an answer, where there can be at most one.
+/// Returns the only row of a result with at most one.
 pub(crate) fn at_most_one(rows: Vec<Row>) -> Option<Row> {
     debug_assert!(rows.len() <= 1, "a query by key returned {} rows", rows.len());
     rows.into_iter().next()
 }
 
-/// Turns rows into records, stopping at the first that cannot be read.
+/// Converts rows to records and stops at the first unreadable one.
 pub(crate) fn records<T>(rows: Vec<Row>, read: impl FnMut(Row) -> Result<T>) -> Result<Vec<T>> {
     rows.into_iter().map(read).collect()
 }
 
-/// One row must have been written; none means that somebody was there first.
+/// Checks that one row was written; none means that another transaction was first.
 pub(crate) const fn exactly_one(rows: u64) -> Result<()> {
     if rows == 1 {
         Ok(())

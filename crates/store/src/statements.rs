@@ -1,4 +1,4 @@
-//! The statements of one transaction, with what has to be known of them: whether one failed, and which rows are bound.
+//! The statements of one transaction. Records whether one failed, and which rows must be bound.
 
 use wakeful_core::time::Millis;
 
@@ -6,7 +6,6 @@ use crate::Result;
 use crate::row_binding::{BoundTable, TouchedRows};
 use crate::sql::{Dialect, Param, Row, Sql};
 
-/// The statements of one transaction.
 pub(crate) struct Statements<'a> {
     sql: &'a mut dyn Sql,
     failed: bool,
@@ -14,7 +13,7 @@ pub(crate) struct Statements<'a> {
 }
 
 impl<'a> Statements<'a> {
-    /// Over an open transaction.
+    /// Wraps an open transaction.
     pub(crate) fn new(sql: &'a mut dyn Sql) -> Self {
         Self {
             sql,
@@ -23,18 +22,18 @@ impl<'a> Statements<'a> {
         }
     }
 
-    /// Whether a statement failed. Such a transaction must not commit even if its closure swallowed the error:
-    /// PostgreSQL has given it up already and would answer "done" to a commit that does nothing.
+    /// Whether a statement failed. Such a transaction must not commit even if its closure ignored the
+    /// error: PostgreSQL has already aborted it and would report success for a commit that does nothing.
     pub(crate) const fn failed(&self) -> bool {
         self.failed
     }
 
-    /// Notes a time that the event with the bound rows must not precede.
+    /// Records a time that the event with the bound rows must not precede.
     pub(crate) fn note_time(&mut self, at: Millis) {
         self.touched.note(Some(at));
     }
 
-    /// The rows that were written and must be bound, once.
+    /// Takes the written rows that must be bound.
     pub(crate) fn take_touched(&mut self) -> TouchedRows {
         std::mem::take(&mut self.touched)
     }
@@ -63,7 +62,8 @@ impl Sql for Statements<'_> {
     }
 
     fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<()> {
-        // PostgreSQL runs it later and cannot go on after a failure; the rule must not depend on the database.
+        // PostgreSQL runs the statement later and cannot continue after a failure; SQLite must behave the
+        // same.
         self.sql.run_once(sql, params).inspect_err(|_| self.failed = true)
     }
 }

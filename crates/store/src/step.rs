@@ -1,4 +1,4 @@
-//! Steps: model rounds and tool calls, from the plan to their one end.
+//! Steps: model rounds and tool calls, from the plan to their end.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,8 @@ use crate::rows::{SpendSettlement, StepRow, StepSettlement};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 use crate::{Result, StoreError, Tx, View};
 
-/// The ordinal comes from the rows that are there. Two writers of one run would meet in the unique index, and
-/// the second would see a conflict; the lock on the head keeps them from it.
+/// The ordinal is computed from the existing rows. Two writers of one run would violate the unique index,
+/// and the second would get a conflict; the lock on the head prevents this.
 const PUT: &str = "
     INSERT INTO step (operation_id, run_key, ordinal, name, class, action_base, status, reason, created_at_ms,
         duration_ms, sandbox, input_tokens, output_tokens)
@@ -21,7 +21,7 @@ const PUT: &str = "
     ON CONFLICT DO NOTHING";
 
 impl Tx<'_> {
-    /// Puts a step down. Its ordinal is given here.
+    /// Stores a step and assigns its ordinal.
     pub fn put_step(&mut self, step: &StepRow) -> Result<()> {
         let (name, reason) = (storable(&step.name), storable(&step.reason));
         let params = [
@@ -42,8 +42,8 @@ impl Tx<'_> {
     }
 }
 
-/// Models invent names and quote anything; PostgreSQL refuses text with a zero character. It is replaced for
-/// both databases, so that one run reads the same on either.
+/// Replaces zero characters, because models produce arbitrary text and PostgreSQL rejects text that
+/// contains one. Done for both databases, so that a run reads the same on either.
 fn storable(text: &str) -> Cow<'_, str> {
     if text.contains('\0') {
         text.replace('\0', "\u{fffd}").into()
@@ -64,7 +64,7 @@ impl Tx<'_> {
 const POSTPONE: &str = "UPDATE step SET status = 'planned' WHERE operation_id = ?1 AND status = 'intended'";
 
 impl Tx<'_> {
-    /// Marks an intended step as planned again: it has not begun.
+    /// Marks an intended step as planned again: it has not started.
     pub fn postpone_step(&mut self, operation: &OperationId) -> Result<()> {
         self.sql.run_once(POSTPONE, &[operation.into()])
     }
@@ -76,7 +76,7 @@ const SETTLE: &str = "
     WHERE operation_id = ?1 AND status IN ('planned', 'intended')";
 
 impl Tx<'_> {
-    /// Writes down how a step ended. A step ends once; a second end is a [`StoreError::Conflict`].
+    /// Stores the end of a step. A step ends once; a second end fails with [`StoreError::Conflict`].
     pub fn settle_step(&mut self, end: &StepSettlement) -> Result<()> {
         let (reason, attempt) = (
             end.reason.as_deref().map(storable),
@@ -105,7 +105,8 @@ const LEAVE: &str = "
     UPDATE step SET status = 'outcome_unknown' WHERE run_key = ?1 AND status = 'intended' AND class = 'plain'";
 
 impl Tx<'_> {
-    /// Ends the plain actions of a run that were under way with an unknown outcome. Returns how many there were.
+    /// Ends the plain actions of a run that were in progress with an unknown outcome. Returns how many
+    /// there were.
     pub fn mark_steps_unknown(&mut self, run: &RunKey) -> Result<u64> {
         self.sql.execute(LEAVE, &[run.into()])
     }
@@ -117,7 +118,7 @@ const AFTER: &str = "
     FROM step WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
 
 impl View<'_> {
-    /// The steps of a run, oldest first, after an ordinal.
+    /// Returns the steps of a run after an ordinal, oldest first.
     pub fn steps(&mut self, run: &RunKey, ordinal: i64, at_most: u32) -> Result<Vec<StepRow>> {
         records(
             self.sql
@@ -173,7 +174,7 @@ const NEWEST_UNKNOWN: &str = "
     ORDER BY ordinal DESC LIMIT 1";
 
 impl View<'_> {
-    /// Equal actions of a run.
+    /// Summarizes the equal actions of a run: how many there were, and whether one has an unknown outcome.
     pub fn prior_actions(&mut self, run: &RunKey, base: &ActionBase) -> Result<PriorActions> {
         let rows = self.sql.query(SEEN, &[run.into(), base.into()])?;
         let mut row = at_most_one(rows).ok_or(StoreError::Malformed("step"))?;

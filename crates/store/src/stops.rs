@@ -1,7 +1,8 @@
-//! Stop requests in memory, and in the slot file of a home.
+//! Pending stop requests, in memory and in the slot file of a home.
 //!
-//! Memory is what counts: holding a request and asking whether one holds never touch the file, because its disk may hang.
-//! One thread (the refresher) reads what other processes left in the slot, while this process asks for it.
+//! Memory is authoritative: adding and checking a request never touch the file, because its disk may hang.
+//! One thread (the refresher) reads what other processes wrote to the slot, as long as this process checks
+//! for stop requests.
 
 mod slot_file;
 #[cfg(test)]
@@ -24,55 +25,56 @@ pub use self::slot_file::{drop_from_slot, keep_in_slot, make_slot, read_slot};
 use crate::lock::locked;
 use crate::{Result, StoreError};
 
-/// How often the refresher reads the slot. Running commands ask as often.
+/// How often the refresher reads the slot. Running commands check as often.
 const REFRESH_EVERY: Duration = Duration::from_millis(50);
 
-/// How long the refresher keeps reading after the last question. An idle process has none, so that it does not wake the processor.
+/// How long the refresher keeps reading after the last check. An idle process has no refresher, so that it
+/// does not wake the processor.
 const REFRESH_AFTER_LOOK: Duration = Duration::from_secs(2);
 
-/// A stop request that waits for the database.
+/// A stop request that is not in the database yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingStop {
-    /// The request.
     pub request: StopRequest,
-    /// The ids of all requests for its target that count as this one: whoever has stored it ends these.
+    /// The ids of all requests for the same target that count as this one. They end when it is stored.
     pub ids: BTreeSet<u64>,
-    /// Whether it is kept in the home and so survives this process.
+    /// Whether it is saved in the home and so survives this process.
     pub is_kept: bool,
-    /// Why the database did not take it, as an error code; empty while it has not answered.
+    /// The error code of the database; empty until the database has answered.
     pub code: String,
 }
 
-/// The stop requests of a home that wait for its database. They are in force.
+/// The stop requests of a home that are not in its database yet. They are in force.
 #[derive(Debug, Default)]
 pub struct PendingStopStore {
     state: Mutex<State>,
     slot: Option<PathBuf>,
-    /// Held by the caller that waits for the disk: while one hangs, others fail in time and do not pile up.
+    /// Held by the caller that waits for the disk: while it hangs, other callers time out instead of
+    /// accumulating.
     at_disk: Mutex<()>,
     changed: Notify,
-    /// For the refresher.
+    /// Passed to the refresher.
     this: Weak<Self>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     pending: PendingStops,
-    /// Counts this process's own writes to the slot: a read that one of them overtook is stale.
+    /// Number of this process's own writes to the slot: a read that started before one of them is stale.
     writes: u64,
     code: String,
-    /// Whether the slot could be read once.
+    /// Whether the slot was ever read successfully.
     is_read: bool,
-    /// When a caller last asked what is pending, and when the slot was last read.
+    /// When a caller last checked for stop requests, and when the slot was last read.
     looked_at: Option<Instant>,
     refreshed_at: Option<Instant>,
-    /// Whether the refresher runs. One that hangs runs: there is never a second one.
+    /// Whether the refresher runs. A hanging one counts as running: there is never a second one.
     is_refreshing: bool,
 }
 
 impl PendingStopStore {
-    /// With the slot file of a home, which is read before this returns. One that is not there says nothing; one that cannot
-    /// be read in time brakes everything.
+    /// Creates a store with the slot file of a home, which is read before this returns. A missing file
+    /// means no requests; a file that cannot be read in time brakes everything.
     pub(crate) fn with_slot(path: PathBuf) -> Arc<Self> {
         let slot = read_within(&path);
         let stops = Arc::new_cyclic(|this| Self {
@@ -84,7 +86,7 @@ impl PendingStopStore {
         stops
     }
 
-    /// Asks memory, and has it refreshed for the next question.
+    /// Reads the state in memory, and starts a refresh for the next call.
     fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         let mut state = locked(&self.state);
         if let Some(path) = &self.slot {
@@ -93,7 +95,7 @@ impl PendingStopStore {
         look(&state)
     }
 
-    /// Starts the refresher, unless it runs or the slot has just been read: a verb that ends at once needs none.
+    /// Starts the refresher, unless it runs or the slot was just read: a short command needs none.
     fn have_refreshed(&self, path: &Path, state: &mut State) {
         let now = Instant::now();
         state.looked_at = Some(now);
@@ -105,7 +107,8 @@ impl PendingStopStore {
         let started = thread::Builder::new()
             .name("brake-refresher".to_owned())
             .spawn(move || refresh_while_asked(&stops, &path));
-        // Without a thread, the next question tries again. What this process holds is in force all the same.
+        // If the thread could not be started, the next check tries again. The requests in memory are in
+        // force anyway.
         state.is_refreshing = started.is_ok();
     }
 
@@ -117,8 +120,8 @@ impl PendingStopStore {
         }
     }
 
-    /// Takes over what a read found that began when `seen` was so. A slot that cannot be read for a moment leaves what it
-    /// said before; one that could not be from the start brakes everything.
+    /// Merges the result of a read that started at `seen`. If the slot is temporarily unreadable, the
+    /// previous requests stay; if it was never readable, everything is braked.
     fn take_over(&self, slot: io::Result<StopSlot>, seen: Seen) {
         let mut state = locked(&self.state);
         state.refreshed_at = Some(Instant::now());
@@ -136,7 +139,7 @@ impl PendingStopStore {
         }
     }
 
-    /// Whether the refresher is still needed. It ends where it is not.
+    /// Whether the refresher is still needed. If not, it ends.
     fn goes_on(&self) -> bool {
         let mut state = locked(&self.state);
         state.is_refreshing = state
@@ -145,12 +148,12 @@ impl PendingStopStore {
         state.is_refreshing
     }
 
-    /// Brakes that the database does not have, given the scopes of those that it has.
+    /// Returns brakes that the database does not have, given the scopes of those that it has.
     pub(crate) fn unstored_brakes(&self, stored: &BTreeSet<Option<AgentId>>) -> Vec<StopRequest> {
         self.look(|state| state.pending.unstored_brakes(stored))
     }
 
-    /// Becomes the one caller of this process that waits for the disk.
+    /// Waits to become the only caller of this process that waits for the disk.
     fn alone(&self) -> Result<MutexGuard<'_, ()>> {
         let deadline = Instant::now() + SLOT_WAIT;
         loop {
@@ -163,7 +166,7 @@ impl PendingStopStore {
         }
     }
 
-    /// Changes the slot and takes over what it says then. Called alone.
+    /// Changes the slot and merges its new contents. The caller holds `at_disk`.
     fn change(&self, path: &Path, change: impl FnOnce(&mut StopSlot)) -> Result<()> {
         let holds = self.seen().holds;
         let slot = write(path, change).map_err(of_io)?;
@@ -174,14 +177,15 @@ impl PendingStopStore {
     }
 }
 
-/// What this process had done when it began to read the slot.
+/// The state of this process when it started to read the slot.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     writes: u64,
     holds: u64,
 }
 
-/// The refresher: reads the slot until no caller has asked for a while. It holds no store open while it reads.
+/// The refresher: reads the slot until no caller has checked for a while. It keeps no store open while it
+/// reads.
 fn refresh_while_asked(stops: &Weak<PendingStopStore>, path: &Path) {
     loop {
         let Some(seen) = stops.upgrade().map(|stops| stops.seen()) else {
@@ -198,9 +202,9 @@ fn refresh_while_asked(stops: &Weak<PendingStopStore>, path: &Path) {
     }
 }
 
-/// Only [`Self::refresh`], [`Self::keep`] and [`Self::end`] wait for a disk.
+/// Only [`Self::refresh`], [`Self::save`] and [`Self::end`] wait for a disk.
 impl PendingStopStore {
-    /// Whether a pending brake holds an agent.
+    /// Whether a pending brake applies to an agent.
     pub fn is_braked(&self, agent: &AgentId) -> bool {
         self.look(|state| state.pending.is_braked(agent))
     }
@@ -210,7 +214,7 @@ impl PendingStopStore {
         self.look(|state| state.pending.is_cancelled(run))
     }
 
-    /// Every pending request, one for each target, brakes first.
+    /// Returns every pending request, one for each target, brakes first.
     pub fn pending(&self) -> Vec<PendingStop> {
         self.look(|state| {
             let stop = |pending: &Pending| {
@@ -225,25 +229,26 @@ impl PendingStopStore {
         })
     }
 
-    /// Takes a request in; it holds in this process when this returns. The ids of all that count as this request. None where
-    /// too many wait.
+    /// Adds a request, which is in force in this process when this returns. Returns the ids of all requests
+    /// that count as this one, or `None` if too many are pending.
     pub fn add(&self, request: StopRequest) -> Option<BTreeSet<u64>> {
         locked(&self.state).pending.hold(request)
     }
 
-    /// Notes why the database did not take the requests, and wakes the task that stores them later ([`Self::changed`]).
+    /// Records why the database did not store the requests, and wakes the task that stores them later
+    /// ([`Self::changed`]).
     pub fn note(&self, code: &str) {
         code.clone_into(&mut locked(&self.state).code);
         self.changed.notify_one();
     }
 
-    /// Whether there is a file for [`Self::keep`].
+    /// Whether there is a file for [`Self::save`].
     pub fn has_slot(&self) -> bool {
         self.slot.is_some()
     }
 
-    /// Reads what other processes left in the home. It is read anyway while runs are driven; a release must know it for
-    /// certain. Waits for the disk like [`Self::keep`].
+    /// Reads the requests that other processes wrote to the home. The refresher does this while runs are
+    /// driven, but a release needs a current result. Waits for the disk like [`Self::save`].
     pub fn refresh(&self) -> Result<()> {
         let Some(path) = &self.slot else { return Ok(()) };
         let _alone = self.alone()?;
@@ -253,8 +258,9 @@ impl PendingStopStore {
         Ok(())
     }
 
-    /// Keeps what this process holds in the home, which needs no free space, so that it survives this process. Writes a
-    /// small file and waits for the disk: not on a thread that must not wait.
+    /// Saves the requests of this process in the home, which needs no free space, so that they survive this
+    /// process. Writes a small file and waits for the disk, so do not call it on a thread that must not
+    /// block.
     pub fn save(&self) -> Result<()> {
         let path = self.slot.as_deref().ok_or(StoreError::ReadOnly)?;
         let _alone = self.alone()?;
@@ -271,11 +277,11 @@ impl PendingStopStore {
         }
     }
 
-    /// Ends requests that the database has or that are void. Waits for the disk like [`Self::keep`]; fails where the home
-    /// still has them.
+    /// Ends requests that are in the database or void. Waits for the disk like [`Self::save`]; fails if
+    /// they are still saved in the home.
     pub fn end(&self, ids: &BTreeSet<u64>) -> Result<()> {
         if let Some(path) = &self.slot {
-            // A write that is under way may put one of them into the slot.
+            // A concurrent write may add one of them to the slot.
             let _alone = self.alone()?;
             if locked(&self.state).pending.is_any_kept(ids) {
                 self.change(path, |slot| slot.requests.retain(|one| !ids.contains(&one.id)))?;
@@ -285,7 +291,8 @@ impl PendingStopStore {
         Ok(())
     }
 
-    /// Resolves when, since the last call, [`Self::note`] was called or another process left a request in the home.
+    /// Resolves when, since the last call, [`Self::note`] was called or another process saved a request in
+    /// the home.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }

@@ -1,4 +1,4 @@
-//! The handle that everybody holds.
+//! The cloneable handle to a store.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use crate::tx::{Tx, View};
 use crate::write_health::WriteHealth;
 use crate::{Result, StoreError};
 
-/// A database behind the verbs. Cloning it is cheap; all clones are one store.
+/// A database behind domain operations. Clones are cheap and share one store.
 #[derive(Clone)]
 pub struct Store {
     inner: Inner,
@@ -29,7 +29,7 @@ pub struct Store {
     faults: Option<Arc<dyn Faults>>,
 }
 
-/// Which database is behind a handle. Cloning it is cheap.
+/// The database behind a handle. Clones are cheap.
 #[derive(Clone)]
 pub(crate) enum Inner {
     Sqlite(Arc<Database>),
@@ -38,41 +38,42 @@ pub(crate) enum Inner {
 }
 
 impl Store {
-    /// Opens a database file, makes it or brings it up to date where needed. `host_id` names the host if the
-    /// database is fresh, and is otherwise not looked at. Blocks for some milliseconds.
+    /// Opens a database file; creates or migrates it if needed. `host_id` names the host of a new database
+    /// and is ignored otherwise. Blocks for some milliseconds.
     pub fn open_sqlite(options: &SqliteOptions, host_id: &str) -> Result<Self> {
         Ok(Self::around(Inner::Sqlite(Arc::new(Database::open(
             options, &AGENT, host_id,
         )?))))
     }
 
-    /// Opens a database file for reading, while another process may write to it. Takes no lock that anybody
-    /// would have to wait for. [`StoreError::Absent`] when there is none, [`StoreError::OlderSchema`] when it
-    /// would have to be brought up to date first.
+    /// Opens a database file for reading, while another process may write to it. Takes no lock that could
+    /// block other processes. Fails with [`StoreError::Absent`] if the file does not exist, and with
+    /// [`StoreError::OlderSchema`] if it needs a migration.
     pub fn open_sqlite_read_only(options: &SqliteOptions) -> Result<Self> {
         Ok(Self::around(Inner::Sqlite(Arc::new(Database::open_read_only(
             options, &AGENT,
         )?))))
     }
 
-    /// A fresh database in memory, for simulations: closures run at once, on the caller's thread.
+    /// Creates an empty database in memory, for simulations: closures run immediately on the caller's
+    /// thread.
     pub fn in_memory(host_id: &str) -> Result<Self> {
         Ok(Self::around(Inner::Memory(Arc::new(Memory::new(
             &AGENT, host_id,
         )?))))
     }
 
-    /// Connects to a PostgreSQL server and makes the tables or brings them up to date where needed; several
-    /// processes may do so at once. `host_id` is as for [`Store::open_sqlite`].
+    /// Connects to a PostgreSQL server and creates or migrates the tables if needed; several processes may
+    /// do so at the same time. `host_id` is as for [`Store::open_sqlite`].
     pub async fn open_postgres(options: &PostgresOptions, host_id: &str) -> Result<Self> {
         Ok(Self::around(Inner::Postgres(Arc::new(
             Server::open(options, &AGENT, host_id).await?,
         ))))
     }
 
-    /// Connects to a PostgreSQL server for reading, with no right beyond it: nothing is made, brought up to date or
-    /// registered. [`StoreError::Absent`] when there are no tables, [`StoreError::OlderSchema`] when they would have
-    /// to be brought up to date first.
+    /// Connects to a PostgreSQL server with read privileges only: nothing is created, migrated or
+    /// registered. Fails with [`StoreError::Absent`] if there are no tables, and with
+    /// [`StoreError::OlderSchema`] if they need a migration.
     pub async fn open_postgres_read_only(options: &PostgresOptions) -> Result<Self> {
         Ok(Self::around(Inner::Postgres(Arc::new(
             Server::open_read_only(options, &AGENT).await?,
@@ -88,16 +89,17 @@ impl Store {
         }
     }
 
-    /// The same with the file in which stop requests are kept that the database does not take. Called before the first
-    /// clone. Reads the file, for half a second at most; where it cannot be read, everything is braked. Where there is
-    /// none, requests are held in memory until [`make_slot`](crate::make_slot) has made it.
+    /// Sets the file that holds stop requests which the database cannot store. Must be called before the
+    /// first clone. Reads the file, for at most half a second; if it cannot be read, everything is braked.
+    /// If it does not exist, requests are held in memory until [`make_slot`](crate::make_slot) creates it.
     #[must_use]
     pub fn with_slot(self, path: PathBuf) -> Self {
         let stops = PendingStopStore::with_slot(path);
         Self { stops, ..self }
     }
 
-    /// The same database as a simulated process sees it: with faults, and with stop requests of its own.
+    /// Returns the same database as a simulated process sees it: with faults, and with its own stop
+    /// requests.
     #[must_use]
     pub fn with_faults(self, faults: Arc<dyn Faults>) -> Self {
         Self {
@@ -106,21 +108,23 @@ impl Store {
         }
     }
 
-    /// Takes back the registration of this process, finishes what is queued and ends all threads. Later calls on
-    /// any clone answer [`StoreError::Closed`]. An error says what could not be taken back; it is closed anyway.
+    /// Unregisters this process, completes queued work and ends all threads. Later calls on any clone fail
+    /// with [`StoreError::Closed`]. An error means that the registration could not be removed; the store is
+    /// closed anyway.
     pub async fn close(&self) -> Result<()> {
         let unregistered = self.unregister().await;
         self.inner.close().await;
         unregistered
     }
 
-    /// What it was brought up to date from when it was opened, if it was.
+    /// Returns the schema upgrade that opening the store performed, if any.
     #[must_use]
     pub fn upgraded(&self) -> Option<&SchemaUpgrade> {
         self.inner.upgraded()
     }
 
-    /// Which files of blobs no row names, and which rows name files that are gone. Looks at all of them.
+    /// Compares blob files with rows: finds files without a row, and rows whose file is missing. Checks all
+    /// of them.
     pub async fn inspect_files(&self) -> Result<BlobFileReport> {
         match &self.inner {
             Inner::Sqlite(database) => blob_files::inspect(self, &database.blobs_dir).await,
@@ -140,7 +144,7 @@ impl Store {
 }
 
 impl Inner {
-    /// What a file was brought up to date from when it was opened, if it was.
+    /// Returns the schema upgrade that opening the file performed, if any.
     pub(crate) fn upgraded(&self) -> Option<&SchemaUpgrade> {
         match self {
             Self::Sqlite(database) => database.upgraded.as_ref(),
@@ -148,7 +152,7 @@ impl Inner {
         }
     }
 
-    /// Reads from a consistent view.
+    /// Reads from a consistent snapshot.
     pub(crate) async fn read<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -182,7 +186,7 @@ impl Inner {
         }
     }
 
-    /// Finishes what is queued and ends all threads.
+    /// Completes queued work and ends all threads.
     pub(crate) async fn close(&self) {
         match self {
             Self::Sqlite(database) => Arc::clone(database).close().await,
@@ -193,7 +197,7 @@ impl Inner {
 }
 
 impl Store {
-    /// Reads from a consistent view.
+    /// Reads from a consistent snapshot.
     pub async fn read<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -212,7 +216,7 @@ impl Store {
         read.await
     }
 
-    /// Runs one transaction. An error of the closure rolls it back; `Ok` means it is durable.
+    /// Runs one transaction. An error of the closure rolls it back; `Ok` means that it is durable.
     pub async fn write<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -231,7 +235,7 @@ impl Store {
             let first = Arc::clone(&change);
             let given_up = self.transact(Box::new(move |tx| {
                 locked(&first)(tx)?;
-                Err(StoreError::Backend("the transaction must be tried again".into()))
+                Err(StoreError::Backend("the transaction must be retried".into()))
             }));
             let _ = given_up.await;
         }
@@ -256,29 +260,30 @@ impl Store {
         }
     }
 
-    /// The stop requests that hold in this process whatever the database does.
+    /// Returns the stop requests that are in force in this process, independent of the database.
     #[must_use]
     pub const fn stops(&self) -> &Arc<PendingStopStore> {
         &self.stops
     }
 
-    /// Why the storage refused the last write, until one has worked again.
+    /// Returns why the storage rejected the last write; `None` after a successful write.
     #[must_use]
     pub fn last_write_error(&self) -> Option<StoreError> {
         self.trouble.last()
     }
 
-    /// Makes a blob ready for storing, off the writing thread. A large one is a synced file when this returns.
+    /// Prepares a blob for storing, outside the writer thread. The file of a large one is synced when this
+    /// returns.
     pub async fn pack(&self, blob: Blob) -> Result<PackedBlob> {
         self.pass(FaultPoint::Pack).await?;
         let packed = match &self.inner {
             Inner::Sqlite(database) if !database.can_write() => Err(StoreError::ReadOnly),
             Inner::Postgres(server) if !server.can_write() => Err(StoreError::ReadOnly),
-            // A small one stays in its row in any case, and is compressed in microseconds.
+            // A small blob is always stored in its row, and compressed within microseconds.
             Inner::Sqlite(_) | Inner::Postgres(_) if blob.bytes().len() <= INLINE_BYTES_MAX => {
                 pack::pack(&blob, LargeBlobs::Row)
             }
-            // A large one takes milliseconds, which would hold up the other tasks of the caller's thread.
+            // A large blob takes milliseconds, which would delay other tasks on the caller's thread.
             Inner::Sqlite(database) => {
                 let folder = database.blobs_dir.clone();
                 run_blocking(move || pack::pack(&blob, LargeBlobs::File(&folder))).await
@@ -286,25 +291,26 @@ impl Store {
             Inner::Postgres(_) => run_blocking(move || pack::pack(&blob, LargeBlobs::Row)).await,
             Inner::Memory(_) => pack::pack(&blob, LargeBlobs::Row),
         };
-        // A large one is a file, and may be what fills the disk.
+        // A large blob is written to a file, and may be what fills the disk.
         packed.inspect_err(|error| self.trouble.note_error(error))
     }
 
-    /// Removes the files of contents that are no longer there, and what is left of erased text in the pages of the
-    /// database, as far as that is in our hands. Called after the commit that erased them.
+    /// Removes the files of deleted blobs and, as far as possible, the remains of erased text in the pages
+    /// of the database. Called after the commit that erased them.
     pub async fn remove_blob_files(&self, gone: Vec<BlobHash>) -> Result<()> {
         match &self.inner {
             Inner::Sqlite(database) => {
-                // In the writer's turn, where nobody can name one of them between the look and the removal.
+                // On the writer thread, where no transaction can refer to one of them between the check and
+                // the removal.
                 database.write(move |tx| tx.discard(&gone)).await?;
                 database.rewrite().await
             }
-            // Elsewhere they were in their rows.
+            // The other databases store blobs in their rows.
             Inner::Postgres(_) | Inner::Memory(_) => Ok(()),
         }
     }
 
-    /// Whether this process may certainly still act for the agents it claimed.
+    /// Whether this process certainly still holds its claims.
     #[must_use]
     pub fn holds_lease(&self) -> bool {
         if let Some(faults) = &self.faults {
@@ -316,8 +322,8 @@ impl Store {
         }
     }
 
-    /// Removes files of blobs that no row names and that are old enough that no caller is about to name them. Where blobs
-    /// are rows there are none.
+    /// Removes blob files that have no row and are too old to belong to a pending transaction. Does nothing
+    /// on databases that store blobs in rows.
     pub async fn sweep_files(&self) -> Result<FileSweep> {
         match &self.inner {
             Inner::Sqlite(database) if !database.can_write() => Err(StoreError::ReadOnly),

@@ -1,4 +1,4 @@
-//! Subscriptions, how far changes have become wakes, and what agents tell one another.
+//! Subscriptions, the outbox cursor, and the outbox of agent notices.
 
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::{OperationId, RunKey};
@@ -14,7 +14,7 @@ const ALERT: &str =
     "SELECT subscription_version, subscription_count, journal_seq, journal_dispatched_to FROM outbox_cursor";
 
 impl View<'_> {
-    /// How far the journal's outbox is dispatched, and the version of the subscriptions.
+    /// Returns the cursor of the journal's outbox and the version of the subscriptions.
     pub fn outbox_cursor(&mut self) -> Result<OutboxCursorRow> {
         let row = at_most_one(self.sql.query(ALERT, &[])?);
         let mut row = row.ok_or(StoreError::Malformed("outbox_cursor"))?;
@@ -42,7 +42,6 @@ const ONE: &str = "
     WHERE subscription_id = ?1";
 
 impl View<'_> {
-    /// One subscription.
     pub fn subscription(&mut self, id: &RuleId) -> Result<Option<SubscriptionRow>> {
         at_most_one(self.sql.query(ONE, &[id.into()])?)
             .map(read)
@@ -59,7 +58,7 @@ const OF_AGENT: &str = "
     WHERE agent_id = ?3 AND subscription_id > ?1 ORDER BY subscription_id LIMIT ?2";
 
 impl View<'_> {
-    /// Subscriptions of one agent or of all by name, after one.
+    /// Returns subscriptions of one agent or of all after one, by name.
     pub fn subscriptions(
         &mut self,
         agent: Option<&AgentId>,
@@ -97,14 +96,14 @@ fn rule_id(row: &mut Row) -> Result<RuleId> {
 const LOCK: &str = "UPDATE outbox_cursor SET subscription_version = subscription_version";
 
 impl Tx<'_> {
-    /// Locks the subscriptions until this transaction ends. Called before an agent's head is locked: dispatching
-    /// notices locks in this order, and another order could deadlock.
+    /// Locks the subscriptions until this transaction ends. Call it before locking an agent's head:
+    /// dispatch locks in this order, and another order could deadlock.
     pub fn lock_subscriptions(&mut self) -> Result<()> {
         exactly_one(self.sql.execute(LOCK, &[])?)
     }
 }
 
-/// Locks the row for everybody who changes subscriptions, and so comes first.
+/// Locks the row against all other changes of subscriptions, and therefore comes first.
 const COUNT_IN: &str = "
     UPDATE outbox_cursor SET subscription_version = subscription_version + 1, subscription_count = subscription_count + 1 WHERE subscription_count < ?1
     RETURNING subscription_version";
@@ -119,8 +118,8 @@ const PUT: &str = "
 const TAKE_BACK: &str = "UPDATE outbox_cursor SET subscription_version = subscription_version - 1, subscription_count = subscription_count - 1";
 
 impl Tx<'_> {
-    /// Stores a subscription, unless an agent has `of_agent` of them already or all agents together have `in_all`. Its
-    /// version is the new version of the subscriptions, whatever the row says.
+    /// Stores a subscription, unless its agent already has `of_agent` of them or all agents together have
+    /// `in_all`. Its version is the new version of the subscriptions; the one in the row is ignored.
     pub fn put_subscription(
         &mut self,
         new: &SubscriptionRow,
@@ -128,7 +127,7 @@ impl Tx<'_> {
         in_all: u64,
     ) -> Result<SubscribeOutcome> {
         let counted = at_most_one(self.sql.query(COUNT_IN, &[in_all.into()])?);
-        // Only now does nobody else change subscriptions.
+        // Read after locking, so that no other transaction changes subscriptions.
         let known = self.subscription(&new.subscription_id)?;
         let mut agents = at_most_one(self.sql.query(COUNT_OF_AGENT, &[(&new.agent_id).into()])?)
             .ok_or(StoreError::Malformed("subscription"))?;
@@ -175,13 +174,14 @@ impl Tx<'_> {
 
 const DROP: &str = "DELETE FROM subscription WHERE subscription_id = ?1";
 
-/// Before the subscription itself: who locks in two orders waits for ever.
+/// Before the subscription itself, because a different lock order could deadlock.
 const COUNT_OUT: &str = "
     UPDATE outbox_cursor SET subscription_version = subscription_version + 1, subscription_count = subscription_count - 1
     WHERE EXISTS (SELECT 1 FROM subscription WHERE subscription_id = ?1) RETURNING subscription_version";
 
 impl Tx<'_> {
-    /// Takes a subscription away; the version that the subscriptions have then. None when there was none.
+    /// Deletes a subscription and returns the new version of the subscriptions, or `None` if it did not
+    /// exist.
     pub fn delete_subscription(&mut self, id: &RuleId) -> Result<Option<u64>> {
         let Some(mut row) = at_most_one(self.sql.query(COUNT_OUT, &[id.into()])?) else {
             return Ok(None);
@@ -201,8 +201,9 @@ const SET_ACTIVE: &str = "
     UPDATE subscription SET is_active = ?2, after_journal_seq = ?3, after_version = ?4 WHERE subscription_id = ?1";
 
 impl Tx<'_> {
-    /// Pauses a subscription, or resumes it from the newest change that the row names. Returns the new version of the
-    /// subscriptions, which is also its own where it resumes. None when there is no such subscription.
+    /// Pauses a subscription, or resumes it from the newest change given in the row. Returns the new
+    /// version of the subscriptions, which a resumed subscription also gets, or `None` if the subscription
+    /// does not exist.
     pub fn set_active(&mut self, row: &SubscriptionRow) -> Result<Option<u64>> {
         let id = &row.subscription_id;
         let Some(mut counted) = at_most_one(self.sql.query(COUNT_CHANGE, &[id.into()])?) else {
@@ -225,7 +226,7 @@ impl Tx<'_> {
 const LAST_DUE: &str = "UPDATE subscription SET last_due_at_ms = ?2 WHERE subscription_id = ?1";
 
 impl Tx<'_> {
-    /// Notes from when on the newest message of a subscription may begin.
+    /// Stores the time from which the newest message of a subscription may start.
     pub fn set_last_due(&mut self, id: &RuleId, due: Millis) -> Result<()> {
         self.sql.execute(LAST_DUE, &[id.into(), due.into()]).map(drop)
     }
@@ -236,8 +237,8 @@ const MOVE: &str = "
     WHERE subscription_version = ?1 AND journal_seq = ?2 AND COALESCE(journal_dispatched_to, '') = ?3";
 
 impl Tx<'_> {
-    /// Moves the cursor on the journal's outbox; [`StoreError::Conflict`] when it or the subscriptions are not as they
-    /// were seen. Locks them until the transaction ends.
+    /// Advances the cursor of the journal's outbox. Fails with [`StoreError::Conflict`] if the cursor or
+    /// the subscriptions have changed since they were read. Locks them until the transaction ends.
     pub fn advance_outbox_cursor(&mut self, seen: &OutboxCursorRow, next: &OutboxCursor) -> Result<()> {
         let done = |cursor: &OutboxCursor| cursor.done.as_ref().map(SubscriptionKey::to_text);
         let (seen_done, next_done) = (done(&seen.cursor).unwrap_or_default(), done(next));
@@ -255,7 +256,7 @@ impl Tx<'_> {
 const RUN_OF: &str = "SELECT run_key FROM step WHERE operation_id = ?1";
 
 impl View<'_> {
-    /// The run that an operation is a step of.
+    /// Returns the run to which an operation belongs as a step.
     pub fn run_of_operation(&mut self, operation: &OperationId) -> Result<Option<RunKey>> {
         let row = at_most_one(self.sql.query(RUN_OF, &[operation.into()])?);
         row.map(|mut row| row.digest("step.run_key").map(RunKey))
@@ -270,8 +271,8 @@ const TELL: &str = "
     VALUES (?1, ?2, ?3, NULL, ?4, (SELECT subscription_version FROM outbox_cursor))";
 
 impl Tx<'_> {
-    /// Puts an agent notice into the outbox, if any subscription matches agent notices. Returns whether it did. Its
-    /// version is the current one of the subscriptions, whatever the row says.
+    /// Adds an agent notice to the outbox if any subscription matches agent notices, and returns whether it
+    /// did. Its version is the current one of the subscriptions; the one in the row is ignored.
     pub fn append_agent_notice(&mut self, row: &AgentOutboxRow) -> Result<bool> {
         if self.sql.query(WANTED, &[])?.is_empty() {
             return Ok(false);
@@ -292,7 +293,7 @@ const TELLINGS: &str = "
     SELECT agent_id, seq, body, dispatched_to, at_ms, subscription_version FROM agent_outbox ORDER BY subscription_version, at_ms, agent_id, seq LIMIT ?1";
 
 impl View<'_> {
-    /// Agent notices that are not dispatched yet, oldest first.
+    /// Returns agent notices that are not dispatched yet, oldest first.
     pub fn agent_outbox(&mut self, at_most: u32) -> Result<Vec<AgentOutboxRow>> {
         records(self.sql.query(TELLINGS, &[limit(at_most)])?, |mut row| {
             Ok(AgentOutboxRow {
@@ -317,8 +318,8 @@ const SEE_ON: &str = "
     UPDATE agent_outbox SET dispatched_to = ?4 WHERE agent_id = ?1 AND seq = ?2 AND COALESCE(dispatched_to, '') = ?3";
 
 impl Tx<'_> {
-    /// Notes up to which candidate an agent notice is dispatched, or deletes it after the last;
-    /// [`StoreError::Conflict`] when another writer was first.
+    /// Stores the last candidate to which an agent notice was dispatched, or deletes the notice after the
+    /// last one. Fails with [`StoreError::Conflict`] if another writer was first.
     pub fn advance_agent_notice(
         &mut self,
         seen: &AgentOutboxRow,
@@ -354,7 +355,7 @@ mod tests {
     use super::*;
     use crate::run::tests::plan;
 
-    /// By their tokens they are found in memory, and so need no index of them here.
+    /// Matching by token happens in memory and needs no index here.
     #[test]
     fn subscriptions_are_found_by_their_own_indexes() {
         for (query, index) in [

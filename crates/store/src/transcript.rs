@@ -1,4 +1,4 @@
-//! Transcripts: the entries of a thread, by the hash of what was said.
+//! Transcripts: the entries of a thread, each with the hash of its content.
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Role;
@@ -15,7 +15,7 @@ const APPEND: &str = "
     ON CONFLICT (thread_id, position) DO NOTHING";
 
 impl Tx<'_> {
-    /// Appends to a thread.
+    /// Appends an entry to a thread.
     pub fn append_entry(&mut self, thread: &ThreadId, entry: &TranscriptEntryRow) -> Result<()> {
         let params = [
             thread.into(),
@@ -32,7 +32,7 @@ const NEWEST: &str = "
     SELECT run_key, role, content_hash, at_ms FROM transcript_entry WHERE thread_id = ?1 ORDER BY position DESC LIMIT ?2";
 
 impl View<'_> {
-    /// The newest entries of a thread, oldest first.
+    /// Returns the newest entries of a thread, oldest first.
     pub fn entries(&mut self, thread: &ThreadId, at_most: u32) -> Result<Vec<TranscriptEntryRow>> {
         let mut entries = records(self.sql.query(NEWEST, &[thread.into(), limit(at_most)])?, read)?;
         entries.reverse();
@@ -45,7 +45,7 @@ const OF_RUN: &str = "
     WHERE thread_id = ?1 AND run_key = ?2 AND position > ?3 ORDER BY position LIMIT ?4";
 
 impl View<'_> {
-    /// What was said in a run: the places in its thread after one, each with its content.
+    /// Returns the contents of a run's entries with their positions in the thread, after a position.
     pub fn contents(&mut self, run: &RunRow, after: i64, at_most: u32) -> Result<Vec<(i64, BlobHash)>> {
         let params = [
             (&run.thread_id).into(),

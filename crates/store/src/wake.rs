@@ -1,4 +1,4 @@
-//! Wake records: why a message became a run, or why not.
+//! Wake records: why a message did or did not become a run.
 
 use wakeful_core::budget::UtcDay;
 use wakeful_core::cause::Cause;
@@ -10,7 +10,7 @@ use crate::rows::{WakeFilter, WakeRefusalRow, WakeRow};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 use crate::{ROWS_MAX, Result, StoreError, Tx, View};
 
-/// A refusal may be reconsidered. A yes stays, because a run stands on it.
+/// A refusal may be replaced. A positive verdict stays, because a run depends on it.
 const PUT: &str = "
     INSERT INTO wake (run_key, agent_id, verdict, gates, at_ms, source, cause, absorbed_by)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -44,7 +44,6 @@ const ONE: &str = "
     SELECT run_key, agent_id, verdict, gates, at_ms, cause, absorbed_by FROM wake WHERE run_key = ?1";
 
 impl View<'_> {
-    /// The wake record of a run.
     pub fn wake(&mut self, run: &RunKey) -> Result<Option<WakeRow>> {
         let rows = self.sql.query(ONE, &[run.into()])?;
         at_most_one(rows).map(read).transpose()
@@ -68,7 +67,7 @@ const OF_AGENT: &str = "
     WHERE agent_id = ?1 AND at_ms >= ?2 ORDER BY at_ms DESC, run_key LIMIT ?3";
 
 impl View<'_> {
-    /// Wake records of an agent, newest first.
+    /// Returns wake records of an agent, newest first.
     pub fn wakes(&mut self, filter: &WakeFilter) -> Result<Vec<WakeRow>> {
         let params = [
             (&filter.agent_id).into(),
@@ -84,7 +83,7 @@ const ABSORBED: &str = "
     WHERE absorbed_by = ?1 ORDER BY at_ms, run_key LIMIT ?2";
 
 impl View<'_> {
-    /// The wake records that a run absorbed beside its own message, oldest first. At most
+    /// Returns the wake records of the messages that a run absorbed, without its own, oldest first. At most
     /// [`ROWS_MAX`](crate::ROWS_MAX).
     pub fn absorbed_by(&mut self, run: &RunKey) -> Result<Vec<WakeRow>> {
         records(self.sql.query(ABSORBED, &[run.into(), limit(ROWS_MAX)])?, read)
@@ -97,7 +96,7 @@ const COUNT: &str = "
     RETURNING count";
 
 impl Tx<'_> {
-    /// Counts a refusal, and stores its wake record while there are few of its kind that day.
+    /// Counts a refusal, and stores its wake record until the daily limit for its kind is reached.
     pub fn record_refusal(&mut self, wake: &WakeRow) -> Result<()> {
         let source = wake.cause.origin.source();
         let params = [
@@ -121,7 +120,7 @@ const REFUSALS: &str = "
     WHERE agent_id = ?1 AND day >= ?2 ORDER BY day DESC, source, code LIMIT ?3";
 
 impl View<'_> {
-    /// Refusals of an agent by day, from one day on, newest day first. At most [`ROWS_MAX`](crate::ROWS_MAX).
+    /// Returns refusals of an agent from a day on, newest day first. At most [`ROWS_MAX`](crate::ROWS_MAX).
     pub fn refusals(&mut self, agent: &AgentId, from: UtcDay) -> Result<Vec<WakeRefusalRow>> {
         let rows = self
             .sql

@@ -1,5 +1,5 @@
-//! What the database lies on, as far as the last write tells: whoever asks whether a daemon can be used need not wait for
-//! the next message that is refused.
+//! Records storage failures of the last write, so that a health check can report them before the next
+//! message is refused.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,16 +8,17 @@ use crate::job::again;
 use crate::lock::locked;
 use crate::{Result, StoreError};
 
-/// Why the last write was refused.
+/// The storage error of the last write, if any.
 #[derive(Default)]
 pub(crate) struct WriteHealth {
-    /// Whether there is any: so that a write that works, as nearly all do, takes no lock.
+    /// Whether there is an error. Lets a successful write, the usual case, skip the lock.
     is_any: AtomicBool,
     last: Mutex<Option<StoreError>>,
 }
 
 impl WriteHealth {
-    /// Notes how a write ended. One that was refused for reasons of its own says nothing of the storage.
+    /// Records the result of a write. Errors of the transaction itself do not concern the storage and are
+    /// ignored.
     pub(crate) fn note<T>(&self, written: Result<T>) -> Result<T> {
         match &written {
             Ok(_) if self.is_any.load(Ordering::Acquire) => self.put(None),
@@ -27,7 +28,7 @@ impl WriteHealth {
         written
     }
 
-    /// Notes a refusal.
+    /// Records a storage error.
     pub(crate) fn note_error(&self, error: &StoreError) {
         if is_of_storage(error) {
             self.put(Some(again(error)));
@@ -40,13 +41,13 @@ impl WriteHealth {
         *last = trouble;
     }
 
-    /// The last refusal, until a write has worked again.
+    /// Returns the last storage error; `None` after a successful write.
     pub(crate) fn last(&self) -> Option<StoreError> {
         locked(&self.last).as_ref().map(again)
     }
 }
 
-/// Whether an error tells of what the database lies on, and not of what was to be written.
+/// Whether an error concerns the storage and not the data to be written.
 const fn is_of_storage(error: &StoreError) -> bool {
     match error {
         StoreError::Full
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_of_the_storage_stands_until_a_write_works_again() {
+    fn a_storage_error_is_reported_until_a_write_succeeds() {
         let trouble = WriteHealth::default();
         assert!(trouble.note(Ok(1)).is_ok() && trouble.last().is_none());
         assert!(trouble.note::<()>(Err(StoreError::Full)).is_err());

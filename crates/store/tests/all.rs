@@ -1,7 +1,7 @@
 //! The store's tests, as one program.
 //!
-//! `contract` is what every database must do, and runs on all of them: a SQLite file, SQLite in memory and
-//! PostgreSQL. `group`, `sqlite` and `postgres` are about what only one of them can get wrong.
+//! `contract` tests what every database must do, on all of them: a SQLite file, SQLite in memory and
+//! PostgreSQL. `group`, `sqlite` and `postgres` test what is specific to one of them.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! A bell that is rung after each commit, for whoever waits in this process.
+//! Notifies listeners in this process after each commit.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use wakeful_ports::journal::CommitListener;
 
 use crate::Result;
 
-/// Rung after each commit. Cloning it is cheap; all clones are one bell.
+/// Sends a notification after each commit. Clones are cheap and share the same listeners.
 #[derive(Debug, Clone)]
 pub struct CommitNotifier {
     rung: watch::Sender<u64>,
@@ -23,7 +23,8 @@ impl Default for CommitNotifier {
 }
 
 impl CommitNotifier {
-    /// Goes into the closure of a transaction, which is let go of when the transaction is over.
+    /// Returns a guard that is moved into the transaction's closure and dropped with it when the
+    /// transaction ends.
     pub(super) fn in_transaction(&self) -> NotifyOnDrop {
         NotifyOnDrop {
             bell: self.clone(),
@@ -31,26 +32,26 @@ impl CommitNotifier {
         }
     }
 
-    /// Listens from now on.
+    /// Subscribes to all later commits.
     #[must_use]
     pub fn subscribe(&self) -> Box<dyn CommitListener> {
         Box::new(Listener {
-            // Keeps the bell, so that it cannot vanish while somebody waits.
+            // Keeps the channel open while the listener waits.
             _bell: self.clone(),
             rung: self.rung.subscribe(),
         })
     }
 }
 
-/// Rings when a transaction that wrote something is over, also when whoever asked for it has gone, or the answer of the
-/// server was lost. Now and then it rings for nothing, which costs one read.
+/// Notifies listeners when a transaction that wrote something ends, even if its caller no longer waits or
+/// the server's response was lost. An occasional false notification costs one read.
 pub(super) struct NotifyOnDrop {
     bell: CommitNotifier,
     wrote: AtomicBool,
 }
 
 impl NotifyOnDrop {
-    /// Looks at what the transaction is about to commit.
+    /// Records whether the transaction is about to commit a change.
     pub(super) fn observe_outcome<T, R>(&self, outcome: &Result<Result<T, R>>) {
         self.wrote.store(matches!(outcome, Ok(Ok(_))), Ordering::Relaxed);
     }
@@ -72,7 +73,7 @@ struct Listener {
 impl CommitListener for Listener {
     fn next(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async {
-            // It ends only with the last bell, and this holds one.
+            // The channel closes only with its last sender, and this listener holds one.
             let _ = self.rung.changed().await;
         })
     }

@@ -1,8 +1,9 @@
-//! The other database: what people wrote. Each call is one read or one transaction of its own; what it may write is
-//! decided by the core, and what it commits are the records, the change units that tell of them, and the operation.
+//! The journal: the person's records, in a database of its own. Each call is one read or one transaction;
+//! the core decides what it may write. A transaction commits the records, their change units, and the
+//! operation.
 //!
-//! Writers meet at the host's row, which they lock first. So an operation id that is used twice at once is used once,
-//! and the places of the outbox are in the order of the commits.
+//! All writers first lock the host's row. So two concurrent uses of one operation id take effect once, and
+//! outbox positions follow the order of commits.
 
 mod commit_notify;
 mod outbox;
@@ -38,7 +39,8 @@ use crate::sqlite::{Database, Memory, SqliteOptions};
 use crate::store::Inner;
 use crate::{Result, StoreError};
 
-/// What people wrote, in a database of its own. Cloning it is cheap; all clones are one journal.
+/// A handle to the person's records, which have a database of their own. Clones are cheap and share one
+/// journal.
 #[derive(Clone)]
 pub struct JournalStore {
     inner: Inner,
@@ -46,22 +48,22 @@ pub struct JournalStore {
 }
 
 impl JournalStore {
-    /// Opens a journal's file, makes it or brings it up to date where needed. `host_id` names the host if the file is
-    /// fresh, and is otherwise not looked at. Blocks for some milliseconds.
+    /// Opens a journal file; creates or migrates it if needed. `host_id` names the host of a new file and
+    /// is ignored otherwise. Blocks for some milliseconds.
     pub fn open_sqlite(options: &SqliteOptions, host_id: &str) -> Result<Self> {
         Ok(Self::around(Inner::Sqlite(Arc::new(Database::open(
             options, &JOURNAL, host_id,
         )?))))
     }
 
-    /// Opens a journal's file for reading. [`StoreError::Absent`] when there is none.
+    /// Opens a journal file for reading. Fails with [`StoreError::Absent`] if it does not exist.
     pub fn open_sqlite_read_only(options: &SqliteOptions) -> Result<Self> {
         Ok(Self::around(Inner::Sqlite(Arc::new(Database::open_read_only(
             options, &JOURNAL,
         )?))))
     }
 
-    /// A fresh journal in memory, for tests and simulations.
+    /// Creates an empty journal in memory, for tests and simulations.
     pub fn in_memory(host_id: &str) -> Result<Self> {
         Ok(Self::around(Inner::Memory(Arc::new(Memory::new(
             &JOURNAL, host_id,
@@ -75,7 +77,8 @@ impl JournalStore {
         ))))
     }
 
-    /// Connects to a PostgreSQL server for reading. [`StoreError::Absent`] when there is no journal yet.
+    /// Connects to a PostgreSQL server for reading. Fails with [`StoreError::Absent`] if the journal does
+    /// not exist.
     pub async fn open_postgres_read_only(options: &PostgresOptions) -> Result<Self> {
         Ok(Self::around(Inner::Postgres(Arc::new(
             Server::open_read_only(options, &JOURNAL).await?,
@@ -89,30 +92,32 @@ impl JournalStore {
         }
     }
 
-    /// Rings this bell after each commit, so that whoever listens need not know when the journal was opened.
+    /// Sets the notifier used after each commit, so that listeners can subscribe before the journal is
+    /// opened.
     #[must_use]
     pub fn with_bell(self, bell: CommitNotifier) -> Self {
         Self { bell, ..self }
     }
 
-    /// Whose journal it is: the host without its incarnation, which a restore changes.
+    /// Returns the host id of the journal, without its incarnation, which a restore changes.
     pub async fn host_id(&self) -> Result<String> {
         self.inner.read(|session| host::host_id(&mut session.sql)).await
     }
 
-    /// What its file was brought up to date from when it was opened, if it was.
+    /// Returns the schema upgrade that opening the file performed, if any.
     #[must_use]
     pub fn upgraded(&self) -> Option<&SchemaUpgrade> {
         self.inner.upgraded()
     }
 
-    /// Finishes what is queued and ends all threads.
+    /// Completes queued work and ends all threads.
     pub async fn close(&self) {
         self.inner.close().await;
     }
 
     async fn carry_out(&self, order: WriteRequest) -> Result<WriteReceipt, JournalError> {
-        // Encoded and hashed before the transaction, and refused there only for what it reads.
+        // Encode and hash the mutation before the transaction, which then refuses it only because of what
+        // it reads.
         rule::check(&order.mutation)?;
         let digest = order
             .mutation
@@ -270,7 +275,7 @@ fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Va
     Ok(fields)
 }
 
-/// An order in one transaction. A refusal leaves no trace: nothing was written before it.
+/// Performs a write request in one transaction. A refusal comes before the first write.
 fn carry_out(
     sql: &mut dyn Sql,
     order: &WriteRequest,
@@ -312,7 +317,7 @@ fn carry_out(
     Ok(Ok(receipt))
 }
 
-/// What the rule needs to know.
+/// Reads the records that the rule needs.
 fn reads(sql: &mut dyn Sql, mutation: &Mutation) -> Result<ReadSet> {
     let needs = mutation.needs();
     let members = needs.members.as_ref().map(|members| table::members(sql, members));
@@ -322,7 +327,7 @@ fn reads(sql: &mut dyn Sql, mutation: &Mutation) -> Result<ReadSet> {
     })
 }
 
-/// Whether nothing is there that may not be there beside what is about to be written.
+/// Checks unique constraints for the records about to be written.
 fn stands_alone(sql: &mut dyn Sql, written: &[RecordWrite]) -> Result<Result<(), WriteError>> {
     for RecordWrite { after, .. } in written {
         let Some(rival) = rule::unique_constraint(after) else {
@@ -344,7 +349,8 @@ fn take_back(
 ) -> Result<Result<UndoOutcome, WriteError>> {
     let place = outbox::lock(sql)?;
     let Some(known) = outbox::operation(sql, operation)? else {
-        // Whoever was about to carry it out may be slow and not dead: it finds its place taken.
+        // The process that was about to perform the operation may be slow rather than dead; it will find
+        // the operation void.
         let void = OperationRow {
             state: OperationState::Void,
             mutation: None,
@@ -368,7 +374,7 @@ fn take_back(
         (OperationState::Void | OperationState::Written, ..) => return Ok(Ok(UndoOutcome::Void)),
     };
     if previous.is_empty() {
-        // The inverse of another operation has none of its own.
+        // The inverse of an operation cannot be undone.
         return Ok(Err(WriteError::OperationUndone));
     }
     let before = befores(sql, previous)?;
@@ -399,9 +405,9 @@ fn take_back(
     Ok(Ok(UndoOutcome::Inverted(receipt)))
 }
 
-/// What undoing has to know of each record.
+/// Reads what undoing each record requires.
 fn befores(sql: &mut dyn Sql, previous: Vec<PreviousRecord>) -> Result<Vec<UndoRecord>> {
-    // One more than the operation wrote itself: then somebody else did.
+    // One more than the operation itself wrote reveals that another operation added a dependent.
     let at_most = previous.len().saturating_add(1);
     let mut befores = Vec::with_capacity(previous.len());
     for PreviousRecord {
@@ -426,7 +432,7 @@ fn befores(sql: &mut dyn Sql, previous: Vec<PreviousRecord>) -> Result<Vec<UndoR
     Ok(befores)
 }
 
-/// The answer to undoing what was undone: the same as the first time.
+/// Undoing an operation again returns the same result as the first time.
 fn undone_before(sql: &mut dyn Sql, operation: &OperationId) -> Result<Result<UndoOutcome, WriteError>> {
     let inverse = outbox::operation(sql, &compensation_id(operation))?;
     let receipt = inverse.and_then(|inverse| inverse.receipt);
@@ -434,7 +440,7 @@ fn undone_before(sql: &mut dyn Sql, operation: &OperationId) -> Result<Result<Un
     Ok(Ok(UndoOutcome::Inverted(receipt)))
 }
 
-/// How a write is told.
+/// The provenance of a write, stored with its changes.
 struct ChangeWriter<'a> {
     place: &'a OutboxPosition,
     author: &'a Author,
@@ -443,8 +449,8 @@ struct ChangeWriter<'a> {
 }
 
 impl ChangeWriter<'_> {
-    /// Writes the records, puts them into the outbox as one transaction, and says what came of it. `known` is what was
-    /// read already of what they belong to.
+    /// Writes the records, appends them to the outbox as one transaction, and returns the receipt. `known`
+    /// holds the related records that were already read.
     fn write(
         &self,
         sql: &mut dyn Sql,

@@ -1,4 +1,4 @@
-//! The outbox of the journal, and the operations it has carried out.
+//! The journal's outbox, and the operations that the journal has performed.
 
 use serde::{Deserialize, Serialize};
 use wakeful_core::change::{ChangeKind, ChangeUnit};
@@ -11,20 +11,19 @@ use wakeful_ports::journal::{CommittedChange, WriteReceipt};
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 use crate::{Result, StoreError};
 
-/// Where the next change goes.
+/// The position of the next change.
 pub(super) struct OutboxPosition {
-    /// The host with its incarnation.
     pub(super) host: Incarnation,
     /// The next counter of this host.
     pub(super) counter: u64,
-    /// The next place of all.
+    /// The next sequence number in the outbox.
     pub(super) seq: u64,
 }
 
 const LOCK_SQLITE: &str = "SELECT host_id, incarnation, counter, last_seq FROM host";
 const LOCK_POSTGRES: &str = "SELECT host_id, incarnation, counter, last_seq FROM host FOR UPDATE";
 
-/// Locks the host's row until the transaction ends: one writer after another.
+/// Locks the host's row until the transaction ends, which serializes writers.
 pub(super) fn lock(sql: &mut dyn Sql) -> Result<OutboxPosition> {
     let statement = sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
     let mut row = at_most_one(sql.query(statement, &[])?).ok_or(StoreError::Malformed("host"))?;
@@ -38,7 +37,7 @@ pub(super) fn lock(sql: &mut dyn Sql) -> Result<OutboxPosition> {
 
 const ADVANCE: &str = "UPDATE host SET counter = ?1, last_seq = ?2";
 
-/// The place is taken.
+/// Stores the advanced position.
 pub(super) fn advance(sql: &mut dyn Sql, place: &OutboxPosition) -> Result<()> {
     exactly_one(sql.execute(ADVANCE, &[place.counter.into(), place.seq.into()])?)
 }
@@ -47,7 +46,6 @@ const APPEND: &str = "
     INSERT INTO change (seq, host_id, counter, payload_type, payload_id, tokens, author, operation_id, at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
-/// Appends a change unit.
 pub(super) fn append(sql: &mut dyn Sql, change: &CommittedChange) -> Result<()> {
     let tokens = json("change.tokens", &change.tokens)?;
     let author = change.author.to_text();
@@ -67,7 +65,7 @@ pub(super) fn append(sql: &mut dyn Sql, change: &CommittedChange) -> Result<()> 
 
 const NEWEST_NOT_BY: &str = "SELECT seq, at_ms FROM change WHERE author <> ?1 ORDER BY seq DESC LIMIT 1";
 
-/// The newest place that somebody else wrote, and when.
+/// Returns the position and time of the newest change by another author.
 pub(super) fn newest_not_by(sql: &mut dyn Sql, author: &Author) -> Result<Option<(u64, Millis)>> {
     let author = author.to_text();
     let row = at_most_one(sql.query(NEWEST_NOT_BY, &[author.as_str().into()])?);
@@ -75,21 +73,21 @@ pub(super) fn newest_not_by(sql: &mut dyn Sql, author: &Author) -> Result<Option
         .transpose()
 }
 
-/// The last place within the bound, and with it everything of its transaction.
+/// Extends the bound to the end of the last transaction within it.
 const AFTER: &str = "
     SELECT seq, host_id, counter, payload_type, payload_id, tokens, author, operation_id, at_ms FROM change
     WHERE seq > ?1 AND seq <= (SELECT COALESCE(MAX(seq), 0) FROM
         (SELECT seq FROM change WHERE seq > ?1 ORDER BY seq LIMIT ?2) AS page)
     ORDER BY seq, payload_type, payload_id";
 
-/// What was committed after a place, in whole transactions, oldest first.
+/// Returns changes after a position as whole transactions, oldest first.
 pub(super) fn changes(sql: &mut dyn Sql, after: u64, at_most: u32) -> Result<Vec<CommittedChange>> {
     records(sql.query(AFTER, &[after.into(), limit(at_most)])?, read_change)
 }
 
 const LAST: &str = "SELECT last_seq FROM host";
 
-/// The newest place.
+/// Returns the newest position.
 pub(super) fn last_seq(sql: &mut dyn Sql) -> Result<u64> {
     let row = at_most_one(sql.query(LAST, &[])?);
     row.ok_or(StoreError::Malformed("host"))?.count("host.last_seq")
@@ -113,14 +111,12 @@ fn read_change(mut row: Row) -> Result<CommittedChange> {
     })
 }
 
-/// Whether an operation took place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OperationState {
-    /// It did.
     Written,
-    /// It did, and was undone.
+    /// The operation was performed and later undone.
     Undone,
-    /// It did not, and never will.
+    /// The operation was not performed and never will be.
     Void,
 }
 
@@ -140,20 +136,19 @@ impl OperationState {
     }
 }
 
-/// One record that an operation wrote, as it was before.
+/// A record that an operation wrote, as it was before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PreviousRecord {
-    /// What kind of record.
     pub(super) kind: RecordKind,
-    /// Which one.
     pub(super) id: RecordId,
-    /// The version that the operation made.
+    /// The version that the operation created.
     pub(super) version: u64,
-    /// The record before; none when it was made.
+    /// The record before the operation; `None` if the operation created it.
     pub(super) record: Option<Record>,
 }
 
-/// What stands in `operation.previous`. Until schema 2 an operation wrote one record, which the receipt names.
+/// The content of `operation.previous`. Before schema 2 an operation wrote one record, which the receipt
+/// names.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum StoredPrevious {
@@ -178,20 +173,20 @@ impl StoredPrevious {
     }
 }
 
-/// An operation that was carried out or called off.
+/// An operation that was performed or voided.
 pub(super) struct OperationRow {
     pub(super) state: OperationState,
-    /// What tells its mutation from others; none for the inverse of another, and for one that never took place.
+    /// Digest of the mutation; `None` for the inverse of another operation and for a void one.
     pub(super) mutation: Option<Digest>,
     pub(super) receipt: Option<WriteReceipt>,
-    /// What undoing it needs: every record that it wrote, as it was.
+    /// Every record that the operation wrote, as it was before; required for undo.
     pub(super) previous: Vec<PreviousRecord>,
-    /// Who wanted it; none for one that never took place.
+    /// `None` for a void operation.
     pub(super) author: Option<Author>,
 }
 
 impl OperationRow {
-    /// The answer to its second use.
+    /// Returns the result for a repeated use of the operation id.
     pub(super) fn answer(self, mutation: Digest) -> Result<WriteReceipt, WriteError> {
         match (self.state, self.receipt) {
             (OperationState::Undone | OperationState::Void, _) | (OperationState::Written, None) => {
@@ -208,7 +203,7 @@ impl OperationRow {
 const OPERATION: &str = "
     SELECT state, mutation_hash, receipt, previous_records, author FROM operation WHERE operation_id = ?1";
 
-/// An operation, if it was ever carried out or called off.
+/// Returns an operation that was performed or voided.
 pub(super) fn operation(sql: &mut dyn Sql, id: &OperationId) -> Result<Option<OperationRow>> {
     let Some(mut row) = at_most_one(sql.query(OPERATION, &[id.into()])?) else {
         return Ok(None);
@@ -236,7 +231,6 @@ const PUT: &str = "
     INSERT INTO operation (operation_id, state, mutation_hash, receipt, previous_records, author, at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
-/// Keeps an operation.
 pub(super) fn put_operation(
     sql: &mut dyn Sql,
     id: &OperationId,
@@ -262,7 +256,6 @@ pub(super) fn put_operation(
 const MARK_UNDONE: &str =
     "UPDATE operation SET state = 'undone' WHERE operation_id = ?1 AND state = 'written'";
 
-/// Marks an operation as undone.
 pub(super) fn mark_undone(sql: &mut dyn Sql, id: &OperationId) -> Result<()> {
     exactly_one(sql.execute(MARK_UNDONE, &[id.into()])?)
 }

@@ -1,4 +1,4 @@
-//! What comes from outside: sources, and what was last seen of them.
+//! Watched sources and the last known state of their entries.
 
 use std::collections::BTreeMap;
 
@@ -82,11 +82,11 @@ impl SourceStore for JournalStore {
     }
 }
 
-/// Why a finding tells nothing.
+/// Why a scan of a source produced no change.
 enum SkipReason {
-    /// It was written, and nothing in it is a change.
+    /// The scan was stored, but contains no change.
     Quiet,
-    /// Nothing was written: somebody else wrote since, or the source is gone.
+    /// Nothing was written: the source was modified concurrently or removed.
     Conflict,
 }
 
@@ -126,7 +126,7 @@ const ADD: &str = "
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 fn add(sql: &mut dyn Sql, source: &Source, at_most: u32) -> Result<AddSourceOutcome> {
-    // Whoever writes locks the host first, so two that add at once are one after the other.
+    // Every writer locks the host first, so concurrent additions are serialized.
     outbox::lock(sql)?;
     let all = list(sql)?;
     let is_there = |other: &Source| {
@@ -196,7 +196,7 @@ const MOVE: &str = "
     UPDATE source SET version = version + 1, is_initial_scan = is_initial_scan * ?4
     WHERE source_id = ?1 AND version = ?2 AND created_at_ms = ?3";
 
-/// Writes what was found and tells it, in one transaction.
+/// Stores the result of a scan and its changes, in one transaction.
 fn find(sql: &mut dyn Sql, finding: &SourceChanges) -> Result<Result<(), SkipReason>> {
     let place = outbox::lock(sql)?;
     let source = &finding.source;
@@ -211,7 +211,7 @@ fn find(sql: &mut dyn Sql, finding: &SourceChanges) -> Result<Result<(), SkipRea
     }
     let mut told = 0_usize;
     for difference in &finding.differences {
-        // What was there from the beginning is no change.
+        // Entries found by the initial scan are not changes.
         let change = difference.change.filter(|_| !source.is_fresh);
         put(sql, finding, difference, change.map(|change| (change, &place)))?;
         if let Some(change) = change {
@@ -291,7 +291,7 @@ const PRUNE: &str = "
     DELETE FROM source_entry WHERE source_id = ?1 AND content_mark IS NULL AND seq <
         (SELECT seq FROM source_entry WHERE source_id = ?1 AND content_mark IS NULL ORDER BY seq DESC LIMIT 1 OFFSET ?2)";
 
-/// Forgets what is gone for long.
+/// Deletes the oldest removed entries beyond [`DELETED_ENTRIES_MAX`].
 fn prune(sql: &mut dyn Sql, id: &SourceId) -> Result<()> {
     sql.execute(PRUNE, &[id.as_str().into(), DELETED_ENTRIES_MAX.into()])
         .map(drop)
@@ -304,7 +304,7 @@ const ENTRIES_POSTGRES: &str = "
     SELECT source_entry.source_id, kind, name, content_mark, size, last_change, at_ms FROM source_entry JOIN source USING (source_id)
     WHERE record_id = ANY (string_to_array(?1, ','))";
 
-/// The fields of entries by their names, in as few reads as there are pages of names.
+/// Returns the fields of source entries by id, one query per page of ids.
 pub(super) fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Value>> {
     let statement = sql.dialect().pick(ENTRIES_SQLITE, ENTRIES_POSTGRES);
     let mut fields = BTreeMap::new();

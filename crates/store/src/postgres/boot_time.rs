@@ -1,29 +1,26 @@
-//! The time since this machine was started, which goes on while the machine is suspended.
+//! The time since this machine was booted, including the time during which it was suspended.
 //!
-//! The standard library's clock stands still then. A process that slept for an hour would take a lease for fresh
-//! that others have long seen run out.
+//! The standard library's clock stops during suspension. With that clock, a process suspended for an hour
+//! would still trust a lease that other processes have long considered expired.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A reading of the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BootTime(Duration);
 
 impl BootTime {
-    /// Reads the clock.
     pub(crate) fn now() -> Self {
-        // It begins at zero, so there is nothing that could not be converted.
+        // The clock starts at zero, so the conversion cannot fail.
         Self(clock_gettime(ClockId::Boottime).try_into().unwrap_or_default())
     }
 
-    /// How long after an earlier reading this one was made; nothing if it was the other way round.
+    /// Returns the time elapsed since an earlier reading; zero if `earlier` is later.
     pub(crate) const fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The reading that would be made this much later.
     #[cfg(test)]
     pub(crate) fn plus_ms(self, ms: u64) -> Self {
         Self(self.0 + Duration::from_millis(ms))
@@ -46,8 +43,8 @@ mod tests {
         assert_eq!(earlier.since(later), Duration::ZERO);
     }
 
-    /// Nobody can suspend the machine for a test. But a process can be given a time of its own in which it was:
-    /// this clock is an hour ahead there, and the one that stands still is not.
+    /// A test cannot suspend the machine. But a process can run in a time namespace as if it had been:
+    /// there this clock is an hour ahead, and the one that stops during suspension is not.
     #[test]
     fn an_hour_of_suspension_counts() {
         let before = BootTime::now();
@@ -70,7 +67,7 @@ mod tests {
             .unwrap_or_else(|| panic!("{output:?}"));
         let reading = BootTime(Duration::from_millis(reading.parse().unwrap()));
         let hour = Duration::from_hours(1);
-        // The reading has whole milliseconds only.
+        // The reading has millisecond resolution.
         assert!(
             reading.since(before) + Duration::from_millis(1) >= hour,
             "{before:?} {reading:?}"

@@ -1,7 +1,7 @@
-//! One connection to a PostgreSQL server: statements, transactions, and what its errors mean to callers.
+//! One connection to a PostgreSQL server: statements, transactions, and the translation of its errors.
 //!
-//! The way to a server and back costs more than most statements. So those of which nothing has to be known are kept
-//! until something is asked for, or the transaction ends, and go together: one way for all of them.
+//! A round trip to the server costs more than most statements. So statements whose results are not needed
+//! are buffered until a query or the end of the transaction, and sent together in one round trip.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -19,27 +19,28 @@ use crate::schema::Schema;
 use crate::sql::{Access, Dialect, Param, Row, Sql, Value, exactly_one};
 use crate::{Result, StoreError};
 
-/// How long a server may take to open a connection and to take the greeting.
+/// How long a server may take to open a connection and to process the initial settings.
 const OPEN_MAX: Duration = Duration::from_secs(5);
 
-/// What every connection is told first. A statement has half a minute, which only a stuck lock takes. A process
-/// that is stopped in the middle of a transaction loses its connection when it would lose its lease, so that
-/// its locks do not outlive it.
+/// The settings of every connection. A statement may take 30 seconds, which only a stuck lock reaches. A
+/// process that stops in the middle of a transaction loses its connection when it would lose its lease, so
+/// that its locks do not outlive it.
 const GREETING: &str = "
     SET statement_timeout TO 30000;
     SET idle_in_transaction_session_timeout TO 15000;";
 
-/// What the connection of a reader is told as well.
+/// Additional settings of a read-only connection.
 const GREETING_OF_READER: &str = "SET default_transaction_read_only TO on;";
 
-/// Statements that wait to be sent. Enough for a transition, few enough that a large transaction does not pile up here; and
-/// not more than [`join_all`] polls in their order, which is the order in which they are sent.
+/// Maximum number of buffered statements. Enough for a transition, and few enough that a large transaction
+/// does not accumulate here; and not more than [`join_all`] polls in order, which is the order in which
+/// they are sent.
 const LATER_MAX: usize = 30;
 
-/// A connection.
 pub(crate) struct Connection {
     client: Client,
-    // Drives this connection and nothing else, on whichever thread has it. After the client: it ends with it.
+    // Drives only this connection, on the thread that uses it. Declared after the client so that it is
+    // dropped after it.
     runtime: Runtime,
     access: Access,
     statements: HashMap<&'static str, Statement>,
@@ -47,27 +48,27 @@ pub(crate) struct Connection {
     trouble: TxFailure,
 }
 
-/// A statement that waits to be sent.
+/// A buffered statement.
 struct DeferredStatement {
     statement: Statement,
     params: Vec<Value>,
-    /// Whether it must write one row.
+    /// Whether the statement must write exactly one row.
     is_once: bool,
 }
 
-/// What the last failure means for the transaction at hand.
+/// What the last failure means for the current transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TxFailure {
-    /// Nothing but the failure itself.
+    /// Only the statement failed.
     None,
-    /// It met another transaction; the same closure may well succeed a moment later.
+    /// The transaction conflicted with another one; a retry of the closure may succeed.
     Collided,
-    /// The connection is of no more use.
+    /// The connection cannot be used again.
     Lost,
 }
 
 impl Connection {
-    /// Connects. Every failure to do so means that the database cannot be reached.
+    /// Connects. Every failure means that the database cannot be reached.
     pub(crate) fn open(config: &Config, schema: &Schema, access: Access) -> Result<Self> {
         let unreachable = |error: tokio_postgres::Error| StoreError::Unreachable(error.into());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -80,12 +81,13 @@ impl Connection {
         let greeting = format!("{place}{GREETING}{more}");
         let greeted = async {
             let (client, wire) = config.connect(NoTls).await?;
-            // Its end is seen by whoever asks the client for something.
+            // The client reports the end of the connection with the next request.
             tokio::spawn(async move { drop(wire.await) });
             client.batch_execute(&greeting).await?;
             Ok::<_, tokio_postgres::Error>(client)
         };
-        // The driver's own limit ends with the connection of the socket; a server that hangs says nothing after that.
+        // The driver's own timeout ends when the socket is connected; it does not cover a server that hangs
+        // after that.
         let greeted = runtime.block_on(async { tokio::time::timeout(OPEN_MAX, greeted).await });
         let silent = |_| StoreError::Unreachable("the server does not answer".into());
         let client = greeted.map_err(silent)?.map_err(unreachable)?;
@@ -99,15 +101,15 @@ impl Connection {
         })
     }
 
-    /// Runs statements that are no part of any verb.
+    /// Runs statements that are not part of a domain operation.
     pub(crate) fn batch(&mut self, sql: &str) -> Result<()> {
         self.send_all()?;
         let done = self.runtime.block_on(self.client.batch_execute(sql));
         done.map_err(|error| self.said(error))
     }
 
-    /// Creates something that somebody else may be creating at the same moment: `IF NOT EXISTS` alone lets the
-    /// slower of two fail.
+    /// Creates an object that another process may be creating at the same time: with `IF NOT EXISTS` alone,
+    /// the slower of two fails.
     pub(crate) fn create(&mut self, sql: &str) -> Result<()> {
         const THERE: [SqlState; 4] = [
             SqlState::UNIQUE_VIOLATION,
@@ -121,12 +123,13 @@ impl Connection {
         }
     }
 
-    /// Begins a transaction that reads one consistent state.
+    /// Begins a transaction that reads one consistent snapshot.
     pub(crate) fn begin_reading(&mut self) -> Result<()> {
         self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     }
 
-    /// Begins a transaction that writes. Rows are locked explicitly, so the weakest level is enough.
+    /// Begins a transaction that writes. Rows are locked explicitly, so the weakest isolation level is
+    /// sufficient.
     pub(crate) fn begin_writing(&mut self) -> Result<()> {
         self.begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
     }
@@ -136,13 +139,12 @@ impl Connection {
         self.batch(sql)
     }
 
-    /// Ends a transaction without a trace.
     pub(crate) fn rollback(&mut self) -> Result<()> {
         self.later.clear();
         self.batch("ROLLBACK")
     }
 
-    /// What the last failure of this transaction means.
+    /// Returns what the last failure of this transaction means.
     pub(crate) fn trouble(&self) -> TxFailure {
         if self.client.is_closed() {
             TxFailure::Lost
@@ -151,7 +153,8 @@ impl Connection {
         }
     }
 
-    /// The statement, prepared once per connection; only then are its parameters spelled the server's way.
+    /// Returns the statement, prepared once per connection; its parameters are converted to the server's
+    /// syntax only then.
     fn statement(&mut self, sql: &'static str) -> Result<Statement> {
         if let Some(known) = self.statements.get(sql) {
             return Ok(known.clone());
@@ -162,7 +165,7 @@ impl Connection {
         Ok(statement)
     }
 
-    /// Keeps a statement for later.
+    /// Buffers a statement.
     fn keep(&mut self, sql: &'static str, params: &[Param<'_>], is_once: bool) -> Result<()> {
         if self.later.len() >= LATER_MAX {
             self.send_all()?;
@@ -179,8 +182,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends what was kept. The first that did not go well is what is told: those after it failed because of it, or do
-    /// not count.
+    /// Sends the buffered statements. Reports the first failure: later statements failed because of it or
+    /// do not count.
     fn send_all(&mut self) -> Result<()> {
         if self.later.is_empty() {
             return Ok(());
@@ -201,7 +204,7 @@ impl Connection {
         Ok(())
     }
 
-    /// What the server's refusal means to the caller.
+    /// Converts a server error to a store error.
     fn said(&mut self, error: tokio_postgres::Error) -> StoreError {
         let Some(code) = error.code() else {
             let lost = error.is_closed() || error.source().is_some_and(|source| source.is::<io::Error>());
@@ -228,7 +231,7 @@ impl Connection {
         StoreError::Backend(error.into())
     }
 
-    /// A reader who lacks a right lacks that of reading.
+    /// For a read-only connection, a missing privilege is the privilege to read.
     fn may_not_even_read(&self, code: &SqlState) -> bool {
         self.access == Access::Read && *code == SqlState::INSUFFICIENT_PRIVILEGE
     }
@@ -253,7 +256,7 @@ const REFUSALS: [SqlState; 2] = [
     SqlState::INSUFFICIENT_PRIVILEGE,
 ];
 
-/// The server has no place, or its disk fails.
+/// The server is out of resources, or its disk fails.
 const SHORTAGES: [SqlState; 6] = [
     SqlState::INSUFFICIENT_RESOURCES,
     SqlState::OUT_OF_MEMORY,
@@ -301,7 +304,7 @@ impl Sql for Connection {
     }
 }
 
-/// Our `?1` as the server's `$1`. None of our statements has a question mark elsewhere.
+/// Converts `?1` to the server's `$1`. Our statements contain no other question marks.
 fn dollars(sql: &str) -> String {
     sql.replace('?', "$")
 }
@@ -316,7 +319,8 @@ fn owned(params: &[Param<'_>]) -> Vec<Value> {
     values.collect()
 }
 
-/// Parameters in the exact types the statement expects: the driver refuses any other, also for a null.
+/// Converts parameters to the exact types that the statement expects: the driver rejects any other type,
+/// even for a null.
 fn typed<'a>(statement: &Statement, params: &'a [Value]) -> Result<Vec<&'a (dyn ToSql + Sync)>> {
     const NO_INT: &Option<i64> = &None;
     const NO_TEXT: &Option<&str> = &None;

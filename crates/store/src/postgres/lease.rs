@@ -1,7 +1,7 @@
 //! The lease of this process, and the thread that renews it.
 //!
-//! The database decides by its own clock who is dead. This process must stop acting earlier than that, so it
-//! counts from *before* a beat was sent, and gives itself less time.
+//! The database decides by its own clock which runner is dead. This process must stop acting earlier, so it
+//! counts from *before* a heartbeat was sent, and uses a shorter time.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -18,49 +18,50 @@ use crate::schema::AGENT;
 use crate::sql::Access;
 use crate::{Result, StoreError};
 
-/// How long after a beat this process trusts its own lease: a third less than others give it, for an act that
-/// was begun at the last moment.
+/// How long after a heartbeat this process trusts its own lease: a third less than other processes grant,
+/// as a margin for an effect that started at the last moment.
 pub const LEASE_TRUST_MS: u64 = 10_000;
 const _: () = assert!(
     HEARTBEAT_MS < LEASE_TRUST_MS && LEASE_TRUST_MS < LEASE_MS,
     "stop acting before others take over"
 );
 
-/// Between two tries while beats fail.
+/// Delay between attempts while heartbeats fail.
 const RETRY_MS: u64 = 1_000;
 
-/// What this process knows of its own lease.
+/// The lease as this process sees it.
 #[derive(Debug, Default)]
 pub(crate) struct Lease {
     sent: Mutex<Option<BootTime>>,
 }
 
 impl Lease {
-    /// A beat that was sent at this time has arrived.
+    /// Records a successful heartbeat that was sent at this time.
     pub(crate) fn renew(&self, sent: BootTime) {
         *locked(&self.sent) = Some(sent);
     }
 
-    /// Somebody has taken this process for dead.
+    /// Marks the lease as lost: another process has declared this one dead.
     pub(crate) fn lose(&self) {
         *locked(&self.sent) = None;
     }
 
-    /// Whether nobody can have taken over by this time. No beat yet is no lease.
+    /// Whether no other process can have taken over by this time. False before the first heartbeat.
     pub(crate) fn holds_at(&self, now: BootTime) -> bool {
         let sent = *locked(&self.sent);
         sent.is_some_and(|sent| now.since(sent) <= Duration::from_millis(LEASE_TRUST_MS))
     }
 }
 
-/// The thread that beats for one runner, on a connection of its own: the others may be waiting for a lock.
+/// The thread that sends the heartbeats of one runner, on its own connection because the others may be
+/// waiting for a lock.
 pub(crate) struct Heartbeat {
     stop: Arc<(Mutex<bool>, Condvar)>,
     pub(crate) thread: JoinHandle<()>,
 }
 
 impl Heartbeat {
-    /// Starts to beat. The registration counts as the first beat.
+    /// Starts the heartbeats. The registration counts as the first one.
     pub(crate) fn start(config: Config, runner: RunnerId, lease: Arc<Lease>) -> Result<Self> {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let pulse = HeartbeatTask::new(config, runner, lease);
@@ -80,7 +81,7 @@ impl Heartbeat {
     }
 }
 
-/// What the thread beats with.
+/// The state of the heartbeat thread.
 pub(crate) struct HeartbeatTask {
     config: Config,
     runner: RunnerId,
@@ -89,7 +90,7 @@ pub(crate) struct HeartbeatTask {
 }
 
 impl HeartbeatTask {
-    /// Not connected yet.
+    /// Creates the task without connecting.
     pub(crate) const fn new(config: Config, runner: RunnerId, lease: Arc<Lease>) -> Self {
         Self {
             config,
@@ -116,7 +117,7 @@ impl HeartbeatTask {
         }
     }
 
-    /// Beats once.
+    /// Sends one heartbeat.
     pub(crate) fn beat(&mut self) -> Result<()> {
         let sent = BootTime::now();
         let mut connection = match self.connection.take() {
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lease_is_trusted_for_ten_seconds_after_its_beat_was_sent() {
+    fn a_lease_is_trusted_for_ten_seconds_after_its_heartbeat() {
         let lease = Lease::default();
         let sent = BootTime::now();
         assert!(!lease.holds_at(sent), "no beat, no lease");

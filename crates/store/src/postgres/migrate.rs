@@ -1,7 +1,8 @@
-//! Whether a PostgreSQL database is up to date, and bringing it there, also when several processes start at once.
+//! Checks and migrates the schema of a PostgreSQL database, even if several processes start at the same
+//! time.
 //!
-//! The lock is on a table of our own and ends with its transaction. Advisory locks would do the same on one
-//! server, but not on every engine that speaks its protocol.
+//! The lock is on our own table and ends with its transaction. Advisory locks would work on PostgreSQL
+//! itself, but not on every engine that implements its protocol.
 
 use crate::host;
 use crate::postgres::connection::Connection;
@@ -9,7 +10,7 @@ use crate::schema::{self, Schema};
 use crate::sql::{Param, Sql, at_most_one};
 use crate::{Result, StoreError};
 
-/// Makes sure that the tables are there and as this program knows them.
+/// Creates or migrates the tables to the schema of this program.
 pub(crate) fn bring_up_to_date(connection: &mut Connection, schema: &Schema, host_id: &str) -> Result<()> {
     if has_versions(connection, schema)? && current(connection, schema)? == schema.number() {
         return Ok(());
@@ -19,16 +20,16 @@ pub(crate) fn bring_up_to_date(connection: &mut Connection, schema: &Schema, hos
     match migrate(connection, schema, host_id) {
         Ok(()) => connection.batch("COMMIT"),
         Err(error) => {
-            // The first error is the one to report.
+            // Report the first error.
             let _ = connection.rollback();
             Err(error)
         }
     }
 }
 
-/// Whether the tables are there and as this program knows them. Changes nothing.
+/// Checks that the tables exist and have the schema of this program. Changes nothing.
 pub(crate) fn look(connection: &mut Connection, schema: &Schema) -> Result<()> {
-    // Counted before it is asked whether ours is among them: in between another process may make it.
+    // Count the tables before checking for ours: another process may create it in between.
     let tables = count(connection, TABLES, &[schema.namespace.into()])?;
     if has_versions(connection, schema)? {
         return schema::readable(current(connection, schema)?, schema.number());
@@ -45,7 +46,7 @@ const DEVELOPMENT: &str = "
     SELECT COUNT(*) FROM pg_catalog.pg_tables
     WHERE schemaname IN ('wakeful', 'wakeful_journal') AND tablename = 'schema_version'";
 
-/// Refuses a database in which builds before the baseline kept their tables.
+/// Refuses a database with tables of builds before the baseline.
 fn refuse_development(connection: &mut Connection) -> Result<(), StoreError> {
     match count(connection, DEVELOPMENT, &[])? {
         0 => Ok(()),
@@ -60,7 +61,7 @@ fn has_versions(connection: &mut Connection, schema: &Schema) -> Result<bool> {
     count(connection, HAS_VERSIONS, &[schema.namespace.into()]).map(|tables| tables > 0)
 }
 
-// Each connection looks for tables in its own schema and nowhere else.
+// Each connection searches for tables only in its own schema.
 const VERSION: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_version";
 
 fn current(connection: &mut Connection, schema: &Schema) -> Result<u32> {
@@ -77,14 +78,15 @@ const SCHEMAS: &str = "SELECT COUNT(*) FROM pg_catalog.pg_namespace WHERE nspnam
 
 const TABLES: &str = "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = ?1";
 
-/// Makes what the lock stands on. It comes before all other tables, so tables without it are somebody else's.
+/// Creates the table used as the lock. It is created before all others, so a schema that has tables but not
+/// this one belongs to another program.
 fn prepare(connection: &mut Connection, schema: &Schema) -> Result<()> {
     refuse_development(connection)?;
     let namespace = schema.namespace;
     if count(connection, SCHEMAS, &[namespace.into()])? == 0 {
         connection.create(&format!("CREATE SCHEMA IF NOT EXISTS {namespace}"))?;
     }
-    // Counted before it is asked whether ours is among them: in between another process may make it.
+    // Count the tables before checking for ours: another process may create it in between.
     let tables = count(connection, TABLES, &[namespace.into()])?;
     if has_versions(connection, schema)? {
         return Ok(());

@@ -1,4 +1,5 @@
-//! PostgreSQL: some threads with a connection each, a lease that is renewed while the process lives.
+//! The PostgreSQL backend: threads with one connection each, and a lease that is renewed while the process
+//! lives.
 
 mod boot_time;
 mod connection;
@@ -33,42 +34,43 @@ use crate::sql::Access;
 use crate::tx::{Tx, View};
 use crate::{Result, StoreError};
 
-/// Most connections for transactions. More would queue inside the server instead of here.
+/// Maximum number of connections for transactions. More would queue inside the server instead of here.
 pub const CONNECTIONS_MAX: usize = 64;
 
-/// How long a server may take to answer the door.
+/// How long a server may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the network may swallow what we send before the connection counts as lost. As long as a lease: after
-/// that the work is somebody else's.
+/// How long sent data may stay unacknowledged before the connection counts as lost. As long as a lease:
+/// after that, another process may own the work.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 
-/// How long closing waits for threads that hang in the driver, and how long where the server is known to be silent.
+/// How long closing waits for threads that hang in the driver, and how long if the server is known to be
+/// unresponsive.
 const CLOSE_MAX: Duration = Duration::from_secs(10);
 const CLOSE_SILENT_MAX: Duration = Duration::from_secs(1);
 
-/// Where a server is and how many connections to open.
+/// The server's address and the number of connections to open.
 #[derive(Clone)]
 pub struct PostgresOptions {
-    /// A `postgres://` address or `key=value` pairs. It may hold a password and is never shown.
+    /// A `postgres://` URL or `key=value` pairs. It may contain a password and is never shown.
     pub url: String,
-    /// Connections for transactions, from 1 to [`CONNECTIONS_MAX`]; the lease has one more of its own.
+    /// Connections for transactions, from 1 to [`CONNECTIONS_MAX`]; the lease uses one more.
     pub connections: usize,
 }
 
-/// What the threads share.
+/// State shared by the threads.
 pub(crate) struct Shared {
     config: Config,
     schema: &'static Schema,
     access: Access,
     lease: Arc<Lease>,
     own: RegisteredRunner,
-    // The last one beats; those before it were told to end, and are waited for when the store closes.
+    // Only the last one is active; earlier ones were asked to stop and are joined when the store closes.
     heartbeats: Mutex<Vec<Heartbeat>>,
 }
 
 impl Shared {
-    /// This process is registered since `begun`: from now on it must show that it lives.
+    /// Records that this process is registered since `begun`, and starts its heartbeats.
     fn registered(&self, runner: RunnerId, begun: BootTime) -> Result<()> {
         self.own.note(Some(runner.clone()));
         self.lease.renew(begun);
@@ -82,7 +84,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Asks the heart to stop, and says what to wait for.
+    /// Asks all heartbeats to stop and returns the threads to join.
     fn end_heartbeats(&self) -> Vec<JoinHandle<()>> {
         let mut heartbeats = locked(&self.heartbeats);
         heartbeats.iter().for_each(Heartbeat::stop);
@@ -91,14 +93,15 @@ impl Shared {
 }
 
 impl Drop for Shared {
-    /// A store that is dropped without being closed lets its workers end by themselves. The last of them gets
-    /// here, and with it ends the claim to be alive. Nobody waits: a thread may hang in the driver.
+    /// The workers of a store that is dropped without being closed end by themselves, and the last of them
+    /// drops this value, which stops the heartbeats. It does not join threads, because one may hang in the
+    /// driver.
     fn drop(&mut self) {
         drop(self.end_heartbeats());
     }
 }
 
-/// A server.
+/// A PostgreSQL server with its worker threads.
 pub(crate) struct Server {
     shared: Arc<Shared>,
     silence: SilenceDetector,
@@ -107,7 +110,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Connects, brings the tables up to date and starts the threads.
+    /// Connects, migrates the tables and starts the threads.
     pub(crate) async fn open(
         options: &PostgresOptions,
         schema: &'static Schema,
@@ -161,12 +164,11 @@ impl Server {
         })
     }
 
-    /// Whether it may write.
     pub(crate) fn can_write(&self) -> bool {
         self.shared.access == Access::Write
     }
 
-    /// Reads from a consistent view.
+    /// Reads from a consistent snapshot.
     pub(crate) async fn read<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -206,17 +208,17 @@ impl Server {
             .map_err(|_| StoreError::Closed)
     }
 
-    /// Whether nobody can have taken over what this process claimed.
+    /// Whether no other process can have taken over the claims of this one.
     pub(crate) fn holds_lease(&self) -> bool {
         self.shared.lease.holds_at(BootTime::now())
     }
 
-    /// The runner that this process registered, which is then no longer noted.
+    /// Returns and clears the runner that this process registered.
     pub(crate) fn take_registered(&self) -> Option<RunnerId> {
         self.shared.own.take()
     }
 
-    /// Finishes what is queued and ends all threads. Later calls find the store closed.
+    /// Completes queued work and ends all threads. Later calls fail because the store is closed.
     pub(crate) async fn close(&self) {
         drop(locked(&self.queue).take());
         let workers = std::mem::take(&mut *locked(&self.threads));
@@ -229,17 +231,17 @@ impl Server {
         let ending = tokio::task::spawn_blocking(move || {
             let deadline = Instant::now() + patience;
             join(workers, deadline);
-            // Only now: work that was queued may have started a heartbeat.
+            // Joined last, because queued work may have started a heartbeat.
             join(shared.end_heartbeats(), deadline);
         });
         let _ = ending.await;
     }
 }
 
-/// Reads an address. What is wrong with it is said without repeating it, since it may hold a password.
+/// Parses an address. Errors do not repeat it, because it may contain a password.
 fn config(url: &str) -> Result<Config> {
     let mut config = Config::from_str(url).map_err(|error| StoreError::BadAddress(error.into()))?;
-    // Sent data that nobody acknowledges is one kind of silence, an answer that never comes is the other.
+    // One timeout covers sent data that is not acknowledged, the other a response that never arrives.
     config
         .connect_timeout(CONNECT_TIMEOUT)
         .tcp_user_timeout(SILENCE_MAX);
@@ -253,7 +255,7 @@ fn config(url: &str) -> Result<Config> {
     Ok(config)
 }
 
-/// Starts the worker that looks at the database first, and waits for what it finds.
+/// Starts the worker that first checks the database, and waits for its result.
 async fn first_worker(
     shared: Arc<Shared>,
     waiting: Queue,
@@ -292,7 +294,7 @@ fn join(threads: Vec<JoinHandle<()>>, deadline: Instant) {
             thread::sleep(POLL_INTERVAL);
         }
         if thread.is_finished() {
-            // It cannot have panicked: whatever callers do in it is caught.
+            // The thread cannot have panicked: panics of callers' closures are caught.
             let _ = thread.join();
         }
     }

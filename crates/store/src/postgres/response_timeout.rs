@@ -1,9 +1,9 @@
-//! How long a caller waits for a server that says nothing.
+//! Limits how long a caller waits for an unresponsive server.
 //!
-//! A slow statement and a server that hangs look alike to the caller. So a call that takes long is waited for as long as the
-//! server answers somebody else: a new connection. Where that hangs as well, the call ends with
-//! [`StoreError::Unreachable`]. What was sent may still be carried out when the server goes on; callers know that of a lost
-//! connection already.
+//! A caller cannot distinguish a slow statement from a server that hangs. So a long call continues as long
+//! as the server still accepts a new connection. If that hangs as well, the call fails with
+//! [`StoreError::Unreachable`]. The server may still perform what was sent once it responds again; callers
+//! already handle this for lost connections.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,21 +16,22 @@ use tokio_postgres::{Config, NoTls};
 use crate::store::run_blocking;
 use crate::{Result, StoreError};
 
-/// How long a call may take before the server is asked whether it answers at all, and how long once it was silent.
+/// How long a call may take before the server is probed, and how long once it was unresponsive.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 const SILENT_RESPONSE_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// How long the server may take to answer that.
+/// How long the server may take to answer a probe.
 const PROBE_MAX: Duration = Duration::from_secs(2);
 
-/// How long the answer to that holds.
+/// How long the result of a probe is reused.
 const PROBED_MAX: Duration = Duration::from_millis(500);
 
-/// Whether a server is silent.
+/// Detects whether a server is unresponsive.
 pub(super) struct SilenceDetector {
     config: Config,
     is_known: AtomicBool,
-    /// One probe at a time, because each is a connection: when the last one ended, and whether the server answered.
+    /// When the last probe ended, and whether the server answered. Only one probe runs at a time, because
+    /// each opens a connection.
     probed: Mutex<Option<(Instant, bool)>>,
 }
 
@@ -43,12 +44,12 @@ impl SilenceDetector {
         }
     }
 
-    /// Whether the last call or probe found the server silent.
+    /// Whether the last call or probe found the server unresponsive.
     pub(super) fn is_known(&self) -> bool {
         self.is_known.load(Ordering::Acquire)
     }
 
-    /// Waits for a call as long as the server answers.
+    /// Waits for a call as long as the server answers probes.
     pub(super) async fn bound<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::pin!(call);
         loop {
@@ -76,22 +77,23 @@ impl SilenceDetector {
         }
     }
 
-    /// Whether the server answers a new connection. A refusal is an answer: it is for the call to say what is wrong.
+    /// Whether the server answers a new connection. A rejection counts as an answer: the call itself
+    /// reports what is wrong.
     async fn probe(&self) -> bool {
         let mut probed = self.probed.lock().await;
-        // Callers who waited for the same probe share its answer.
+        // Callers that waited for the same probe share its result.
         if let Some((at, answers)) = *probed
             && at.elapsed() < PROBED_MAX
         {
             return answers;
         }
         let config = self.config.clone();
-        // The driver runs on a runtime of its own, as for every other connection.
+        // The driver runs on its own runtime, as for every other connection.
         let probe = run_blocking(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|error| StoreError::Backend(error.into()))?;
             let answers = runtime.block_on(async { timeout(PROBE_MAX, config.connect(NoTls)).await.is_ok() });
-            // Dropped, it would wait for a name that is still being looked up.
+            // Dropping the runtime would wait for a pending name lookup.
             runtime.shutdown_background();
             Ok(answers)
         });

@@ -1,4 +1,4 @@
-//! Beats against a real server. How long a lease is trusted is tested without one.
+//! Heartbeats and migrations against a real server. How long a lease is trusted is tested without one.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::schema::{AGENT, JOURNAL, SCHEMA, Schema};
 use crate::sql::{Access, Sql as _, at_most_one};
 use crate::{StoreError, Tx, runner};
 
-/// A database of its own, dropped when the test ends.
+/// A temporary database, dropped when the test ends.
 struct Fresh {
     admin: Config,
     name: String,
@@ -74,7 +74,7 @@ fn registered(connection: &mut Connection) -> RunnerId {
 }
 
 #[test]
-fn a_beat_renews_the_lease_here_and_in_the_database() {
+fn a_heartbeat_renews_the_lease_here_and_in_the_database() {
     let fresh = Fresh::new("beat");
     let mut connection = fresh.connect();
     let one = registered(&mut connection);
@@ -90,14 +90,14 @@ fn a_beat_renews_the_lease_here_and_in_the_database() {
         .batch("UPDATE runner SET heartbeat_at_ms = heartbeat_at_ms - 60000")
         .unwrap();
     assert!(!runner::confirm_alive(&mut connection, &one).unwrap());
-    // Whoever found it silent may have taken its agents, so the lease stays lost.
+    // The process that declared it dead may have taken its agents, so the lease stays lost.
     pulse.beat().unwrap();
     assert!(!runner::confirm_alive(&mut connection, &one).unwrap());
     assert!(!lease.holds_at(BootTime::now()));
 }
 
 #[test]
-fn a_runner_that_was_buried_loses_its_lease_with_the_next_beat() {
+fn a_removed_runner_loses_its_lease_with_the_next_heartbeat() {
     let fresh = Fresh::new("buried");
     let mut connection = fresh.connect();
     let one = registered(&mut connection);
@@ -110,7 +110,7 @@ fn a_runner_that_was_buried_loses_its_lease_with_the_next_beat() {
 }
 
 #[test]
-fn a_beat_that_fails_leaves_the_lease_as_it_was_and_the_next_one_connects_again() {
+fn after_a_failed_heartbeat_the_lease_stays_and_the_next_one_reconnects() {
     let fresh = Fresh::new("lost");
     let mut connection = fresh.connect();
     let one = registered(&mut connection);
@@ -134,11 +134,11 @@ fn the_sessions_of_a_reader_refuse_to_write() {
     assert!(matches!(written, Err(StoreError::ReadOnly)), "{written:?}");
 }
 
-/// The example step of the schema's own tests, on a server.
+/// The example migration of the schema tests, on a server.
 const STEP: &str = "ALTER TABLE host ADD COLUMN label TEXT; UPDATE host SET label = host_id;";
 
 #[test]
-fn older_tables_on_a_server_are_brought_up_to_date_with_all_that_they_hold() {
+fn older_tables_on_a_server_are_migrated_with_their_data() {
     let fresh = Fresh::new("steps");
     fresh
         .connect()
@@ -193,7 +193,7 @@ fn a_migration_that_fails_leaves_the_tables_as_they_were() {
 }
 
 #[test]
-fn a_server_with_tables_of_a_development_build_is_refused_and_not_touched() {
+fn tables_of_a_development_build_are_refused_and_left_unchanged() {
     const TABLES: &str = "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname LIKE 'wakeful%'";
     for (schema, before) in [(&AGENT, "wakeful"), (&JOURNAL, "wakeful_journal")] {
         let fresh = Fresh::new(&format!("of_{before}"));

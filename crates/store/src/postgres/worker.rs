@@ -1,6 +1,6 @@
 //! A thread with one connection that runs closures as transactions.
 //!
-//! We block on the driver, so it lives on threads of its own and is never called from a task.
+//! Workers block on the driver, so they have their own threads and are never called from an async task.
 
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -18,32 +18,29 @@ use crate::postgres::boot_time::BootTime;
 use crate::postgres::connection::{Connection, TxFailure};
 use crate::tx::Tx;
 
-/// Times a closure runs when it keeps meeting other transactions. Collisions are rare, since everybody locks
-/// heads in the same order; one that happens this often in a row is a defect.
+/// Maximum number of attempts for a closure that keeps conflicting with other transactions. Conflicts are
+/// rare, because all transactions lock heads in the same order; this many in a row are a defect.
 const ATTEMPTS_MAX: u32 = 6;
 
-/// Before the second attempt; doubled for each further one.
+/// Delay before the second attempt; doubled for each further one.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// A closure and what it may do.
+/// A closure, by the access it needs.
 pub(crate) enum Work {
-    /// It reads.
     Read(Box<dyn Job>),
-    /// It writes.
     Write(Box<dyn Job>),
 }
 
-/// The queue that all workers take from.
+/// The queue shared by all workers.
 pub(crate) type Queue = Arc<Mutex<mpsc::Receiver<Work>>>;
 
-/// One worker.
 pub(crate) struct Worker {
     shared: Arc<Shared>,
     connection: Option<Connection>,
 }
 
 impl Worker {
-    /// A worker, with a connection if one is open already.
+    /// Creates a worker, with a connection if one is already open.
     pub(crate) const fn new(shared: Arc<Shared>, connection: Option<Connection>) -> Self {
         Self { shared, connection }
     }
@@ -51,11 +48,11 @@ impl Worker {
     /// Works until the queue is closed and empty.
     pub(crate) fn work(mut self, queue: &Queue) {
         loop {
-            // The lock is held while waiting: whoever has it is the next to get work.
+            // The lock is held while waiting: the worker that holds it receives the next job.
             let next = locked(queue).blocking_recv();
             let Some(work) = next else { return };
             match work {
-                // Its caller was told that the server does not answer, or has gone: it must not happen long after that.
+                // The caller received a timeout error or no longer waits, so the job must not run later.
                 Work::Read(job) | Work::Write(job) if job.is_abandoned() => {}
                 Work::Read(mut job) => {
                     let outcome = self.read(job.as_mut());
@@ -72,7 +69,7 @@ impl Worker {
     fn read(&mut self, job: &mut dyn Job) -> Result<()> {
         let mut connection = self.begin(Connection::begin_reading)?;
         let done = job.run(&mut Tx::new(&mut connection, None));
-        // A connection that cannot end its transaction is not used again.
+        // Discard a connection that cannot end its transaction.
         if connection.rollback().is_ok() {
             self.connection = Some(connection);
         }
@@ -87,7 +84,7 @@ impl Worker {
             let mut connection = self.begin(Connection::begin_writing)?;
             let done = transact(&mut connection, job);
             let trouble = connection.trouble();
-            // After a commit that was refused there may be nothing to roll back, which is only a warning.
+            // After a rejected commit there may be nothing to roll back, which causes only a warning.
             let clean = done.is_ok() || (trouble != TxFailure::Lost && connection.rollback().is_ok());
             if clean {
                 self.connection = Some(connection);
@@ -105,8 +102,8 @@ impl Worker {
         }
     }
 
-    /// A connection with a transaction. One that broke while it was idle is replaced: the closure has not run
-    /// yet, so nothing can happen twice.
+    /// Returns a connection with an open transaction. A connection that broke while idle is replaced: the
+    /// closure has not run yet, so nothing can happen twice.
     fn begin(&mut self, begin: fn(&mut Connection) -> Result<()>) -> Result<Connection> {
         if let Some(mut connection) = self.connection.take()
             && begin(&mut connection).is_ok()

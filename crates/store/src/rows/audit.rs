@@ -1,4 +1,4 @@
-//! Rows as a check of the whole database reads them.
+//! Rows as read by the consistency check of the whole database.
 
 use wakeful_core::decision::Decision;
 use wakeful_core::id::AgentId;
@@ -7,28 +7,25 @@ use wakeful_core::time::Millis;
 
 use super::TranscriptEntryRow;
 
-/// A part of a row's key.
+/// One column of a row's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyPart {
-    /// A number.
     Int(i64),
-    /// Text.
     Text(String),
-    /// Bytes, such as a hash.
+    /// Such as a hash.
     Bytes(Vec<u8>),
 }
 
 /// A row that is bound to the home's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoundRow {
-    /// Its key.
     pub key: Vec<KeyPart>,
-    /// The hash of the columns that govern.
+    /// The hash of the bound columns.
     pub hash: Digest,
 }
 
 impl BoundRow {
-    /// The key as the log spells it.
+    /// Formats the key as it is written in the log.
     #[must_use]
     pub fn key_text(&self) -> String {
         let parts = self.key.iter().map(|part| match part {
@@ -40,7 +37,7 @@ impl BoundRow {
     }
 }
 
-/// A row that is not what other rows say it must be.
+/// A row that contradicts the rows from which it is derived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inconsistency {
     /// The table and the column.
@@ -49,46 +46,41 @@ pub struct Inconsistency {
     pub row: String,
 }
 
-/// An entry of a transcript with its place in the thread.
+/// A transcript entry with its position in the thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedEntry {
-    /// The place.
     pub position: i64,
-    /// The entry.
     pub entry: TranscriptEntryRow,
 }
 
-/// A decision, and whether its run has been told how it ended.
+/// A decision, and whether its run has received the outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionRow {
-    /// The decision.
     pub decision: Decision,
-    /// Whether the run has been told.
+    /// Whether the run has received the outcome.
     pub is_applied: bool,
 }
 
-/// A message's place in the queue.
+/// The position of a message in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuePosition {
-    /// Whose queue.
     pub agent_id: AgentId,
-    /// The event that announced it.
+    /// The sequence number of the admission event.
     pub seq: u64,
-    /// The message.
+    /// The run that the message requests.
     pub run_key: RunKey,
-    /// Its rank; the least is first.
+    /// Messages are ordered by rank, lowest first.
     pub rank: i64,
-    /// The moment before which it does not begin.
+    /// The time before which the message does not start.
     pub not_before: Option<Millis>,
-    /// When the message was admitted.
     pub admitted_at: Millis,
 }
 
-/// What retention took from a run.
+/// What retention removed from a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunPruneState {
-    /// 0 for nothing, 1 for its trace, 2 for its contents as well.
+    /// 0: nothing; 1: the trace; 2: the contents as well.
     pub pruned: i64,
-    /// Rows of its journal.
+    /// Number of rows in its run log.
     pub journal_rows: i64,
 }

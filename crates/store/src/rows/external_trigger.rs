@@ -1,35 +1,31 @@
-//! Triggers of systems outside.
+//! Rows of external triggers.
 
 use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::time::Millis;
 
-/// The capability by which systems outside may wake an agent.
+/// The capability by which an external system may wake an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExternalTriggerRow {
-    /// Its name.
     pub trigger_id: RuleId,
-    /// Who is woken.
+    /// The agent to wake.
     pub agent_id: AgentId,
-    /// Counts its addresses: an older one is worth nothing.
+    /// Incremented when the URL is replaced; URLs of an older generation are invalid.
     pub generation: u64,
-    /// Whether it may be called.
+    /// Whether the trigger accepts deliveries.
     pub status: TriggerStatus,
-    /// How many deliveries were taken in.
+    /// Number of accepted deliveries.
     pub delivered: u64,
-    /// When the newest of them was.
+    /// When the newest delivery was accepted.
     pub last_at: Option<Millis>,
-    /// When it was made.
     pub created_at: Millis,
 }
 
-/// A delivery from outside that is remembered.
+/// A stored delivery, used to detect repetitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRow {
-    /// By which trigger it came.
     pub trigger_id: RuleId,
-    /// Its name.
+    /// The delivery id.
     pub delivery: String,
-    /// When.
     pub at: Millis,
 }

@@ -1,4 +1,4 @@
-//! How far the outboxes of the journal and of agents were dispatched.
+//! Cursors and rows of the outboxes: the journal's and that of agent notices.
 
 use wakeful_core::id::AgentId;
 use wakeful_core::notice::AgentNotice;
@@ -6,45 +6,42 @@ use wakeful_core::time::Millis;
 
 use super::SubscriptionKey;
 
-/// How far the journal's outbox was seen to.
+/// The position up to which the journal's outbox is dispatched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OutboxCursor {
-    /// The newest change that was seen to.
+    /// The newest change whose dispatch has started.
     pub seq: u64,
-    /// The candidate up to which it was; none where all of it was.
+    /// The last subscription to which that change was dispatched; `None` if its dispatch is complete.
     pub done: Option<SubscriptionKey>,
 }
 
-/// How far changes have become wakes.
+/// The stored progress of dispatch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OutboxCursorRow {
-    /// Counts changes of the subscriptions.
+    /// Incremented when subscriptions change.
     pub version: u64,
-    /// How many subscriptions there are.
+    /// Number of subscriptions.
     pub subscriptions: u64,
-    /// How far the journal's outbox was seen to.
     pub cursor: OutboxCursor,
 }
 
-/// What an agent's own doing says to others, in the outbox, named by the event that tells of it.
+/// An agent notice in the outbox, identified by the event that it describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentOutboxRow {
-    /// To whom it happened.
+    /// The agent that the notice is about.
     pub agent_id: AgentId,
-    /// The event's place in that agent's log.
+    /// The event's sequence number in that agent's log.
     pub seq: u64,
-    /// What it says.
     pub telling: AgentNotice,
-    /// The candidate up to which it was seen to; none where nobody was yet.
+    /// The last subscription to which the notice was dispatched; `None` before the first.
     pub done: Option<SubscriptionKey>,
-    /// When.
     pub at: Millis,
-    /// The version of the subscriptions under which it was told.
+    /// The version of the subscriptions when the notice was stored.
     pub version: u64,
 }
 
 impl AgentOutboxRow {
-    /// One that is to be told now. Whoever keeps it gives it its version.
+    /// Creates a notice to be dispatched. Storing it sets its version.
     #[must_use]
     pub const fn new(agent_id: AgentId, seq: u64, telling: AgentNotice, at: Millis) -> Self {
         Self {
@@ -58,15 +55,13 @@ impl AgentOutboxRow {
     }
 }
 
-/// A notice of an agent's doing that waits to be dispatched.
+/// An agent notice that is not dispatched yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoticeRow {
-    /// To whom it happened.
+    /// The agent that the notice is about.
     pub agent_id: AgentId,
-    /// The event that tells of it.
+    /// The sequence number of the event that it describes.
     pub seq: u64,
-    /// What it says.
     pub notice: AgentNotice,
-    /// When.
     pub at: Millis,
 }

@@ -1,4 +1,4 @@
-//! The rows of the care of data: what is held, what is old, what was taken away.
+//! Rows of retention: how much data is stored, what may be pruned, and what was pruned.
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::id::{AgentId, ThreadId};
@@ -6,17 +6,17 @@ use wakeful_core::key::RunKey;
 use wakeful_core::retention::DataClass;
 use wakeful_core::time::Millis;
 
-/// How much of something there is.
+/// An amount of data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DataSize {
-    /// How many rows or files.
+    /// Number of rows or files.
     pub rows: u64,
-    /// How many bytes of content.
+    /// Bytes of content.
     pub bytes: u64,
 }
 
 impl DataSize {
-    /// The sum of both.
+    /// Returns the sum of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {
@@ -26,47 +26,38 @@ impl DataSize {
     }
 }
 
-/// Something that retention may take away.
+/// Data that retention may prune.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PruneCandidate {
-    /// Since when nothing happens to it any more.
+    /// The time of the event, or of the end of the run.
     pub at: Millis,
-    /// Whose it is.
     pub agent_id: AgentId,
-    /// What it is.
     pub what: PruneTarget,
-    /// How much would go with it.
+    /// How much data would be removed.
     pub size: DataSize,
 }
 
-/// What can be taken away.
+/// What can be pruned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PruneTarget {
     /// The payload of an event.
-    Event {
-        /// Its number.
-        seq: u64,
-    },
-    /// The journal and the diagnostics of a run that has ended.
-    Trace {
-        /// Which run.
-        run_key: RunKey,
-    },
-    /// The lines of a run that has ended, and so what they name.
+    Event { seq: u64 },
+    /// The run log and the diagnostics of a run that has ended.
+    Trace { run_key: RunKey },
+    /// The transcript lines of a run that has ended, and the contents they refer to.
     Lines {
-        /// Which run.
         run_key: RunKey,
-        /// The thread they stand in.
+        /// The thread that contains the lines.
         thread_id: ThreadId,
-        /// The place of the first one.
+        /// The position of the first line.
         first: i64,
-        /// The place of the last one.
+        /// The position of the last line.
         last: i64,
     },
 }
 
 impl PruneTarget {
-    /// The class of data it belongs to.
+    /// Returns the class of data to which the target belongs.
     #[must_use]
     pub const fn class(&self) -> DataClass {
         match self {
@@ -77,65 +68,63 @@ impl PruneTarget {
     }
 }
 
-/// What of something old was taken away in one transaction.
+/// What one transaction pruned of a target.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PruneResult {
-    /// How much.
     pub size: DataSize,
-    /// Whether nothing is left of it.
+    /// Whether nothing of the target is left.
     pub is_all: bool,
 }
 
-/// How far the care of data has come.
+/// The progress of retention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionStateRow {
-    /// In which generation blobs are put at present.
+    /// The generation in which blobs are currently stored.
     pub generation: i64,
-    /// Since when.
+    /// When the current generation started.
     pub generation_at: Millis,
-    /// The time by which ages were last measured, never far ahead of the wall clock; none before the first round.
+    /// The time by which ages were last measured, never far ahead of the wall clock; `None` before the
+    /// first round.
     pub clock: Option<Millis>,
-    /// When retention last completed a round; none before the first.
+    /// When retention last completed a round; `None` before the first.
     pub pruned_at: Option<Millis>,
-    /// The generation in which rows were last removed whose contents are not swept yet.
+    /// The generation in which rows were last removed whose blobs are not collected yet.
     pub unswept: Option<i64>,
 }
 
-/// Where the search for names of blobs stands. The order is the order in which names move: what a state names today an
-/// entry or a journal may name tomorrow, so states are read before them.
+/// The position of the search for blob references. The order is the order in which references move: what a
+/// state refers to now, an entry or a run log may refer to later, so states are read first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlobRefCursor {
-    /// Among the states of runs, after this one.
+    /// In run states, after this run.
     Runs(Option<RunKey>),
-    /// Among messages, after this one.
+    /// In messages, after this one.
     Messages(Option<RunKey>),
-    /// Among steps, after this run and place.
+    /// In steps, after this run and ordinal.
     Steps(Option<(RunKey, i64)>),
-    /// Among journals, after this run and place.
+    /// In run logs, after this run and ordinal.
     Journals(Option<(RunKey, i64)>),
-    /// Among entries, after this thread and place.
+    /// In transcript entries, after this thread and position.
     Entries(Option<(ThreadId, i64)>),
 }
 
 impl BlobRefCursor {
-    /// The very beginning.
     pub const START: Self = Self::Runs(None);
 }
 
-/// Some names of blobs.
+/// One page of blob references.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlobRefs {
-    /// What is named. Anything that looks like a name counts as one.
+    /// The blobs referred to. Anything that looks like a blob hash counts as one.
     pub found: Vec<BlobHash>,
-    /// Where to go on; none at the end.
+    /// Where to continue; `None` at the end.
     pub next: Option<BlobRefCursor>,
 }
 
-/// What became of looking for files that no row names.
+/// The result of removing files without a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FileSweep {
-    /// What was removed.
     pub removed: DataSize,
-    /// Whether all of them were looked at. They are not while a backup copies them.
+    /// Whether all files were checked. They are not while a backup copies them.
     pub is_all: bool,
 }

@@ -6,75 +6,68 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::schedule::{ExecutionOutcome, Reason, Schedule, TriggerSource};
 use wakeful_core::time::Millis;
 
-/// What was decided about a firing of a schedule, or about the schedule itself.
+/// The decision about a firing of a schedule, or about the schedule itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduledExecutionRow {
-    /// Which schedule.
     pub schedule_id: RuleId,
-    /// Its place among all records of the schedule, from 1.
+    /// Position among all records of the schedule, from 1.
     pub seq: u64,
-    /// Which revision of the schedule.
+    /// The revision of the schedule.
     pub revision: u32,
-    /// The moment that was meant; of several, the first.
+    /// The nominal time; the first one if the record covers several firings.
     pub due_at: Millis,
-    /// How many firings the record speaks of.
+    /// The number of firings that the record covers.
     pub count: u64,
-    /// Whether there were even more.
+    /// Whether there were more firings than counted.
     pub is_capped: bool,
-    /// What made it fire.
+    /// What caused the firing.
     pub source: TriggerSource,
-    /// What was decided.
     pub outcome: ExecutionOutcome,
-    /// Why, where it did not run: a stable word.
+    /// Why the schedule did not run: a stable code.
     pub reason: Option<Reason>,
-    /// The run that it asked for.
+    /// The run that it requested.
     pub run_key: Option<RunKey>,
-    /// Whether it was missed and is made up for.
+    /// Whether it is the catch-up of a missed firing.
     pub is_catch_up: bool,
-    /// When it was decided.
+    /// When the decision was made.
     pub at: Millis,
 }
 
-/// A record with what became of its run.
+/// A record with the state of its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecutionWithRun {
-    /// The record.
     pub row: ScheduledExecutionRow,
-    /// Where its run stands: a status of runs, or none where no run has begun.
+    /// The status of its run; `None` if no run has started.
     pub run_status: Option<RunStatus>,
-    /// When the run began.
     pub run_started_at: Option<Millis>,
-    /// When the run ended.
     pub run_ended_at: Option<Millis>,
 }
 
-/// Schedules that were found. One that cannot be read does not hide the others.
+/// The schedules found by a query. An unreadable one does not hide the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScheduleRows {
-    /// Those that could be read.
+    /// The readable schedules.
     pub timers: Vec<Schedule>,
-    /// Those that could not.
     pub unreadable: Vec<UnreadableSchedule>,
 }
 
-/// A schedule of which something cannot be read.
+/// A schedule with a column that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableSchedule {
-    /// Its name, as it stands there.
+    /// The name as stored.
     pub schedule_id: String,
-    /// Whom it wakes, as it stands there.
+    /// The agent as stored.
     pub agent_id: String,
-    /// What cannot be read.
+    /// The unreadable column.
     pub column: &'static str,
 }
 
 /// Which schedules to list, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScheduleFilter {
-    /// Only those of one agent.
+    /// Only schedules of this agent.
     pub agent_id: Option<AgentId>,
-    /// Only those whose name comes after one.
+    /// Only schedules whose name sorts after this one.
     pub after: Option<RuleId>,
-    /// At most this many.
     pub limit: u32,
 }

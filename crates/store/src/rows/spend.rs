@@ -1,4 +1,4 @@
-//! Caps, reservations, what days cost, and which providers were confirmed.
+//! Rows of caps, reservations, daily spending, and privacy receipts.
 
 use wakeful_core::budget::{MicroUsd, UtcDay};
 use wakeful_core::id::{AgentId, PolicyVersion};
@@ -9,59 +9,51 @@ use wakeful_core::time::Millis;
 /// A cap that a person set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapRow {
-    /// Whose spending it limits; none for all agents together.
+    /// The agent whose spending is limited; `None` for all agents together.
     pub agent_id: Option<AgentId>,
-    /// The most of a day.
+    /// The maximum cost of a day.
     pub daily: MicroUsd,
-    /// When it was set.
     pub set_at: Millis,
 }
 
-/// The largest cost of a model request, put aside before it leaves, with the decision that let it through.
+/// The maximum cost of a model request, reserved before it is sent, with the decision that permitted it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reservation {
-    /// The step it is for.
+    /// The step for which it is reserved.
     pub operation_id: OperationId,
-    /// Which run.
     pub run_key: RunKey,
-    /// Whose run it is.
     pub agent_id: AgentId,
-    /// The day it counts for.
+    /// The day to which it counts.
     pub day: UtcDay,
-    /// The model that is asked.
     pub model_ref: String,
-    /// The rule that let it through.
+    /// The rule that permitted the request.
     pub rule: String,
-    /// Under which set of rules.
+    /// The policy version of that rule.
     pub policy_version: PolicyVersion,
-    /// How much.
     pub amount: MicroUsd,
 }
 
-/// What a day cost.
+/// The spending of one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpendDay {
-    /// Who spent it; none for all agents together.
+    /// `None` for all agents together.
     pub agent_id: Option<AgentId>,
-    /// The day.
     pub day: UtcDay,
-    /// What is put aside for requests that have not ended.
+    /// The amount reserved for requests that have not ended.
     pub reserved: MicroUsd,
-    /// What was spent.
+    /// The amount spent.
     pub settled: MicroUsd,
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
 }
 
-/// That a person confirmed that a provider may be shown an agent's work.
+/// A person's confirmation that a provider may receive agents' work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrivacyReceiptRow {
-    /// Who may be shown it.
     pub provider: String,
-    /// Under which rules.
+    /// The policy version under which it was confirmed.
     pub policy_version: PolicyVersion,
-    /// How they said so.
+    /// How the confirmation arrived.
     pub channel: ReceiptChannel,
-    /// When.
     pub at: Millis,
 }

@@ -1,63 +1,59 @@
-//! Subscriptions.
+//! Rows of subscriptions.
 
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::subscription::SubscriptionSpec;
 use wakeful_core::time::Millis;
 
-/// A subscription.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SubscriptionRow {
-    /// Its name.
     pub subscription_id: RuleId,
-    /// Who is woken.
+    /// The agent to wake.
     pub agent_id: AgentId,
-    /// By what, when, and to do what.
+    /// What it matches, when it wakes the agent, and with which message.
     pub terms: SubscriptionSpec,
-    /// The newest change of the journal when it was made, which it does not see.
+    /// The newest journal change when the subscription was created. It matches only later ones.
     pub journal_seq: u64,
-    /// From when on its newest message may begin.
+    /// The time from which its newest message may start.
     pub last_due: Option<Millis>,
-    /// When it was made.
     pub created_at: Millis,
-    /// Whether it wakes anybody, or is put aside.
+    /// Whether it wakes the agent or is paused.
     pub is_active: bool,
-    /// The version of the subscriptions when it was made or taken up again. Of agents' own doings it sees those that were
-    /// told under this version or a later one.
+    /// The version of the subscriptions when it was created or resumed. It matches agent notices stored
+    /// under this version or a later one.
     pub version: u64,
 }
 
-/// What became of a subscription that was to be kept.
+/// The result of creating a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubscribeOutcome {
-    /// It is kept; the subscriptions now have this version.
+    /// The subscription was created; the subscriptions now have this version.
     New(u64),
-    /// It was there before, with the same terms.
+    /// The same subscription already exists.
     Same,
-    /// Its name is that of another one.
+    /// Another subscription has this name.
     Differs,
-    /// The agent has as many as are kept of one.
+    /// The agent has the maximum number of subscriptions.
     AgentFull,
-    /// There are as many as are kept in all.
+    /// The home has the maximum number of subscriptions.
     Full,
 }
 
-/// A candidate of a notice: they are seen to in this order.
+/// The key of a candidate subscription for a notice. Notices are dispatched in this order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SubscriptionKey {
-    /// Who is woken.
+    /// The agent to wake.
     pub agent_id: AgentId,
-    /// By which subscription.
     pub subscription_id: RuleId,
 }
 
 impl SubscriptionKey {
-    /// The spelling that is stored.
+    /// Returns the stored form.
     #[must_use]
     pub fn to_text(&self) -> String {
         format!("{}/{}", self.agent_id, self.subscription_id)
     }
 
-    /// Reads the stored spelling.
+    /// Parses the stored form.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (agent, rule) = text.split_once('/')?;

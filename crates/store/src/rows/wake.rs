@@ -1,4 +1,4 @@
-//! Why causes became runs, and why not.
+//! Rows of wake records and refusals: why causes did or did not become runs.
 
 use wakeful_core::budget::UtcDay;
 use wakeful_core::cause::Cause;
@@ -7,50 +7,43 @@ use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::WakeOutcome;
 
-/// A wake record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WakeRow {
-    /// The run that was asked for.
+    /// The requested run.
     pub run_key: RunKey,
-    /// Who was to be woken.
+    /// The agent to wake.
     pub agent_id: AgentId,
-    /// What was decided.
     pub verdict: WakeOutcome,
-    /// Every gate that was looked at, as JSON.
+    /// Every gate that was checked, as JSON.
     pub gates: String,
-    /// What arose.
     pub cause: Cause,
-    /// The run that took it up, if another did.
+    /// The run that absorbed the message, if another one did.
     pub absorbed_by: Option<RunKey>,
-    /// When.
     pub at: Millis,
 }
 
 /// How often a source was refused for one reason on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WakeRefusalRow {
-    /// Who was not woken.
+    /// The agent that was not woken.
     pub agent_id: AgentId,
-    /// By what.
     pub source: SourceName,
-    /// Why.
+    /// The reason for the refusal.
     pub code: WakeOutcome,
-    /// The day.
     pub day: UtcDay,
-    /// How often.
+    /// Number of refusals.
     pub count: u64,
-    /// The first time.
+    /// When the first one occurred.
     pub first_at: Millis,
-    /// The last time.
+    /// When the last one occurred.
     pub last_at: Millis,
 }
 
-/// Which wake records to list, the newest first.
+/// Which wake records to list, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WakeFilter {
-    /// Whose.
     pub agent_id: AgentId,
-    /// Not older than this.
+    /// Only records from this time on.
     pub since: Millis,
     /// At most this many.
     pub limit: u32,

@@ -1,5 +1,5 @@
-//! The migration mechanism, tried with an example step after each baseline: nothing that a database holds is lost, what
-//! it was is kept beside it, and programs that know fewer or more steps are told apart.
+//! Tests of the migration mechanism, with an example migration after each baseline: no data is lost, a copy
+//! of the old database is kept, and programs that know fewer or more migrations are detected.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::sqlite::open::{open_to_read, open_to_write};
 
 const BUSY: Duration = Duration::from_secs(1);
 
-/// A column that follows from another.
+/// Adds a column that is derived from another.
 const STEP: &str = "ALTER TABLE host ADD COLUMN label TEXT; UPDATE host SET label = host_id;";
 
-/// A schema with these steps after its baseline.
+/// Returns a schema with these migrations after its baseline.
 fn with_steps(schema: &Schema, steps: &[&'static str]) -> Schema {
     let brought =
         |baseline: &[&'static str]| -> &'static [&'static str] { Vec::leak([baseline, steps].concat()) };
@@ -28,7 +28,7 @@ fn with_steps(schema: &Schema, steps: &[&'static str]) -> Schema {
     }
 }
 
-/// A folder with a database in it, made by a program that knows this schema.
+/// Returns a folder with a database created with this schema.
 fn home_of(schema: &Schema) -> (tempfile::TempDir, PathBuf) {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("a.sqlite");
@@ -47,14 +47,14 @@ fn version(path: &Path) -> u32 {
         .unwrap()
 }
 
-/// The names that a query lists.
+/// Returns the names that a query lists.
 fn names(database: &Connection, query: &str) -> Vec<String> {
     let mut listed = database.prepare(query).unwrap();
     let listed = listed.query_map([], |row| row.get(0)).unwrap();
     listed.map(Result::unwrap).collect()
 }
 
-/// Everything that a database holds, in the columns of another.
+/// Returns all rows of a database, in the columns of another one.
 fn rows(path: &Path, columns_of: &Path) -> Vec<(String, Vec<Vec<Value>>)> {
     let (database, other) = (
         Connection::open(path).unwrap(),
@@ -75,7 +75,7 @@ fn rows(path: &Path, columns_of: &Path) -> Vec<(String, Vec<Vec<Value>>)> {
     tables.into_iter().map(read).collect()
 }
 
-/// One row more, of a table that both kinds have or that this kind has alone.
+/// Adds a row to a table of this kind of database.
 fn fill(path: &Path, schema: &Schema) {
     let row = match schema.namespace {
         "wakeful_agents" => "INSERT INTO cap VALUES ('main', 7, 1)",
@@ -85,14 +85,14 @@ fn fill(path: &Path, schema: &Schema) {
 }
 
 #[test]
-fn each_kind_of_database_has_as_many_migrations_on_either_server() {
+fn sqlite_and_postgres_have_the_same_number_of_migrations() {
     for schema in [&AGENT, &JOURNAL] {
         assert_eq!(schema.sqlite.len(), schema.postgres.len(), "{}", schema.namespace);
     }
 }
 
 #[test]
-fn a_reader_is_told_of_another_schema_and_of_none() {
+fn a_reader_refuses_other_schemas_and_empty_databases() {
     assert!(matches!(readable(0, 2), Err(StoreError::Absent)));
     assert!(matches!(
         readable(1, 2),
@@ -106,7 +106,7 @@ fn a_reader_is_told_of_another_schema_and_of_none() {
 }
 
 #[test]
-fn an_older_database_is_brought_up_to_date_with_all_that_it_holds() {
+fn an_older_database_is_migrated_with_its_data() {
     for old in [&AGENT, &JOURNAL] {
         let (home, path) = home_of(old);
         fill(&path, old);
@@ -135,7 +135,7 @@ fn an_older_database_is_brought_up_to_date_with_all_that_it_holds() {
 }
 
 #[test]
-fn a_program_that_knows_fewer_steps_is_refused_and_goes_on_with_the_copy() {
+fn an_older_program_is_refused_and_can_use_the_copy() {
     let (_home, path) = home_of(&AGENT);
     fill(&path, &AGENT);
     let new = with_steps(&AGENT, &[STEP]);
@@ -147,13 +147,13 @@ fn a_program_that_knows_fewer_steps_is_refused_and_goes_on_with_the_copy() {
     drop(open_to_write(&path, &AGENT, BUSY, "host").unwrap());
     let caps = names(&Connection::open(&path).unwrap(), "SELECT agent_id FROM cap");
     assert_eq!(caps, ["main"]);
-    // And once more forward.
+    // Migrate forward once more.
     let opened = open_to_write(&path, &new, BUSY, "host").unwrap();
     assert_eq!(opened.upgraded.map(|upgraded| upgraded.from), Some(SCHEMA));
 }
 
 #[test]
-fn copies_of_earlier_schemas_do_not_pile_up() {
+fn copies_of_earlier_schemas_do_not_accumulate() {
     const NEXT: &str = "CREATE TABLE more_INDEX (n INTEGER)";
     let (home, path) = home_of(&AGENT);
     let mut steps = vec![STEP];
@@ -173,10 +173,10 @@ fn copies_of_earlier_schemas_do_not_pile_up() {
 }
 
 #[test]
-fn a_migration_that_fails_leaves_the_database_as_it_was_and_a_copy_beside_it() {
+fn a_failed_migration_leaves_the_database_unchanged_and_a_copy() {
     let (_home, path) = home_of(&AGENT);
     fill(&path, &AGENT);
-    // It breaks after it has done something.
+    // The migration fails after its first statement.
     let broken = with_steps(&AGENT, &[STEP, "DROP TABLE cap; CREATE TABLE broken (;"]);
     assert!(open_to_write(&path, &broken, BUSY, "host").is_err());
     for path in [&path, &backup(&path, SCHEMA)] {
@@ -199,9 +199,9 @@ fn a_migration_that_fails_leaves_the_database_as_it_was_and_a_copy_beside_it() {
 }
 
 #[test]
-fn without_room_for_the_copy_nothing_is_changed() {
+fn without_a_copy_nothing_is_changed() {
     let (home, path) = home_of(&AGENT);
-    // A folder stands where the copy is to be.
+    // A folder occupies the path of the copy.
     fs::create_dir(backup(&path, SCHEMA)).unwrap();
     fs::write(backup(&path, SCHEMA).join("full"), "").unwrap();
     assert!(open_to_write(&path, &with_steps(&AGENT, &[STEP]), BUSY, "host").is_err());
@@ -212,13 +212,13 @@ fn without_room_for_the_copy_nothing_is_changed() {
 }
 
 #[test]
-fn a_file_of_a_development_build_is_refused_and_not_touched() {
+fn a_file_of_a_development_build_is_refused_and_left_unchanged() {
     for (schema, application_id, number) in [(&AGENT, 0x5741_4b45, 15), (&JOURNAL, 0x5741_4b4a, 3)] {
         let (_home, path) = home_of(schema);
         let mark = format!("PRAGMA application_id = {application_id}; PRAGMA user_version = {number};");
         Connection::open(&path).unwrap().execute_batch(&mark).unwrap();
         let before = fs::read(&path).unwrap();
-        // Its number is that of a newer, of the same, and of an older program, depending on who asks.
+        // Compared with these schemas, its number is older, equal or newer.
         for known in [&with_steps(schema, &[STEP; 20]), schema] {
             let opened = open_to_write(&path, known, BUSY, "host").err();
             assert!(matches!(opened, Some(StoreError::DevelopmentHome)), "{opened:?}");

@@ -1,4 +1,4 @@
-//! One connection to a SQLite database: statements, transactions, and what its errors mean to callers.
+//! One connection to a SQLite database: statements, transactions, and the translation of its errors.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,14 +14,13 @@ use crate::sql::{Access, Dialect, Param, Row, Sql, Value, records};
 use crate::sqlite::immutable::ImmutableFile;
 use crate::{Result, StoreError};
 
-/// Room for every statement of the crate, so that each is compiled once per connection.
+/// Large enough for every statement of the crate, so that each is compiled once per connection.
 const STATEMENTS_MAX: usize = 512;
 
-/// Everything that is in a database, table by table.
+/// The contents of a database, table by table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DatabaseImage(Vec<Table>);
 
-/// One table and its rows.
 #[derive(Debug, Clone, PartialEq)]
 struct Table {
     empty: String,
@@ -32,15 +31,14 @@ struct Table {
 const TABLES: &str =
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
 
-/// A connection.
 pub(crate) struct Connection {
     inner: rusqlite::Connection,
 }
 
 impl Connection {
-    /// Opens a file, and makes it if there is none and it is to be written. Nothing of it is read yet.
+    /// Opens a file; with write access, creates it if it does not exist. Reads nothing yet.
     pub(crate) fn open(path: &Path, access: Access, busy: Duration) -> Result<Self> {
-        // Without the flag for URIs: a folder may be called anything.
+        // Without the URI flag, because a folder may have any name.
         let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
             | match access {
                 Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
@@ -52,7 +50,7 @@ impl Connection {
         )
     }
 
-    /// Opens a file that lies still, without locks and without its log.
+    /// Opens a file that no process writes, without locks and without its write-ahead log.
     pub(crate) fn open_still(still: &ImmutableFile) -> Result<Self> {
         let flags =
             OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
@@ -60,7 +58,7 @@ impl Connection {
         Self::with(inner, Duration::ZERO)
     }
 
-    /// A database in memory.
+    /// Opens a database in memory.
     pub(crate) fn memory() -> Result<Self> {
         Self::with(
             rusqlite::Connection::open_in_memory().map_err(said)?,
@@ -71,26 +69,26 @@ impl Connection {
     fn with(inner: rusqlite::Connection, busy: Duration) -> Result<Self> {
         inner.busy_timeout(busy).map_err(said)?;
         inner.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-        // Otherwise a statement with `LIMIT ?` is compiled again for every new value, which is every time.
+        // Without this setting, a statement with `LIMIT ?` is recompiled for every new value.
         inner
             .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
             .map_err(said)?;
         Ok(Self { inner })
     }
 
-    /// Whether the file can only be read. SQLite opens it all the same and refuses each write later.
+    /// Whether the file is read-only. SQLite opens it anyway and rejects each write later.
     pub(crate) fn is_read_only(&self) -> Result<bool> {
         self.inner.is_readonly("main").map_err(said)
     }
 
-    /// A database in memory with the same pages.
+    /// Returns an in-memory database with the same pages.
     pub(crate) fn twin(&self) -> Result<Self> {
         let mut twin = Self::memory()?;
         self.copy_pages(&mut twin.inner)?;
         Ok(twin)
     }
 
-    /// Everything that is in it.
+    /// Returns the contents of all tables.
     pub(crate) fn contents(&mut self) -> Result<DatabaseImage> {
         let names = self.query(TABLES, &[])?;
         let names = records(names, |mut row| row.text("sqlite_schema.name"))?;
@@ -109,7 +107,7 @@ impl Connection {
         })
     }
 
-    /// Lets it hold this and nothing else. What was compiled stays so.
+    /// Replaces the contents of all tables. Compiled statements stay valid.
     pub(crate) fn restore(&mut self, contents: &DatabaseImage) -> Result<()> {
         self.rollback()?;
         self.begin_writing()?;
@@ -127,36 +125,37 @@ impl Connection {
         Ok(())
     }
 
-    /// Copies all pages as this connection sees them into another file, which is overwritten.
+    /// Copies all pages as this connection sees them to another file, which is overwritten.
     pub(crate) fn copy_to(&self, path: &Path) -> Result<()> {
         self.copy_pages(&mut rusqlite::Connection::open(path).map_err(said)?)
     }
 
     fn copy_pages(&self, to: &mut rusqlite::Connection) -> Result<()> {
         let copying = Backup::new(&self.inner, to).map_err(said)?;
-        // All pages are asked for at once, and nobody else knows the copy: it is done, or something is wrong.
+        // All pages are requested at once and no other process uses the copy, so anything but completion is
+        // an error.
         if matches!(copying.step(-1).map_err(said)?, StepResult::Done) {
             return Ok(());
         }
-        Err(StoreError::Backend("the copy was not finished".into()))
+        Err(StoreError::Backend("the copy is incomplete".into()))
     }
 
-    /// Runs statements that are no part of any verb, such as a migration.
+    /// Runs statements that are not part of a domain operation, such as a migration.
     pub(crate) fn batch(&mut self, sql: &str) -> Result<()> {
         self.inner.execute_batch(sql).map_err(said)
     }
 
-    /// Runs a statement and throws its rows away: some pragmas answer and some do not.
+    /// Runs a statement and discards its rows: some pragmas return rows and some do not.
     pub(crate) fn control(&mut self, sql: &'static str) -> Result<()> {
         self.query(sql, &[]).map(drop)
     }
 
-    /// Begins a transaction that reads one consistent state.
+    /// Begins a transaction that reads one consistent snapshot.
     pub(crate) fn begin_reading(&mut self) -> Result<()> {
         self.control("BEGIN DEFERRED")
     }
 
-    /// Begins a transaction that writes. Immediately, so that nobody can come in between reading and writing.
+    /// Begins an immediate transaction, so that no other writer can intervene between reading and writing.
     pub(crate) fn begin_writing(&mut self) -> Result<()> {
         self.control("BEGIN IMMEDIATE")
     }
@@ -166,7 +165,6 @@ impl Connection {
         !self.inner.is_autocommit()
     }
 
-    /// Ends a transaction without a trace.
     pub(crate) fn rollback(&mut self) -> Result<()> {
         if self.in_transaction() {
             self.control("ROLLBACK")
@@ -234,7 +232,7 @@ fn value(value: ValueRef<'_>) -> Result<Value> {
     }
 }
 
-/// What SQLite's refusal means to the caller.
+/// Converts a SQLite error to a store error.
 pub(crate) fn said(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreError::Full,
@@ -243,11 +241,12 @@ pub(crate) fn said(error: rusqlite::Error) -> StoreError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             StoreError::Backend(Box::new(Busy(error)))
         }
-        // There is no room to enlarge the index of the log, which SQLite does not call full.
+        // The index of the write-ahead log cannot be enlarged because the disk is full, which SQLite does
+        // not report as such.
         Some(ErrorCode::SystemIoFailure) if extended(&error) == Some(SQLITE_IOERR_SHMSIZE) => {
             StoreError::Full
         }
-        // A quota that is used up is told like a disk that fails.
+        // SQLite reports an exhausted quota like a disk failure.
         Some(ErrorCode::SystemIoFailure | ErrorCode::OutOfMemory) => StoreError::Device(error.into()),
         _ => StoreError::Backend(error.into()),
     }
@@ -257,12 +256,12 @@ fn extended(error: &rusqlite::Error) -> Option<i32> {
     error.sqlite_error().map(|error| error.extended_code)
 }
 
-/// Whether an error only says that somebody else was at it.
+/// Whether an error means only that another process held the lock.
 pub(crate) fn is_busy(error: &StoreError) -> bool {
     matches!(error, StoreError::Backend(source) if source.is::<Busy>())
 }
 
-/// Whether an error only says that a file could not be opened: the database, or one that belongs beside it.
+/// Whether an error means only that a file could not be opened: the database or one of its auxiliary files.
 pub(crate) fn is_unopenable(error: &StoreError) -> bool {
     let StoreError::Backend(source) = error else {
         return false;
@@ -271,7 +270,7 @@ pub(crate) fn is_unopenable(error: &StoreError) -> bool {
     error.and_then(rusqlite::Error::sqlite_error_code) == Some(ErrorCode::CannotOpen)
 }
 
-/// Another process kept the database to itself for longer than we wait.
+/// Another process held the lock for longer than the timeout.
 #[derive(Debug, thiserror::Error)]
 #[error("another process keeps the database locked")]
 struct Busy(#[source] rusqlite::Error);

@@ -1,4 +1,4 @@
-//! Copies of database files: whole, of one moment, beside whoever writes; and the one that is made before a migration.
+//! Copies of database files: consistent snapshots of files in use, and the copy made before a migration.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -17,66 +17,67 @@ use crate::sqlite::open::{identify, may_be_ours};
 use crate::sqlite::wal;
 use crate::{Result, StoreError, View};
 
-/// Copies of earlier schemas that are kept beside a database.
+/// Copies of earlier schemas that are kept next to a database.
 pub const COPIES_MAX: usize = 2;
 
-/// Between the name of a database and the process that makes it, in the name of a file that is not whole yet.
+/// Separates the name of a database from the id of the process that creates it, in the name of an
+/// incomplete file.
 const NEW: &str = ".new.";
 
-/// Most files beside a database that are looked at for what dead processes left.
+/// Maximum number of files next to a database that are checked for leftovers of dead processes.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Bytes of the header that every SQLite database begins with.
+/// Size of the header of every SQLite database.
 const HEADER_BYTES: u64 = 100;
 
-/// Damage when a file is too short to be a database. Wakeful never leaves such a file, so it must not be taken for a new
-/// one: what was in it would be forgotten without a word.
+/// Reports corruption if a file is too short to be a database. Wakeful never leaves such a file, so it must
+/// not be treated as new: the loss of its contents would go unnoticed.
 pub(crate) fn refuse_stub(path: &Path) -> Result<()> {
     let bytes = fs::metadata(path).map_err(refused)?.len();
     match bytes < HEADER_BYTES {
         true => Err(damaged(format!(
-            "{} has {bytes} bytes, and a database has more: it was truncated or is not ours",
+            "{} has only {bytes} bytes, too few for a database: it was truncated or is not a Wakeful database",
             path.display()
         ))),
         false => Ok(()),
     }
 }
 
-/// A database that was brought up to date when it was opened.
+/// A database that was migrated when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaUpgrade {
-    /// The schema it had.
+    /// The schema before the migration.
     pub from: u32,
-    /// The schema it has.
+    /// The schema after the migration.
     pub to: u32,
-    /// What it was before, whole.
+    /// The complete copy of the database before the migration.
     pub copy: PathBuf,
 }
 
-/// What is known of a database file without opening it for work.
+/// Properties of a database file that are read without opening it for work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseIdentity {
-    /// Its schema.
     pub schema: u32,
-    /// Its host and life.
+    /// The host with its incarnation.
     pub incarnation: String,
 }
 
-/// Copies database files as they were at one moment into others, which must not be there yet. The first is that of
-/// agents. While the moment is fixed nobody may write to the others: so whatever stands in them has its intent in the
-/// first, and nothing in the first speaks of what is not yet in them.
+/// Copies database files as they were at one point in time to files that must not exist yet. The first file
+/// is the agents' database. While the snapshot is taken, no process may write to the others: so every
+/// record in them has its intent in the first, and the first refers to nothing that is not yet in them.
 pub fn copy_sqlite(files: &[(PathBuf, PathBuf)], busy_ms: u64) -> Result<()> {
     let busy = Duration::from_millis(busy_ms);
     let mut held = Vec::new();
     for (from, _) in files.iter().skip(1) {
         let mut writer = Connection::open(from, Access::Write, busy)?;
-        // Where nobody can write, nobody has to be kept from it.
+        // A read-only file needs no lock against writers.
         if writer.is_read_only()? {
             continue;
         }
         match writer.begin_writing() {
             Ok(()) => held.push(writer),
-            // No room for the index of a log, so nobody has one and writes. Whoever begins to is noticed in the end.
+            // The disk is too full for the index of a write-ahead log, so no process has one and writes. A
+            // process that starts to write is detected by the check at the end.
             Err(StoreError::Full) => {}
             Err(error) => return Err(error),
         }
@@ -88,7 +89,7 @@ pub fn copy_sqlite(files: &[(PathBuf, PathBuf)], busy_ms: u64) -> Result<()> {
             identify(&mut reader, &AGENT)?;
         }
         reader.begin_reading()?;
-        // The moment is that of the first look.
+        // The first read fixes the snapshot.
         reader.query("SELECT COUNT(*) FROM sqlite_schema", &[])?;
         readers.push((reader, still, to));
     }
@@ -98,7 +99,8 @@ pub fn copy_sqlite(files: &[(PathBuf, PathBuf)], busy_ms: u64) -> Result<()> {
     still.try_for_each(ImmutableFile::check)
 }
 
-/// A connection to a file that may be in use, and the file itself where it could only be read as it lies there.
+/// Opens a connection to a file that may be in use. Also returns the file if it could only be opened as
+/// immutable.
 fn reach(path: &Path, busy: Duration) -> Result<(Connection, Option<ImmutableFile>)> {
     if !path.try_exists().map_err(refused)? {
         return Err(StoreError::Absent);
@@ -115,8 +117,7 @@ fn reach(path: &Path, busy: Duration) -> Result<(Connection, Option<ImmutableFil
     }
 }
 
-/// Copies what a connection sees, without what was deleted and still lies in its pages, and makes sure that it is sound
-/// and on the disk.
+/// Copies what a connection sees, without deleted content in its pages, and checks and syncs the copy.
 fn copy(from: &Connection, to: &Path) -> Result<()> {
     let made = File::create_new(to).map_err(refused);
     made?;
@@ -130,16 +131,16 @@ fn copy(from: &Connection, to: &Path) -> Result<()> {
     synced.map_err(refused)
 }
 
-/// How closely a database is looked at.
+/// How thoroughly a database is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckDepth {
-    /// Every page is read.
+    /// Reads every page.
     Quick,
-    /// Indexes are held against their tables as well.
+    /// Also compares indexes with their tables.
     Whole,
 }
 
-/// Damage when a page is not as it should be.
+/// Reports corruption if a page is damaged.
 pub(crate) fn check(connection: &mut Connection, depth: CheckDepth) -> Result<()> {
     let rows = match depth {
         CheckDepth::Quick => connection.query("PRAGMA quick_check(1)", &[])?,
@@ -152,22 +153,22 @@ pub(crate) fn check(connection: &mut Connection, depth: CheckDepth) -> Result<()
     }
 }
 
-/// Looks at every page of a file that may be in use.
+/// Checks every page of a file that may be in use.
 pub fn check_sqlite(path: &Path, depth: CheckDepth, busy_ms: u64) -> Result<()> {
     check(&mut reach(path, Duration::from_millis(busy_ms))?.0, depth)
 }
 
-/// What a database of a home is for.
+/// The databases of a home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DatabaseKind {
-    /// What agents are and did.
+    /// Agents and their work.
     Agents,
-    /// What people wrote.
+    /// The person's records.
     Journal,
 }
 
 impl DatabaseKind {
-    /// All of them, that of agents first.
+    /// The agents' database comes first.
     pub const ALL: [Self; 2] = [Self::Agents, Self::Journal];
 
     const fn schema(self) -> &'static Schema {
@@ -178,7 +179,7 @@ impl DatabaseKind {
     }
 }
 
-/// What a database says of itself; one that is newer or foreign, or of another kind, is refused.
+/// Reads the identity of a database file. Fails if it is newer, foreign or of another kind.
 pub fn identify_sqlite(path: &Path, kind: DatabaseKind, busy_ms: u64) -> Result<DatabaseIdentity> {
     let (mut reader, _) = reach(path, Duration::from_millis(busy_ms))?;
     let schema = identify(&mut reader, kind.schema())?;
@@ -189,25 +190,26 @@ pub fn identify_sqlite(path: &Path, kind: DatabaseKind, busy_ms: u64) -> Result<
     Ok(DatabaseIdentity { schema, incarnation })
 }
 
-/// Blobs of a database file that are files of their own, by name, after one.
+/// Returns blobs of a database file that are stored in files, ordered by hash, after one.
 pub fn sqlite_blob_files(path: &Path, after: Option<BlobHash>, at_most: u32) -> Result<Vec<BlobHash>> {
     View::new(&mut reach(path, Duration::ZERO)?.0, None).blob_files(after, at_most)
 }
 
-/// Where the file of a blob is, below the folder of blobs.
+/// Returns the path of a blob's file below the blob folder.
 #[must_use]
 pub fn blob_file(folder: &Path, hash: &BlobHash) -> PathBuf {
     crate::pack::place(folder, hash).1
 }
 
-/// Begins a new life in a database file beside that of agents, which has a host of its own.
+/// Starts a new incarnation in the journal's file, which has its own host.
 pub fn reborn_sqlite(path: &Path, number: i64) -> Result<()> {
     let mut connection = Connection::open(path, Access::Write, Duration::ZERO)?;
     crate::host::reborn(&mut connection, number)
 }
 
-/// Puts a new database where none is yet: made under another name, and given its own when it is whole and on the disk. A
-/// process that is killed meanwhile leaves no file of that name. When another process was faster, its database stays.
+/// Creates a database file atomically: it is written under a temporary name and linked to its path when it
+/// is complete and synced. A killed process leaves no file at that path. If another process was faster, its
+/// database stays.
 pub(crate) fn put_in_place(new: &Connection, path: &Path) -> Result<()> {
     static DRAFTS: AtomicU64 = AtomicU64::new(0);
     remove_dead_drafts(path);
@@ -217,7 +219,7 @@ pub(crate) fn put_in_place(new: &Connection, path: &Path) -> Result<()> {
     let placed = copy(new, &draft).and_then(|()| {
         let linked = match fs::hard_link(&draft, path) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
-            // Some file systems have no links.
+            // Some file systems do not support hard links.
             Err(_) => fs::rename(&draft, path),
             Ok(()) => Ok(()),
         };
@@ -228,7 +230,8 @@ pub(crate) fn put_in_place(new: &Connection, path: &Path) -> Result<()> {
     placed
 }
 
-/// Removes what processes left behind that were killed while they made a database. What cannot be removed is only litter.
+/// Removes files left by processes that were killed while they created a database. Failures are ignored,
+/// because leftovers are harmless.
 fn remove_dead_drafts(path: &Path) {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
         return;
@@ -245,7 +248,7 @@ fn remove_dead_drafts(path: &Path) {
     }
 }
 
-/// Keeps what a database is before it is brought up to date. None when another process was faster.
+/// Copies a database before its migration. Returns `None` if another process was faster.
 pub(crate) fn keep_old(
     connection: &Connection,
     path: &Path,
@@ -267,12 +270,13 @@ pub(crate) fn keep_old(
         let synced = moved.and_then(|()| sync_folder(path.parent().unwrap_or(path)));
         synced.map(|()| Some(kept)).map_err(refused)
     });
-    // A half copy is only litter, and the first error is the one to report.
+    // An incomplete copy is harmless, and the first error is the one to report.
     let _ = remove_if_there(&draft);
     kept
 }
 
-/// Removes all but the newest copies of earlier schemas. One that cannot be removed is only litter.
+/// Removes all but the newest copies of earlier schemas. Failures are ignored, because leftovers are
+/// harmless.
 pub(crate) fn forget_older(path: &Path, known: u32) {
     let copies = (1..known)
         .rev()

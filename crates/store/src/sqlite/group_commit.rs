@@ -1,8 +1,9 @@
 //! Group commit: many closures, one transaction, one sync of the disk.
 //!
-//! A group first runs bare, since nearly always all of it succeeds. When one closure fails, the group is rolled
-//! back and runs again with a savepoint around each, so that the failing ones leave no trace and the others
-//! commit. When the transaction itself is gone, everybody in the group is told.
+//! A group first runs without savepoints, because nearly always all of it succeeds. If a closure fails, the
+//! group is rolled back and runs again with a savepoint around each, so that the failing ones leave nothing
+//! behind and the others commit. If the transaction itself is lost, every job in the group receives the
+//! error.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::sqlite::wal::Wal;
 use crate::tx::Tx;
 use crate::{Result, StoreError};
 
-/// The writing side of a database.
+/// The writer of a database.
 pub(crate) struct GroupCommit {
     connection: Connection,
     blobs: Option<PathBuf>,
@@ -25,16 +26,16 @@ pub(crate) struct GroupCommit {
     log: Option<Wal>,
 }
 
-/// Why a group did not commit at the first try.
+/// Why a group did not commit at the first attempt.
 enum GroupFailure {
     /// One closure failed and the transaction was rolled back.
     One(StoreError),
-    /// The transaction is gone.
+    /// The transaction was lost.
     All(StoreError),
 }
 
 impl GroupCommit {
-    /// Writes through a connection; `blobs` is the folder of large blobs, where there is one.
+    /// Creates a writer for a connection; `blobs` is the folder of large blobs, if there is one.
     pub(crate) const fn new(
         connection: Connection,
         blobs: Option<PathBuf>,
@@ -48,7 +49,7 @@ impl GroupCommit {
         }
     }
 
-    /// The same with an eye on the file's log, without which nothing that is committed would be found again.
+    /// Adds a check that the write-ahead log still exists, because commits in a removed log are lost.
     pub(crate) fn watching(self, log: Wal) -> Self {
         Self {
             log: Some(log),
@@ -56,7 +57,7 @@ impl GroupCommit {
         }
     }
 
-    /// The connection, when nothing is written through it any more.
+    /// Returns the connection after the last write.
     pub(crate) fn into_connection(self) -> Connection {
         self.connection
     }
@@ -65,7 +66,7 @@ impl GroupCommit {
         self.log.as_ref().map_or(Ok(()), Wal::check)
     }
 
-    /// Reads outside of any group.
+    /// Runs a job that reads, outside of any group.
     pub(crate) fn read(&mut self, mut job: Box<dyn Job>) {
         let done = self
             .connection
@@ -75,7 +76,7 @@ impl GroupCommit {
         job.answer(done.and(ended));
     }
 
-    /// Runs the jobs, commits once, answers all.
+    /// Runs the jobs, commits once, and answers all of them.
     pub(crate) fn perform(&mut self, mut jobs: Vec<Box<dyn Job>>) {
         match self.bare(&mut jobs) {
             Ok(()) => jobs.into_iter().for_each(|job| job.answer(Ok(()))),
@@ -87,8 +88,8 @@ impl GroupCommit {
         }
     }
 
-    /// Writes the whole file anew, and its log into it, so that nothing that was deleted is left on any page. Readers go on
-    /// meanwhile; one that reads for long leaves its pages in the log until the next checkpoint.
+    /// Rewrites the whole file and checkpoints its log, so that no deleted content is left on any page.
+    /// Readers continue meanwhile; a long read leaves its pages in the log until the next checkpoint.
     pub(crate) fn rewrite(&mut self) -> Result<()> {
         self.check_log()?;
         self.connection.control("VACUUM")?;
@@ -117,7 +118,7 @@ impl GroupCommit {
         Ok(tx.registered)
     }
 
-    /// Rolls back after a closure failed, and says whether only that one has to be told.
+    /// Rolls back after a closure failed. Returns whether the error concerns only that closure.
     fn give_up(&mut self, error: StoreError) -> GroupFailure {
         if !self.connection.in_transaction() {
             return GroupFailure::All(error);
@@ -130,10 +131,10 @@ impl GroupCommit {
 
     fn commit(&mut self) -> Result<()> {
         commit(&mut self.connection).inspect_err(|_| {
-            // The failed commit is what is reported; without a rollback the next group could not begin.
+            // The failed commit is reported; without a rollback the next group could not begin.
             let _ = self.connection.rollback();
         })?;
-        // Before anybody is answered: what went into a log that is gone is not durable.
+        // Check before answering: a commit in a removed log is not durable.
         self.check_log()
     }
 
@@ -142,7 +143,8 @@ impl GroupCommit {
         let done = self.guarded(&mut jobs, &mut outcomes);
         let mut outcomes = outcomes.into_iter();
         for job in jobs {
-            // One that failed by itself hears its own reason; the rest share the fate of the transaction.
+            // A closure that failed receives its own error; the others share the outcome of the
+            // transaction.
             let own = outcomes.next().unwrap_or(Ok(()));
             job.answer(own.and_then(|()| done.as_ref().map(drop).map_err(again)));
         }
@@ -176,7 +178,7 @@ impl GroupCommit {
         Ok(())
     }
 
-    /// Rolls back where the first error is already on its way to everybody.
+    /// Rolls back and ignores errors, because the first error is already reported.
     fn forget(&mut self) {
         let _ = self.connection.rollback();
     }

@@ -1,9 +1,9 @@
-//! Files that nobody writes to, in folders where nobody here could.
+//! Reads database files in folders that this process cannot write to.
 //!
-//! SQLite reads a write-ahead-logged file with the help of an index beside it, and cannot where that index cannot
-//! be made, although the file is complete: on read-only media, say, or on a disk that is full. It can be told to take the file for immutable,
-//! which is only true while nobody else, on the other side of a read-only mount perhaps, writes to it. So it is
-//! looked at again after each reading, and no connection of this kind is kept for the next one.
+//! SQLite reads a file in WAL mode through an index next to it. It fails if that index cannot be created,
+//! although the file is complete: on read-only media, for example, or on a full disk. SQLite can treat the
+//! file as immutable, which is correct only while no other process writes to it, for example through
+//! another mount. So the file is checked again after each read, and such a connection is never reused.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -17,21 +17,21 @@ use crate::pack::refused;
 use crate::sqlite::connection::is_unopenable;
 use crate::{Result, StoreError};
 
-/// A file that lay still when it was looked at.
+/// A file that no process was writing when it was checked.
 #[derive(Debug)]
 pub(crate) struct ImmutableFile {
     path: PathBuf,
     stamp: FileStamp,
 }
 
-/// What changes when a file is written or replaced: its number, its length, and when it was changed.
+/// Inode, length and change time: they change when a file is written or replaced.
 #[derive(Debug, PartialEq, Eq)]
 struct FileStamp(u64, u64, (i64, i64));
 
 impl ImmutableFile {
-    /// Looks at a file that SQLite could not read. None when it has a log that must be read as well, or when what kept
-    /// SQLite from reading it is something else than that no index can be made: its folder can be written, and there is
-    /// room.
+    /// Checks a file that SQLite could not read. Returns `None` if it has a log that must be read as well,
+    /// or if SQLite failed for another reason than the missing index: the folder is writable and the disk
+    /// is not full.
     pub(crate) fn instead(path: &Path, error: &StoreError) -> Result<Option<Self>> {
         let is_full = matches!(error, StoreError::Full);
         if !is_full && !is_unopenable(error) {
@@ -43,7 +43,7 @@ impl ImmutableFile {
     }
 
     fn look(path: &Path) -> Result<Self> {
-        // SQLite looks for the log beside the file itself, not beside a link to it.
+        // SQLite looks for the log next to the file itself, not next to a symbolic link to it.
         let path = path.canonicalize().map_err(refused)?;
         let metadata = fs::metadata(&path).map_err(refused)?;
         Ok(Self {
@@ -52,7 +52,7 @@ impl ImmutableFile {
         })
     }
 
-    /// An error when the file may have been written to since it was looked at.
+    /// Fails if the file may have been written since it was first checked.
     pub(crate) fn check(&self) -> Result<()> {
         let now = fs::metadata(&self.path).map_err(refused)?;
         if self.stamp != FileStamp::of(&now) || self.has_log() {
@@ -63,12 +63,12 @@ impl ImmutableFile {
         Ok(())
     }
 
-    /// The address by which SQLite takes the file for immutable.
+    /// Returns the URI with which SQLite treats the file as immutable.
     pub(crate) fn address(&self) -> String {
         address(&self.path)
     }
 
-    /// Whether there is a log that holds something. One that cannot be looked at may.
+    /// Whether there is a log with content. A log that cannot be checked counts as one.
     fn has_log(&self) -> bool {
         let mut log = self.path.clone().into_os_string();
         log.push("-wal");
@@ -94,7 +94,8 @@ impl FileStamp {
     }
 }
 
-/// An absolute path as an address. A folder may be called anything, so all but the plainest bytes are escaped.
+/// Converts an absolute path to a URI. A folder may have any name, so all but the plainest bytes are
+/// escaped.
 fn address(path: &Path) -> String {
     let mut address = "file://".to_owned();
     for byte in path.as_os_str().as_bytes() {
@@ -117,7 +118,7 @@ mod tests {
     use crate::sqlite::connection::said;
 
     #[test]
-    fn a_path_of_any_bytes_becomes_an_address() {
+    fn a_path_of_any_bytes_becomes_a_uri() {
         let path = OsStr::from_bytes(b"/a b/%3f?#&=\xff/agent.sqlite");
         assert_eq!(
             address(Path::new(path)),
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_whose_folder_can_be_written_is_never_taken_for_still() {
+    fn a_file_in_a_writable_folder_is_never_treated_as_immutable() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("agent.sqlite");
         fs::write(&path, "").unwrap();
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_room_for_an_index_a_file_without_a_log_is_read_as_it_is() {
+    fn without_room_for_an_index_a_file_without_log_is_read() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("agent.sqlite");
         fs::write(&path, "").unwrap();
@@ -148,7 +149,7 @@ mod tests {
             .expect("it lies still");
         still.check().unwrap();
         fs::write(home.path().join("agent.sqlite-wal"), "something").unwrap();
-        assert!(still.check().is_err(), "somebody writes");
+        assert!(still.check().is_err(), "another process writes");
         assert!(
             ImmutableFile::instead(&path, &full).unwrap().is_none(),
             "a log must be read as well"

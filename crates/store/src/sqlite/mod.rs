@@ -1,4 +1,5 @@
-//! SQLite in the process: one file, one writing thread, a few readers. Or one database in memory, for simulations.
+//! The SQLite backend: one file, one writer thread, a few readers; or one database in memory, for
+//! simulations.
 
 mod connection;
 pub(crate) mod copy;
@@ -33,22 +34,22 @@ use crate::schema::Schema;
 use crate::tx::{Tx, View};
 use crate::{Result, StoreError};
 
-/// How long we wait for another process to finish writing, unless told otherwise. Others write one row.
+/// Default time to wait for another process to finish writing. Other processes write one row at a time.
 pub const BUSY_MS: u64 = 5_000;
 
-/// Where a database file is and how to treat it.
+/// The location of a database file, and how to open it.
 #[derive(Debug, Clone)]
 pub struct SqliteOptions {
     /// The database file, usually `agent.sqlite` in the home.
     pub path: PathBuf,
-    /// The folder of large blobs, usually `blobs` beside it.
+    /// The folder of large blobs, usually `blobs` next to it.
     pub blobs_dir: PathBuf,
     /// How long to wait for another process that writes.
     pub busy_timeout_ms: u64,
 }
 
 impl SqliteOptions {
-    /// A file and its folder of blobs, with the usual patience.
+    /// Creates options with the default busy timeout.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, blobs_dir: impl Into<PathBuf>) -> Self {
         Self {
@@ -59,10 +60,10 @@ impl SqliteOptions {
     }
 }
 
-/// A database file.
 pub(crate) struct Database {
     pub(crate) blobs_dir: PathBuf,
-    // The readers go first: the last connection to close tidies the log away, and only the writer may.
+    // Readers are closed first: the last connection to close removes the log, and only the writer may do
+    // that.
     readers: Arc<Readers>,
     writer: Option<Writer>,
     pub(crate) registered: Arc<RegisteredRunner>,
@@ -110,12 +111,11 @@ impl Database {
         }
     }
 
-    /// Whether it may write.
     pub(crate) const fn can_write(&self) -> bool {
         self.writer.is_some()
     }
 
-    /// Reads from a consistent view.
+    /// Reads from a consistent snapshot.
     pub(crate) async fn read<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -124,7 +124,7 @@ impl Database {
         Arc::clone(&self.readers).read(f).await
     }
 
-    /// Runs one transaction on the writing thread.
+    /// Runs one transaction on the writer thread.
     pub(crate) async fn write<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -136,22 +136,24 @@ impl Database {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Writes the whole file anew, between two transactions: nothing that was deleted is left on its pages.
+    /// Rewrites the whole file between two transactions, so that no deleted content is left on its pages.
     pub(crate) async fn rewrite(&self) -> Result<()> {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         writer.rewrite().await
     }
 
-    /// Lets readers and writer finish. Later calls find the store closed.
+    /// Waits for readers and the writer to finish. Later calls fail because the store is closed.
     pub(crate) async fn close(self: Arc<Self>) {
         self.readers.stop().await;
-        // Joining a thread blocks. A runtime that is shutting down may refuse; then dropping joins it.
+        // Joining a thread blocks. A runtime that is shutting down may refuse the task; then dropping joins
+        // the thread.
         let stopping = tokio::task::spawn_blocking(move || self.writer.as_ref().map(Writer::stop));
         let _ = stopping.await;
     }
 }
 
-/// A database in memory. Closures run at once and on the caller's thread, so a simulation is the same every time.
+/// A database in memory. Closures run immediately on the caller's thread, so that simulations are
+/// deterministic.
 pub(crate) struct Memory {
     name: pool::PoolKey,
     group: Mutex<Option<GroupCommit>>,
@@ -159,7 +161,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// A fresh database.
+    /// Creates an empty database.
     pub(crate) fn new(schema: &Schema, host_id: &str) -> Result<Self> {
         let registered = Arc::default();
         let connection = pool::take(schema, host_id)?;
@@ -171,7 +173,6 @@ impl Memory {
         })
     }
 
-    /// Reads.
     pub(crate) fn read<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -193,7 +194,7 @@ impl Memory {
         received(answer)
     }
 
-    /// Throws the database away. Later calls find the store closed.
+    /// Discards the database. Later calls fail because the store is closed.
     pub(crate) fn close(&self) {
         *locked(&self.group) = None;
     }

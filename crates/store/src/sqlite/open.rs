@@ -1,7 +1,7 @@
-//! Opening a database file: whose it is, which schema it has, and bringing it up to date.
+//! Opens a database file: checks that it belongs to Wakeful, checks its schema, and migrates it.
 //!
-//! An existing home must open within milliseconds, so nothing is written that is right already, and nothing is
-//! checked that reading would find out anyway.
+//! An existing home must open within milliseconds, so nothing is rewritten that is already correct, and
+//! nothing is checked that reading would detect anyway.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::sqlite::immutable::ImmutableFile;
 use crate::sqlite::wal::{self, Wal};
 use crate::{Result, StoreError};
 
-/// Between two tries at what SQLite does not wait for by itself.
+/// Delay between attempts at operations for which SQLite does not wait by itself.
 const RETRY: Duration = Duration::from_millis(5);
 
 /// A database that is open for writing.
@@ -30,7 +30,7 @@ pub(crate) struct OpenDatabase {
     pub(crate) upgraded: Option<SchemaUpgrade>,
 }
 
-/// Opens a file for writing; makes it, or brings it up to date, where that is needed.
+/// Opens a file for writing; creates or migrates it if needed.
 pub(crate) fn open_to_write(
     path: &Path,
     schema: &Schema,
@@ -45,11 +45,13 @@ pub(crate) fn open_to_write(
     let mut connection = writable(reach(path, busy)?)?;
     let found = identify(&mut connection, schema)?;
     if found == 0 {
-        return Err(damaged("it holds no tables, and a new database has all of them"));
+        return Err(damaged(
+            "it contains no tables, but a new database contains all of them",
+        ));
     }
     use_write_ahead_log(&mut connection, busy)?;
-    // FULL: a commit that was answered survives a power cut. The limit gives back the space of a rare huge
-    // transaction; it is four times what the log grows to between two checkpoints.
+    // FULL: an acknowledged commit survives a power failure. The size limit frees the space of a rare large
+    // transaction; it is four times the size of the log between two checkpoints.
     connection.control(if planted_bugs::is_planted("commit_unsynced") {
         "PRAGMA synchronous = OFF"
     } else {
@@ -58,7 +60,7 @@ pub(crate) fn open_to_write(
     connection.control("PRAGMA journal_size_limit = 16777216")?;
     let mut upgraded = None;
     if found != schema.number() {
-        // What it was is kept whole before anything is changed.
+        // Keep a complete copy before changing anything.
         let copy = copy::keep_old(&connection, path, schema, found)?;
         migrate(&mut connection, schema, host_id)?;
         copy::forget_older(path, schema.number());
@@ -68,7 +70,7 @@ pub(crate) fn open_to_write(
             copy,
         });
     }
-    // A look makes the log where none is yet; a database that was not logged before has none.
+    // The first read creates the log if there is none, as in a database that was not in WAL mode before.
     identify(&mut connection, schema)?;
     Ok(OpenDatabase {
         log: Wal::of(path)?,
@@ -77,15 +79,15 @@ pub(crate) fn open_to_write(
     })
 }
 
-/// A way to read a file.
+/// A connection that reads a file.
 pub(crate) enum Reader {
-    /// With locks, so that others may write meanwhile.
+    /// With locks, so that other processes may write at the same time.
     Shared(Connection),
-    /// Without, which is right for as long as the file lies still.
+    /// Without locks, which is correct while no process writes the file.
     Immutable(Connection, ImmutableFile),
 }
 
-/// Opens a file for reading, while others may write to it.
+/// Opens a file for reading while other processes may write to it.
 pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Result<Reader> {
     if !path.try_exists().map_err(refused)? {
         return Err(StoreError::Absent);
@@ -112,14 +114,14 @@ fn open_still(still: ImmutableFile, schema: &Schema) -> Result<Reader> {
     Ok(Reader::Immutable(connection, still))
 }
 
-/// A fresh database in memory with all its tables.
+/// Creates an empty in-memory database with all tables.
 pub(crate) fn make_in_memory(schema: &Schema, host_id: &str) -> Result<Connection> {
     let mut connection = Connection::memory()?;
     migrate(&mut connection, schema, host_id)?;
     Ok(connection)
 }
 
-/// SQLite says only that it cannot open a file. Trying it ourselves tells why.
+/// SQLite reports only that it cannot open a file; opening it directly gives the reason.
 fn reach(path: &Path, busy: Duration) -> Result<Connection> {
     let opened = Connection::open(path, Access::Write, busy);
     opened.map_err(|error| {
@@ -128,7 +130,7 @@ fn reach(path: &Path, busy: Duration) -> Result<Connection> {
     })
 }
 
-/// A home that cannot be written is told apart at once, not with the first thing that would have to be kept.
+/// Refuses a read-only file when it is opened, instead of at the first write.
 fn writable(connection: Connection) -> Result<Connection> {
     if connection.is_read_only()? {
         Err(StoreError::ReadOnly)
@@ -141,7 +143,8 @@ const IDENTITY: &str = "
     SELECT application_id, user_version, (SELECT COUNT(*) FROM sqlite_schema)
     FROM pragma_application_id, pragma_user_version";
 
-/// Looks at a file for the first time, whosever it is.
+/// Reads application id, schema number and whether there are tables, before it is known which program owns
+/// the file.
 pub(crate) fn may_be_ours(connection: &mut Connection) -> Result<(i64, i64, bool)> {
     let rows = connection.query(IDENTITY, &[])?;
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("user_version"))?;
@@ -149,7 +152,7 @@ pub(crate) fn may_be_ours(connection: &mut Connection) -> Result<(i64, i64, bool
     Ok((application, version, row.int("sqlite_schema")? == 0))
 }
 
-/// The schema number of a database that is ours or empty.
+/// Returns the schema number of a database that belongs to Wakeful or is empty.
 pub(crate) fn identify(connection: &mut Connection, schema: &Schema) -> Result<u32> {
     let (application, version, is_empty) = may_be_ours(connection)?;
     if Schema::is_development(application) {
@@ -166,7 +169,7 @@ pub(crate) fn identify(connection: &mut Connection, schema: &Schema) -> Result<u
     }
 }
 
-/// Sets the mode once in the life of a file. SQLite does not wait for others here, so we do.
+/// Sets WAL mode once per file. SQLite does not wait for other processes here, so this function retries.
 fn use_write_ahead_log(connection: &mut Connection, busy: Duration) -> Result<()> {
     let rows = connection.query("PRAGMA journal_mode", &[])?;
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("journal_mode"))?;
@@ -182,7 +185,8 @@ fn use_write_ahead_log(connection: &mut Connection, busy: Duration) -> Result<()
     }
 }
 
-/// Runs what is missing, in one transaction. Another process may have been faster, so the number is read again.
+/// Applies the missing migrations in one transaction. Reads the schema number again, because another
+/// process may have been faster.
 fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Result<()> {
     connection.begin_writing()?;
     let done = identify(connection, schema).and_then(|seen| {
@@ -199,7 +203,7 @@ fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Resul
     match done {
         Ok(()) => connection.control("COMMIT"),
         Err(error) => {
-            // The first error is the one to report.
+            // Report the first error.
             let _ = connection.rollback();
             Err(error)
         }
@@ -214,7 +218,7 @@ mod tests {
     const BUSY: Duration = Duration::from_secs(1);
 
     #[test]
-    fn a_file_that_opened_for_reading_only_is_refused_to_a_writer() {
+    fn a_writer_refuses_a_file_that_opened_read_only() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("agent.sqlite");
         drop(open_to_write(&path, &AGENT, BUSY, "host").unwrap());
@@ -223,10 +227,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_maker_left_is_removed_and_the_database_made() {
+    fn leftovers_of_a_killed_process_are_removed_and_the_database_is_created() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("agent.sqlite");
-        // No process has a number this high.
+        // No process has an id this high.
         let left = home.path().join("agent.sqlite.new.4294967295.0.draft");
         std::fs::write(&left, "half").unwrap();
         let opened = open_to_write(&path, &AGENT, BUSY, "host").unwrap();
@@ -240,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_makers_the_first_one_s_database_stays() {
+    fn of_two_created_databases_the_first_one_stays() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("agent.sqlite");
         let host_of = |path: &Path| {
@@ -257,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_is_synced_before_it_is_answered() {
+    fn a_commit_is_synced_before_it_is_acknowledged() {
         let home = tempfile::tempdir().unwrap();
         let opened = open_to_write(&home.path().join("agent.sqlite"), &AGENT, BUSY, "host").unwrap();
         let mut connection = opened.connection;

@@ -1,7 +1,8 @@
-//! Databases in memory that somebody has let go of, for the next who needs one.
+//! A pool of released in-memory databases for reuse.
 //!
-//! A simulation plays hundreds of thousands of worlds. Making the tables anew for each would be half of its work, and
-//! compiling every statement anew the other half. So a database is emptied, and its statements stay compiled.
+//! A simulation runs hundreds of thousands of scenarios. Creating the tables for each would be half of the
+//! work, and compiling every statement the other half. So a database is reset to its initial contents, and
+//! its statements stay compiled.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,20 +12,20 @@ use crate::schema::Schema;
 use crate::sqlite::connection::{Connection, DatabaseImage};
 use crate::sqlite::open::make_in_memory;
 
-/// Databases of one kind and host that are kept. A thread that plays has one or two at a time.
+/// Databases kept per kind and host. A simulation thread uses one or two at a time.
 const SPARES_MAX: usize = 4;
 
-/// Kinds and hosts that are known at a time; beyond that all are forgotten.
+/// Maximum number of kinds and hosts; beyond that, all are dropped.
 const KINDS_MAX: usize = 8;
 
-/// Which database: its kind and its host.
+/// The kind of a database and its host.
 pub(crate) type PoolKey = (i64, String);
 
-/// What is known of one kind.
+/// The pool of one kind and host.
 struct PoolSlot {
-    /// What a fresh one holds.
+    /// The contents of a new database.
     fresh: DatabaseImage,
-    /// One that nobody ever wrote to.
+    /// A database that is never written.
     first: Connection,
     spares: Vec<Connection>,
 }
@@ -33,7 +34,7 @@ thread_local! {
     static KINDS: RefCell<BTreeMap<PoolKey, PoolSlot>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// A database in memory with all its tables, as if it had just been made.
+/// Returns an in-memory database with all tables, equal to a newly created one.
 pub(crate) fn take(schema: &Schema, host_id: &str) -> Result<Connection> {
     let name = (schema.application_id, host_id.to_owned());
     KINDS.with_borrow_mut(|kinds| {
@@ -61,9 +62,9 @@ impl PoolSlot {
     }
 }
 
-/// Keeps a database that nobody needs any more.
+/// Returns a database to the pool.
 pub(crate) fn give_back(name: &PoolKey, connection: Connection) {
-    // A thread that is ending has none to keep it for.
+    // A thread that is ending has no pool.
     let _ = KINDS.try_with(|kinds| {
         if let Ok(mut kinds) = kinds.try_borrow_mut()
             && let Some(kind) = kinds.get_mut(name)
@@ -83,7 +84,7 @@ mod tests {
     const COUNT: &str = "SELECT (SELECT COUNT(*) FROM cap) + (SELECT COUNT(*) FROM agent)";
 
     #[test]
-    fn one_that_was_written_to_is_fresh_again() {
+    fn a_reused_database_is_equal_to_a_new_one() {
         let mut used = take(&AGENT, "host").expect("a database");
         let before = used.contents().expect("its contents");
         used.batch(
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_and_each_host_has_its_own() {
+    fn each_kind_and_host_has_its_own_pool() {
         let contents = |schema, host| {
             take(schema, host)
                 .expect("a database")

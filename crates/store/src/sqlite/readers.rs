@@ -1,4 +1,4 @@
-//! A pool of reading connections. Reading never waits for the writer; it only needs a thread that may block.
+//! A pool of read connections. Reads never wait for the writer; they only need a thread that may block.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -14,10 +14,10 @@ use crate::sqlite::open::{Reader, open_to_read};
 use crate::tx::View;
 use crate::{Result, StoreError};
 
-/// Connections that read at once. More would only share the same two or four cores.
+/// Maximum number of concurrent read connections. More would only share the same two or four cores.
 pub const READERS_MAX: u32 = 4;
 
-/// The reading side of a database file.
+/// The readers of a database file.
 pub(crate) struct Readers {
     path: PathBuf,
     schema: &'static Schema,
@@ -28,7 +28,7 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// A pool without connections; they are opened when they are needed.
+    /// Creates an empty pool; connections are opened on demand.
     pub(crate) fn new(path: PathBuf, schema: &'static Schema, blobs: PathBuf, busy: Duration) -> Self {
         let permits = Arc::new(Semaphore::new(READERS_MAX as usize));
         Self {
@@ -41,7 +41,7 @@ impl Readers {
         }
     }
 
-    /// Opens the file and looks at it, so that whoever opens a store hears what is wrong with it.
+    /// Opens and checks the file, so that opening a store reports its problems.
     pub(crate) fn try_out(&self) -> Result<()> {
         if let Reader::Shared(connection) = open_to_read(&self.path, self.schema, self.busy)? {
             self.keep(connection);
@@ -53,7 +53,7 @@ impl Readers {
         locked(&self.idle).push(connection);
     }
 
-    /// Reads from a consistent view, on a thread that may block.
+    /// Reads from a consistent snapshot, on a thread that may block.
     pub(crate) async fn read<T, F>(self: Arc<Self>, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -93,7 +93,7 @@ impl Readers {
         }
     }
 
-    /// What the closure answers; an outer error is the connection's, which is then not used again.
+    /// Returns the closure's result. An outer error comes from the connection, which is then discarded.
     fn read_with<T, F>(&self, connection: &mut Connection, f: F) -> Result<Result<T>>
     where
         F: FnOnce(&mut View<'_>) -> Result<T>,
@@ -104,7 +104,7 @@ impl Readers {
         Ok(answer)
     }
 
-    /// Waits for those who read and closes all connections.
+    /// Waits for running reads and closes all connections.
     pub(crate) async fn stop(&self) {
         if let Ok(all) = self.permits.acquire_many(READERS_MAX).await {
             self.permits.close();

@@ -1,4 +1,4 @@
-//! Groups that meet a full disk, a refusing database, or the end of their transaction.
+//! Group commits with a full disk, a read-only database, or a lost transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,7 +19,7 @@ use crate::{Result, StoreError};
 
 type Answer = oneshot::Receiver<Result<()>>;
 
-/// A group on a fresh file whose connection was first told something.
+/// Creates a group on a new file, after running statements on its connection.
 fn group(home: &tempfile::TempDir, told: &str) -> GroupCommit {
     let path = home.path().join("agent.sqlite");
     let mut opened = open_to_write(&path, &AGENT, Duration::from_secs(1), "host").unwrap();
@@ -27,7 +27,7 @@ fn group(home: &tempfile::TempDir, told: &str) -> GroupCommit {
     GroupCommit::new(opened.connection, None, Arc::default()).watching(opened.log)
 }
 
-/// A job that asks for the end of some runs: one small row for each.
+/// A job that requests the cancellation of some runs: one small row for each.
 fn small(first: u32, rows: u32) -> (Box<dyn Job>, Answer) {
     writing(move |tx| (first..first + rows).try_for_each(|n| tx.request_cancel(&key(n), Millis(1))))
 }
@@ -37,7 +37,7 @@ fn key(number: u32) -> RunKey {
 }
 
 fn answered(mut answer: Answer) -> Result<()> {
-    answer.try_recv().expect("everybody is answered")
+    answer.try_recv().expect("every job is answered")
 }
 
 fn is_there(group: &mut GroupCommit, number: u32) -> bool {
@@ -46,18 +46,18 @@ fn is_there(group: &mut GroupCommit, number: u32) -> bool {
     answer.try_recv().expect("answered").expect("read")
 }
 
-/// Pages of an empty database, plus a few that may still be filled.
+/// The pages of an empty database, plus a few free ones.
 const ROOM: &str = "PRAGMA max_page_count = 50";
 
 #[test]
-fn a_full_disk_is_told_to_the_one_it_stops_and_leaves_no_trace_of_it() {
+fn a_full_disk_fails_only_the_job_that_does_not_fit() {
     let home = tempfile::tempdir().unwrap();
     let mut group = group(&home, ROOM);
     let (before, after) = (small(0, 1), small(1, 1));
     let too_much = small(10, 20_000);
     group.perform(vec![before.0, too_much.0, after.0]);
     assert!(matches!(answered(too_much.1), Err(StoreError::Full)));
-    // Whether the others fit is the disk's business; what they were told is ours.
+    // The other jobs may fit or not, but their results must match what is stored.
     for (number, answer) in [(0, before.1), (1, after.1)] {
         let told = answered(answer);
         assert_eq!(is_there(&mut group, number), told.is_ok(), "{told:?}");
@@ -70,7 +70,7 @@ fn a_full_disk_is_told_to_the_one_it_stops_and_leaves_no_trace_of_it() {
 }
 
 #[test]
-fn a_full_disk_is_told_to_a_single_writer_who_may_try_again_later() {
+fn after_a_full_disk_a_single_writer_can_retry() {
     let home = tempfile::tempdir().unwrap();
     let mut group = group(&home, ROOM);
     let first = small(0, 20_000);
@@ -83,7 +83,7 @@ fn a_full_disk_is_told_to_a_single_writer_who_may_try_again_later() {
 }
 
 #[test]
-fn a_database_that_refuses_writes_says_so_to_everybody() {
+fn a_read_only_database_fails_every_job_of_the_group() {
     let home = tempfile::tempdir().unwrap();
     let mut group = group(&home, "PRAGMA query_only = ON");
     let (one, two) = (small(0, 1), small(1, 1));
@@ -92,7 +92,7 @@ fn a_database_that_refuses_writes_says_so_to_everybody() {
     assert!(matches!(answered(two.1), Err(StoreError::ReadOnly)));
 }
 
-/// Ends the transaction under the feet of its group, as SQLite itself does after some errors.
+/// Ends the group's transaction, as SQLite itself does after some errors.
 struct Saboteur(oneshot::Sender<Result<()>>);
 
 impl Job for Saboteur {
@@ -116,10 +116,11 @@ fn counting(runs: &Arc<AtomicU32>) -> (Box<dyn Job>, Answer) {
 }
 
 #[test]
-fn when_the_transaction_is_gone_everybody_in_the_group_is_told() {
+fn a_lost_transaction_fails_every_job_of_the_group() {
     let home = tempfile::tempdir().unwrap();
     let mut group = group(&home, "");
-    // Without a failing one the group ends at the first try and nothing runs again; with one, at the second.
+    // Without a failing job the group ends at the first attempt and nothing runs again; with one, at the
+    // second.
     for failing in [false, true] {
         let (reply, sabotaged) = oneshot::channel();
         let runs = Arc::new(AtomicU32::new(0));
@@ -143,7 +144,7 @@ fn when_the_transaction_is_gone_everybody_in_the_group_is_told() {
 }
 
 #[test]
-fn what_lies_under_the_database_is_told_apart_from_what_the_database_refuses() {
+fn storage_failures_are_distinguished_from_rejected_statements() {
     let said = |code| {
         let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
         crate::sqlite::connection::said(error)

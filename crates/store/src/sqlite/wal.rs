@@ -1,5 +1,5 @@
-//! The write-ahead log beside a database. What was committed last is there and nowhere else, so that a log which is
-//! gone is noticed: before anything is read without it, and before a commit into it is acknowledged.
+//! The write-ahead log next to a database. The newest commits exist only there, so a removed log must be
+//! detected before anything is read without it, and before a commit to it is acknowledged.
 
 use std::fs;
 use std::io;
@@ -9,22 +9,23 @@ use std::path::{Path, PathBuf};
 use crate::pack::refused;
 use crate::{Result, StoreError};
 
-/// The log of an open database.
+/// The write-ahead log of an open database.
 pub(crate) struct Wal {
     path: PathBuf,
     number: u64,
 }
 
 impl Wal {
-    /// The log that a connection has just begun to use.
+    /// Returns the log that a connection has just started to use.
     pub(crate) fn of(database: &Path) -> Result<Self> {
         let path = beside(database, "-wal")?;
         let number = fs::metadata(&path).map_err(refused)?.ino();
         Ok(Self { path, number })
     }
 
-    /// An error when it is no longer where the next process would look for it. What is written to it then is on no
-    /// disk's list of files. The connection still has it, and moves it into the database when it closes in good order.
+    /// Fails if the log is not where the next process would look for it: then what is written to it has no
+    /// directory entry. The connection still has the file open, and copies it to the database when it
+    /// closes normally.
     pub(crate) fn check(&self) -> Result<()> {
         match fs::metadata(&self.path) {
             Ok(found) if found.ino() == self.number => Ok(()),
@@ -35,22 +36,22 @@ impl Wal {
     }
 }
 
-/// An error when a database has the index of a log and no log. SQLite makes the log first and removes it last, so
-/// somebody else removed it, and what was committed last with it.
+/// Fails if a database has the index of a log but no log. SQLite creates the log first and removes it last,
+/// so another program removed it, and with it the newest commits.
 pub(crate) fn refuse_without(database: &Path) -> Result<()> {
     if !database.try_exists().map_err(refused)? {
         return Ok(());
     }
     let (index, log) = (beside(database, "-shm")?, beside(database, "-wal")?);
     let is_alone = || Ok(index.try_exists().map_err(refused)? && !log.try_exists().map_err(refused)?);
-    // Looked at twice: somebody may have closed it between the first look at the one and at the other.
+    // Check twice: another process may have closed the database between the two lookups.
     match is_alone()? && is_alone()? {
         true => Err(StoreError::LogRemoved),
         false => Ok(()),
     }
 }
 
-/// SQLite looks beside the file itself, not beside a link to it.
+/// SQLite looks next to the file itself, not next to a symbolic link to it.
 fn beside(database: &Path, ending: &str) -> Result<PathBuf> {
     let mut name = database.canonicalize().map_err(refused)?.into_os_string();
     name.push(ending);

@@ -1,5 +1,5 @@
-//! The one thread that writes. It never waits for more work to come: it takes what is queued, and the time that
-//! one commit takes is the window in which the next group gathers.
+//! The single writer thread. It never waits for more work: it takes what is queued, and the next group
+//! accumulates while one commit is in progress.
 
 use std::sync::Mutex;
 use std::thread::{self, JoinHandle};
@@ -11,26 +11,25 @@ use crate::lock::locked;
 use crate::sqlite::group_commit::GroupCommit;
 use crate::{Result, StoreError};
 
-/// Closures in one commit: enough to make the cost of a sync vanish, few enough that nobody waits long behind
-/// them, and that running a failed group again stays cheap.
+/// Closures per commit: enough to make the cost of a sync negligible, few enough to keep the wait short,
+/// and to make rerunning a failed group cheap.
 pub const GROUP_MAX: usize = 256;
 
-/// What the writing thread is asked for.
+/// A request to the writer thread.
 enum Work {
-    /// A closure, in a transaction with others.
+    /// A closure, run in a transaction with others.
     Job(Box<dyn Job>),
-    /// The whole file, written anew: alone, and in no transaction.
+    /// Rewriting the whole file, alone and outside of a transaction.
     Rewrite(oneshot::Sender<Result<()>>),
 }
 
-/// The way to the writing thread.
+/// The handle of the writer thread.
 pub(crate) struct Writer {
     queue: Mutex<Option<mpsc::Sender<Work>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Writer {
-    /// Starts the thread.
     pub(crate) fn start(group: GroupCommit) -> Result<Self> {
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
         let thread = thread::Builder::new()
@@ -43,12 +42,12 @@ impl Writer {
         })
     }
 
-    /// Queues a job, waiting while the queue is full.
+    /// Queues a job; waits while the queue is full.
     pub(crate) async fn submit(&self, job: Box<dyn Job>) -> Result<()> {
         self.send(Work::Job(job)).await
     }
 
-    /// Writes the whole file anew, after what is queued.
+    /// Rewrites the whole file after the queued jobs.
     pub(crate) async fn rewrite(&self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
         self.send(Work::Rewrite(reply)).await?;
@@ -61,13 +60,13 @@ impl Writer {
         sent.map_err(|_| StoreError::Closed)
     }
 
-    /// Finishes what is queued and ends the thread. Blocks until it has.
+    /// Completes queued work and ends the thread. Blocks until it has ended.
     pub(crate) fn stop(&self) {
         drop(locked(&self.queue).take());
         let thread = locked(&self.thread).take();
-        // A closure may hold the last handle of its own store; a thread cannot wait for itself.
+        // A closure may hold the last handle of its own store; a thread cannot join itself.
         if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id()) {
-            // It cannot have panicked: whatever callers do in it is caught.
+            // The thread cannot have panicked: panics of callers' closures are caught.
             let _ = thread.join();
         }
     }
@@ -91,7 +90,7 @@ fn write(mut group: GroupCommit, mut waiting: mpsc::Receiver<Work>) {
             group.perform(jobs);
         }
         if let Some(Work::Rewrite(reply)) = next {
-            // A caller who has gone is not missed.
+            // The caller may no longer wait for the result.
             let _ = reply.send(group.rewrite());
         }
     }

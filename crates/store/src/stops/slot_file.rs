@@ -1,7 +1,7 @@
 //! The slot file of a home: reading it, and writing it in place.
 //!
-//! A disk may hang, so nothing here runs on a thread that must not wait. What a process calls without a thread of its own
-//! ([`keep_in_slot`] and its neighbours) waits for [`SLOT_WAIT`] at most.
+//! A disk may hang, so nothing here runs on a thread that must not block. Functions for callers without
+//! their own thread, such as [`keep_in_slot`], wait for at most [`SLOT_WAIT`].
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _};
@@ -15,14 +15,14 @@ use wakeful_core::stop::{SLOT_BYTES, StopRequest, StopSlot, half_of};
 
 use crate::{Result, StoreError};
 
-/// How long a slot may take to be read or written, and a writer waits for another one. A write takes milliseconds.
+/// Timeout for reading or writing a slot, and for waiting for another writer. A write takes milliseconds.
 pub(super) const SLOT_WAIT: Duration = Duration::from_millis(500);
 
-/// How often a writer looks whether another one is done.
+/// How often a writer checks whether another one has finished.
 pub(super) const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Makes a slot, or completes one whose making was cut off. Its bytes are really written, so that later writes in their
-/// place need no free space.
+/// Creates a slot, or completes one whose creation was interrupted. All its bytes are written, so that
+/// later writes in place need no free space.
 pub fn make_slot(path: &Path) -> io::Result<()> {
     if path
         .metadata()
@@ -36,7 +36,8 @@ pub fn make_slot(path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Keeps a request in a slot, for a process that has no database open. One for the same target that is there stands.
+/// Saves a request in a slot, for a process that has no database open. An existing request for the same
+/// target is kept.
 pub fn keep_in_slot(path: &Path, request: &StopRequest) -> Result<()> {
     let (path, request) = (path.to_owned(), request.clone());
     let left_out = within(SLOT_WAIT, move || {
@@ -51,7 +52,7 @@ pub fn keep_in_slot(path: &Path, request: &StopRequest) -> Result<()> {
     }
 }
 
-/// Takes a request out of a slot again: it turned out to concern nothing.
+/// Removes a request from a slot because it has no target.
 pub fn drop_from_slot(path: &Path, id: u64) -> Result<()> {
     let path = path.to_owned();
     let dropped = within(SLOT_WAIT, move || {
@@ -60,21 +61,21 @@ pub fn drop_from_slot(path: &Path, id: u64) -> Result<()> {
     dropped.map(drop).map_err(of_io)
 }
 
-/// The requests that a slot keeps. One that cannot be read brakes everything.
+/// Returns the requests in a slot. An unreadable slot brakes everything.
 #[must_use]
 pub fn read_slot(path: &Path) -> Vec<StopRequest> {
     let slot = read_within(path).map(|slot| slot.requests);
     slot.unwrap_or_else(|_| vec![StopRequest::unreadable_slot()])
 }
 
-/// Reads a slot, for [`SLOT_WAIT`] at most.
+/// Reads a slot within [`SLOT_WAIT`].
 pub(super) fn read_within(path: &Path) -> io::Result<StopSlot> {
     let path = path.to_owned();
     within(SLOT_WAIT, move || read(&path))
 }
 
-/// Does this on a thread of its own and waits for it for so long. A thread that hangs is left behind: it keeps neither the
-/// caller nor the end of the process waiting.
+/// Runs a closure on its own thread and waits for it with a timeout. A hanging thread is abandoned: it
+/// blocks neither the caller nor the end of the process.
 fn within<T: Send + 'static>(
     wait: Duration,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -87,15 +88,18 @@ fn within<T: Send + 'static>(
 }
 
 pub(super) fn hangs() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, "the disk of the brake slot hangs")
+    io::Error::new(
+        io::ErrorKind::TimedOut,
+        "the disk with the brake slot does not respond",
+    )
 }
 
-/// Reads a slot. One that is not there says nothing.
+/// Reads a slot. A missing file means no requests.
 pub(super) fn read(path: &Path) -> io::Result<StopSlot> {
     open_to_read(path)?.map_or_else(|| Ok(StopSlot::default()), |file| read_open(&file))
 }
 
-/// The same while no process writes it: what a writer was about to add is known, or this fails.
+/// Like [`read`], while no process writes: the result includes every write in progress, or this fails.
 pub(super) fn read_settled(path: &Path) -> io::Result<StopSlot> {
     let Some(file) = open_to_read(path)? else {
         return Ok(StopSlot::default());
@@ -104,7 +108,7 @@ pub(super) fn read_settled(path: &Path) -> io::Result<StopSlot> {
     read_open(&file)
 }
 
-/// Writes the other half in its place and waits until the disk has it.
+/// Writes the other half in place and syncs it.
 pub(super) fn write(path: &Path, change: impl FnOnce(&mut StopSlot)) -> io::Result<StopSlot> {
     let file = open(path)?;
     lock(&file)?;
@@ -133,7 +137,7 @@ fn read_open(file: &File) -> io::Result<StopSlot> {
     Ok(StopSlot::read(&bytes))
 }
 
-/// Writes the halves that are not there. An empty one of generation 0 is older than whatever a process has written.
+/// Writes missing halves. An empty half of generation 0 is older than anything that a process has written.
 fn complete(file: &File) -> io::Result<()> {
     let there = file.metadata()?.len();
     let empty = StopSlot::default().half().map_err(io::Error::other)?;
@@ -155,7 +159,7 @@ fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// One writer at a time, of all processes.
+/// Allows one writer at a time, across all processes.
 fn lock(file: &File) -> io::Result<()> {
     let deadline = Instant::now() + SLOT_WAIT;
     loop {

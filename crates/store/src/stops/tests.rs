@@ -36,7 +36,7 @@ fn home_with_slot() -> (TempDir, PathBuf) {
     (home, slot)
 }
 
-/// A slot that hangs every reader: a pipe into which nothing is written until this is dropped.
+/// A slot that blocks every reader: a pipe into which nothing is written until this is dropped.
 struct HungSlot(PathBuf);
 
 impl HungSlot {
@@ -46,8 +46,8 @@ impl HungSlot {
         Self(path.to_owned())
     }
 
-    /// Waits until the pipe has a reader: only then it can be opened for writing without waiting. The reader waits on for
-    /// bytes as long as the file is open.
+    /// Waits until the pipe has a reader: only then can it be opened for writing without blocking. The
+    /// reader keeps waiting for bytes while the file is open.
     fn until_read(&self) -> fs::File {
         let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).expect("a flag");
         let mut options = fs::OpenOptions::new();
@@ -68,18 +68,18 @@ impl Drop for HungSlot {
             .write(true)
             .open(&self.0)
             .expect("opened");
-        // As much as two readers take, and as a pipe holds.
+        // As much as two readers read, and as a pipe can hold.
         pipe.write_all(&[0; 2 * SLOT_BYTES]).expect("written");
     }
 }
 
-/// Makes the next question start the refresher, as if the slot had been read long ago.
+/// Makes the next check start the refresher, as if the slot had been read long ago.
 fn make_stale(stops: &PendingStopStore) {
     locked(&stops.state).refreshed_at = None;
 }
 
 #[test]
-fn a_slot_that_hangs_holds_up_neither_a_brake_nor_a_look() {
+fn a_hanging_slot_delays_neither_a_brake_nor_a_check() {
     let (_home, path) = home_with_slot();
     let stops = PendingStopStore::with_slot(path.clone());
     let hung = HungSlot::at(&path);
@@ -105,7 +105,7 @@ fn a_slot_that_hangs_at_the_start_brakes_everything() {
 }
 
 #[test]
-fn while_one_write_hangs_others_fail_and_do_not_pile_up() {
+fn while_one_write_hangs_others_time_out() {
     let (_home, path) = home_with_slot();
     let stops = PendingStopStore::with_slot(path);
     let _writing = locked(&stops.at_disk);
@@ -119,7 +119,7 @@ fn while_one_write_hangs_others_fail_and_do_not_pile_up() {
 }
 
 #[tokio::test]
-async fn what_another_process_left_in_the_slot_becomes_known() {
+async fn a_request_that_another_process_saved_becomes_pending() {
     let (_home, path) = home_with_slot();
     let stops = PendingStopStore::with_slot(path.clone());
     keep_in_slot(&path, &request(1, StopTarget::All)).expect("kept");
@@ -133,7 +133,7 @@ async fn what_another_process_left_in_the_slot_becomes_known() {
 }
 
 #[test]
-fn a_verb_and_a_daemon_that_brake_make_one_request() {
+fn brakes_by_a_command_and_the_daemon_become_one_request() {
     for is_read_first in [true, false] {
         let (_home, path) = home_with_slot();
         let opened = (!is_read_first).then(|| PendingStopStore::with_slot(path.clone()));
@@ -149,7 +149,7 @@ fn a_verb_and_a_daemon_that_brake_make_one_request() {
 }
 
 #[test]
-fn a_full_slot_keeps_the_brake_and_tells_what_it_left_out() {
+fn a_full_slot_keeps_the_brake_and_reports_what_it_omitted() {
     let (_home, path) = home_with_slot();
     let stops = PendingStopStore::with_slot(path.clone());
     for n in 0..100 {

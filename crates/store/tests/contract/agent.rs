@@ -8,7 +8,7 @@ use wakeful_store::rows::{Agent, Visibility};
 use crate::fixture::{everywhere, sample};
 
 #[test]
-fn an_agent_is_read_back_as_it_was_made() {
+fn an_agent_is_read_back_unchanged() {
     everywhere(async |store| {
         let made = Agent {
             visibility: Visibility::Private,
@@ -37,7 +37,7 @@ fn an_agent_is_read_back_as_it_was_made() {
 }
 
 #[test]
-fn a_name_is_taken_only_once() {
+fn an_agent_name_is_unique() {
     everywhere(async |store| {
         assert!(
             store
@@ -64,7 +64,7 @@ fn a_name_is_taken_only_once() {
 }
 
 #[test]
-fn agents_are_listed_by_name_and_private_ones_only_when_asked_for() {
+fn agents_are_listed_by_name_and_private_ones_only_on_request() {
     everywhere(async |store| {
         let listed = ["zoe", "a_b", "a-b", "ab", "0"].map(sample::agent);
         let hidden = Agent {
@@ -82,7 +82,7 @@ fn agents_are_listed_by_name_and_private_ones_only_when_asked_for() {
             .expect("written");
         let names = |agents: Vec<Agent>| agents.iter().map(|a| a.agent_id.to_string()).collect::<Vec<_>>();
         let public = store.read(|view| view.agents(false)).await.expect("read");
-        // By bytes, on every server, whatever its language.
+        // Ordered by bytes on every server, independent of its locale.
         assert_eq!(names(public), ["0", "a-b", "a_b", "ab", "zoe"]);
         let all = store.read(|view| view.agents(true)).await.expect("read");
         assert_eq!(names(all), ["0", "a-b", "a_b", "ab", "temp", "zoe"]);
@@ -90,7 +90,7 @@ fn agents_are_listed_by_name_and_private_ones_only_when_asked_for() {
 }
 
 #[test]
-fn counters_add_up_and_stop_at_the_end_of_their_range() {
+fn counters_add_up_and_saturate() {
     everywhere(async |store| {
         let main = sample::agent_id("main");
         store
@@ -124,7 +124,7 @@ fn counters_add_up_and_stop_at_the_end_of_their_range() {
 }
 
 #[test]
-fn counting_for_an_agent_that_is_not_there_is_an_error() {
+fn counting_for_an_unknown_agent_is_an_error() {
     everywhere(async |store| {
         let added = store
             .write(|tx| tx.add_usage(&sample::agent_id("main"), Usage::default(), 1))
@@ -134,7 +134,7 @@ fn counting_for_an_agent_that_is_not_there_is_an_error() {
 }
 
 #[test]
-fn a_fresh_database_names_its_host_and_first_life() {
+fn a_new_database_has_its_host_and_first_incarnation() {
     everywhere(async |store| {
         let incarnation = store.read(|view| view.incarnation()).await.expect("read");
         assert_eq!(incarnation, Incarnation::new("host.1"));

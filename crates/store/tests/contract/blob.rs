@@ -9,13 +9,13 @@ use wakeful_store::{BLOB_BYTES_MAX, INLINE_BYTES_MAX, Store, StoreError};
 
 use crate::fixture::{HOST, block_on, everywhere, sample};
 
-/// Bytes that no compression makes smaller.
+/// Returns incompressible bytes.
 pub(crate) fn noise(length: usize) -> Vec<u8> {
     let blocks = (0..length.div_ceil(32)).flat_map(|n| *sample::digest(&n.to_string()).as_bytes());
     blocks.take(length).collect()
 }
 
-/// Packs and keeps bytes; what they were packed as.
+/// Packs and stores bytes; returns the packed blob.
 pub(crate) async fn keep(store: &Store, bytes: Vec<u8>) -> PackedBlob {
     let packed = store.pack(Blob::new(bytes)).await.expect("packed");
     let put = packed.clone();
@@ -24,7 +24,7 @@ pub(crate) async fn keep(store: &Store, bytes: Vec<u8>) -> PackedBlob {
 }
 
 #[test]
-fn a_blob_of_any_size_is_read_back_as_it_was() {
+fn a_blob_of_any_size_is_read_back_unchanged() {
     let edge = INLINE_BYTES_MAX;
     let sizes = [0, 1, 2, 100, 4_000, edge - 1, edge, edge + 1, 1024 * 1024];
     let bodies: Vec<Vec<u8>> = sizes
@@ -61,14 +61,14 @@ fn compression_is_used_where_it_saves_a_tenth() {
         assert!(matches!(as_it_is.body, PackedBody::Raw(bytes) if bytes.len() == 1_000));
         let text = keep(&store, b"again and again, ".repeat(100)).await;
         assert!(matches!(text.body, PackedBody::Lz4(bytes) if bytes.len() < 200));
-        // Ninety-five in a hundred is not worth it.
+        // Saving only five percent does not justify compression.
         let hardly = [noise(9_500), vec![0; 500]].concat();
         assert!(matches!(keep(&store, hardly).await.body, PackedBody::Raw(_)));
     });
 }
 
 #[test]
-fn a_blob_is_kept_once() {
+fn a_blob_is_stored_once() {
     everywhere(async |store| {
         let first = keep(&store, b"twice".to_vec()).await;
         assert_eq!(keep(&store, b"twice".to_vec()).await, first);
@@ -81,7 +81,7 @@ fn a_blob_is_kept_once() {
 }
 
 #[test]
-fn a_blob_that_does_not_hash_to_its_name_is_damage() {
+fn a_blob_that_does_not_match_its_hash_is_corrupt() {
     everywhere(async |store| {
         let hash = Blob::new(b"promised".to_vec()).hash();
         let false_one = PackedBlob {
@@ -99,7 +99,7 @@ fn a_blob_that_does_not_hash_to_its_name_is_damage() {
 }
 
 #[test]
-fn a_size_that_packed_bytes_declare_is_not_believed() {
+fn a_wrong_declared_size_is_detected() {
     everywhere(async |store| {
         let hash = Blob::new(b"a bomb".to_vec()).hash();
         let nonsense = [&[0xff_u8; 4][..], b"nonsense"].concat();
@@ -127,13 +127,13 @@ fn a_size_that_packed_bytes_declare_is_not_believed() {
 
 #[test]
 fn a_blob_beyond_the_bound_is_refused_before_it_is_stored() {
-    // One database is enough: nothing reaches it.
+    // One database is enough, because nothing reaches it.
     let store = Store::in_memory(HOST).expect("a database in memory");
     let packed = block_on(store.pack(Blob::new(vec![0; BLOB_BYTES_MAX + 1])));
     assert!(matches!(packed, Err(StoreError::Backend(_))), "{packed:?}");
 }
 
-/// Any bytes, compressible in any measure.
+/// Arbitrary bytes of any compressibility.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let piece = (any::<u8>(), 1_usize..600).prop_map(|(byte, times)| vec![byte; times]);
     let mess = proptest::collection::vec(any::<u8>(), 0..600);
@@ -141,7 +141,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn whatever_is_packed_is_unpacked_to_the_same_bytes() {
+fn packed_bytes_are_unpacked_unchanged() {
     everywhere(async |store| {
         let mut runner = TestRunner::new(Config {
             failure_persistence: None,

@@ -1,4 +1,4 @@
-//! Rows that govern are bound to the home's log, also where several writers change them at once.
+//! Bound rows are bound to the home's log, even if several writers change them concurrently.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use wakeful_store::{Store, StoreError, Tx, View};
 
 use crate::fixture::{everywhere, sample};
 
-/// Writers at once, and how often each of them writes.
+/// Number of concurrent writers, and of writes by each.
 const WRITERS: u64 = 6;
 const ROUNDS: u64 = 40;
 
-/// Rows that are not as their newest binding says, and bindings of rows that are not there.
+/// Returns rows that differ from their newest binding, and bindings of rows that do not exist.
 pub(crate) async fn unbound(store: &Store) -> Vec<String> {
     store.read(differences).await.expect("read")
 }
@@ -55,7 +55,7 @@ fn differences(view: &mut View<'_>) -> Result<Vec<String>, StoreError> {
     Ok(wrong)
 }
 
-/// The same few rows of caps, brakes and money, whoever writes; every value comes back again and again.
+/// All writers change the same few rows of caps, brakes and spending; every value occurs repeatedly.
 fn change(tx: &mut Tx<'_>, writer: u64, round: u64) -> Result<(), StoreError> {
     let agent = sample::agent_id(if round.is_multiple_of(2) { "one" } else { "two" });
     let cap = (!(writer + round).is_multiple_of(3)).then_some(MicroUsd(round % 2));
@@ -111,13 +111,13 @@ async fn write_at_once(stores: &[Store], work: fn(&mut Tx<'_>, u64, u64) -> Resu
     }
 }
 
-/// Writers of several processes change caps and brakes.
+/// Writers of several processes change caps and brakes concurrently.
 pub(crate) async fn settings_at_once(stores: &[Store]) {
     write_at_once(stores, change).await;
     assert_eq!(unbound(&stores[0]).await, Vec::<String>::new());
 }
 
-/// Writers of several processes reserve, settle and reset the day.
+/// Writers of several processes reserve, settle and reset the day concurrently.
 pub(crate) async fn money_at_once(stores: &[Store]) {
     write_at_once(stores, spend).await;
     assert_eq!(unbound(&stores[0]).await, Vec::<String>::new());
@@ -131,17 +131,17 @@ pub(crate) async fn money_at_once(stores: &[Store]) {
 }
 
 #[test]
-fn settings_that_writers_change_at_once_are_bound() {
+fn concurrently_changed_settings_are_bound() {
     everywhere(async |store| settings_at_once(&[store]).await);
 }
 
 #[test]
-fn money_that_writers_move_at_once_is_bound() {
+fn concurrently_changed_spending_is_bound() {
     everywhere(async |store| money_at_once(&[store]).await);
 }
 
 #[test]
-fn a_transition_without_such_rows_adds_no_binding() {
+fn a_transition_without_bound_rows_adds_no_binding() {
     everywhere(async |store| {
         let end = async || {
             let end = store.read(|view| view.log_end(&AgentId::home_log())).await;
@@ -155,7 +155,7 @@ fn a_transition_without_such_rows_adds_no_binding() {
             tx.create_run(&sample::run("run"))?;
             tx.append_run_log(&sample::input("run", 1))?;
             tx.put_step(&sample::step("run", "a"))?;
-            // Nothing was reserved and nothing is there to be taken away.
+            // There is nothing to settle, release or remove.
             tx.settle_spend(&sample::operation("a"), None)?;
             tx.release_brake(None)?;
             tx.set_cap(None, None, Millis(1))
@@ -165,7 +165,7 @@ fn a_transition_without_such_rows_adds_no_binding() {
     });
 }
 
-/// What it adds to the home's log is told in `docs/proof.md`.
+/// `docs/proof.md` documents what it adds to the home's log.
 #[test]
 fn a_priced_request_adds_two_small_events() {
     everywhere(async |store| {

@@ -1,4 +1,4 @@
-//! Brakes, runs that wait for a moment, and runs that stand aside.
+//! Brakes, runs that wait for a time, and quarantined runs.
 
 use wakeful_core::decision::Channel;
 use wakeful_core::message::RunOptions;
@@ -42,7 +42,7 @@ async fn with_work(store: &Store, now: Millis) -> Vec<String> {
     found.expect("read").iter().map(ToString::to_string).collect()
 }
 
-/// An agent with an open run that waits.
+/// Creates an agent with an open run that waits.
 async fn waiting(store: &Store, agent: &'static str, wait: Option<Wait>) {
     let made = store.write(move |tx| {
         tx.create_agent(&sample::agent(agent))?;
@@ -65,7 +65,7 @@ async fn row(store: &Store, run: &'static str) -> RunRow {
 }
 
 #[test]
-fn a_brake_holds_one_agent_or_all_and_stays_as_it_was_set() {
+fn a_brake_applies_to_one_agent_or_all_and_is_not_overwritten() {
     everywhere(async |store| {
         assert!(!holds(&store, "main").await);
         assert!(set(&store, brake(Some("main"), "it runs wild – sofort")).await);
@@ -97,7 +97,7 @@ fn a_brake_holds_one_agent_or_all_and_stays_as_it_was_set() {
 }
 
 #[test]
-fn whom_a_brake_holds_has_no_work_but_to_end_what_was_called_off() {
+fn a_braked_agent_has_no_work_except_cancellations() {
     everywhere(async |store| {
         waiting(&store, "a", None).await;
         waiting(&store, "b", None).await;
@@ -126,7 +126,7 @@ fn whom_a_brake_holds_has_no_work_but_to_end_what_was_called_off() {
 }
 
 #[test]
-fn a_run_that_waits_is_work_when_its_moment_has_come() {
+fn a_waiting_run_is_work_when_it_is_due() {
     everywhere(async |store| {
         waiting(&store, "later", Some(due(Millis(NOW.0 + 5_000)))).await;
         waiting(&store, "soon", Some(due(Millis(NOW.0 + 1_000)))).await;
@@ -148,12 +148,12 @@ fn a_run_that_waits_is_work_when_its_moment_has_come() {
             Ok(())
         });
         aside.await.expect("moved");
-        assert_eq!(next().await, None, "nobody waits for a moment");
+        assert_eq!(next().await, None, "no run waits for a time");
     });
 }
 
 #[test]
-fn a_clock_that_is_set_back_ten_years_does_not_keep_a_run_waiting() {
+fn a_clock_set_back_ten_years_does_not_keep_a_run_waiting() {
     everywhere(async |store| {
         let ten_years = Millis(NOW.0 - 315_576_000_000);
         waiting(&store, "a", Some(due(Millis(NOW.0 + 1_000)))).await;
@@ -162,7 +162,7 @@ fn a_clock_that_is_set_back_ten_years_does_not_keep_a_run_waiting() {
         assert_eq!(
             with_work(&store, ten_years).await,
             ["a"],
-            "whoever waits for a person still does"
+            "runs that wait for sub-runs still do"
         );
         let ahead = Millis(NOW.0 + 315_576_000_000);
         assert_eq!(with_work(&store, ahead).await, ["a"]);
@@ -170,7 +170,7 @@ fn a_clock_that_is_set_back_ten_years_does_not_keep_a_run_waiting() {
 }
 
 #[test]
-fn claims_are_counted_until_the_run_moves() {
+fn claims_are_counted_until_the_next_transition() {
     everywhere(async |store| {
         waiting(&store, "a", None).await;
         let count = async || {
@@ -193,7 +193,7 @@ fn claims_are_counted_until_the_run_moves() {
 }
 
 #[test]
-fn a_run_stands_aside_until_it_is_tried_again_or_given_up() {
+fn a_quarantined_run_stays_until_it_is_resumed_or_abandoned() {
     everywhere(async |store| {
         waiting(&store, "a", Some(Wait::Children)).await;
         let aside = async |status: RunStatus, fault: Option<&'static str>| {
@@ -203,7 +203,7 @@ fn a_run_stands_aside_until_it_is_tried_again_or_given_up() {
         assert!(aside(RunStatus::Quarantined, Some("it broke off five times")).await);
         assert!(
             !aside(RunStatus::Quarantined, None).await,
-            "it stands aside already"
+            "it is already quarantined"
         );
         let standing = row(&store, "a").await;
         assert_eq!(standing.fault.as_deref(), Some("it broke off five times"));
@@ -216,7 +216,7 @@ fn a_run_stands_aside_until_it_is_tried_again_or_given_up() {
         let moved = store.write(move |tx| tx.put_state(&moved, 0)).await;
         assert!(
             matches!(moved, Err(StoreError::Conflict)),
-            "nobody moves it meanwhile"
+            "a quarantined run makes no transition"
         );
         assert!(aside(RunStatus::Open, None).await);
         let back = row(&store, "a").await;
@@ -235,7 +235,7 @@ fn a_run_stands_aside_until_it_is_tried_again_or_given_up() {
 }
 
 #[test]
-fn runs_that_stand_aside_are_listed_by_themselves() {
+fn quarantined_runs_are_listed_separately() {
     everywhere(async |store| {
         waiting(&store, "a", None).await;
         waiting(&store, "b", None).await;

@@ -1,4 +1,4 @@
-//! Causes: order and moments in the queue, refusals, and how agents stand.
+//! Causes: order and delays in the queue, refusals, and the settings of agents.
 
 use wakeful_core::budget::UtcDay;
 use wakeful_core::cause::{Cause, MessageOrigin, Priority};
@@ -29,7 +29,7 @@ fn tick(at: i64) -> Cause {
     }
 }
 
-/// Admits a message and puts it in line.
+/// Admits and queues a message.
 async fn post(store: &Store, turn: &str, cause: Cause, place: (u64, Option<Millis>)) {
     let message = Message {
         cause,
@@ -44,7 +44,7 @@ async fn post(store: &Store, turn: &str, cause: Cause, place: (u64, Option<Milli
 }
 
 #[test]
-fn the_most_urgent_is_next_and_what_waits_for_a_moment_is_not_in_the_way() {
+fn the_most_urgent_message_is_next_and_delayed_ones_do_not_block() {
     everywhere(async |store| {
         agent(&store, "main").await;
         let urgent = |priority| Cause {
@@ -81,7 +81,7 @@ fn the_most_urgent_is_next_and_what_waits_for_a_moment_is_not_in_the_way() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_holds_nothing_but_what_a_barrier_holds() {
+fn a_clock_set_back_releases_delayed_messages_except_behind_a_barrier() {
     everywhere(async |store| {
         agent(&store, "main").await;
         let (admitted_at, due) = (Millis(1_000_000), Millis(1_000_500));
@@ -117,7 +117,7 @@ fn a_clock_that_is_set_back_holds_nothing_but_what_a_barrier_holds() {
 }
 
 #[test]
-fn a_run_that_rests_is_looked_at_when_the_clock_was_set_back_and_not_again_before_its_time() {
+fn a_suspended_run_is_checked_once_after_the_clock_was_set_back() {
     everywhere(async |store| {
         agent(&store, "main").await;
         let run = sample::run("run").run_key;
@@ -141,7 +141,7 @@ fn a_run_that_rests_is_looked_at_when_the_clock_was_set_back_and_not_again_befor
         assert!(is_due(back).await, "the clock was set back");
         let until = Millis(back.0 + 500);
         rest(Wait::Due { until }, back).await;
-        assert!(!is_due(back).await, "nobody looks in a circle");
+        assert!(!is_due(back).await, "it is not checked again before its time");
         assert!(is_due(Millis(back.0 + 500)).await);
         rest(Wait::Children, now).await;
         assert!(
@@ -152,7 +152,7 @@ fn a_run_that_rests_is_looked_at_when_the_clock_was_set_back_and_not_again_befor
 }
 
 #[test]
-fn the_newest_run_is_the_one_that_began_last_whatever_the_clock_showed() {
+fn the_newest_run_is_the_last_created_regardless_of_the_clock() {
     everywhere(async |store| {
         agent(&store, "main").await;
         let began = async |name: &'static str, at: i64| {
@@ -179,13 +179,13 @@ fn the_newest_run_is_the_one_that_began_last_whatever_the_clock_showed() {
 }
 
 #[test]
-fn what_came_at_random_goes_in_the_order_of_its_ranks_with_all_it_came_with() {
+fn messages_are_taken_in_order_of_rank_with_their_causes() {
     everywhere(async |store| {
         agent(&store, "main").await;
         let mut ranks = Vec::new();
         for seq in 1..=60_u64 {
             let turn = format!("turn {seq}");
-            // A few of each, in no order; the same in every run.
+            // A few of each priority in arbitrary order, the same in every test run.
             let digest = Digest::of(turn.as_bytes());
             let priority = Priority::ALL[usize::from(digest.as_bytes()[0] % 4)];
             let cause = Cause {
@@ -214,7 +214,7 @@ fn what_came_at_random_goes_in_the_order_of_its_ranks_with_all_it_came_with() {
 }
 
 #[test]
-fn whoever_has_only_what_waits_for_a_moment_has_no_work_before_it() {
+fn an_agent_with_only_delayed_messages_has_no_work_yet() {
     everywhere(async |store| {
         agent(&store, "main").await;
         post(&store, "held", Cause::default(), (1, Some(Millis(500)))).await;
@@ -230,7 +230,7 @@ fn whoever_has_only_what_waits_for_a_moment_has_no_work_before_it() {
 }
 
 #[test]
-fn only_what_nobody_said_is_taken_up_together() {
+fn only_messages_without_a_prompt_are_absorbed_together() {
     everywhere(async |store| {
         agent(&store, "main").await;
         post(&store, "a", tick(1), (1, None)).await;
@@ -255,7 +255,7 @@ fn only_what_nobody_said_is_taken_up_together() {
 }
 
 #[test]
-fn refusals_are_kept_one_by_one_up_to_a_bound_and_then_counted() {
+fn refusals_are_stored_up_to_a_limit_and_then_counted() {
     everywhere(async |store| {
         let more = REFUSALS_KEPT_MAX + 3;
         let refused = store.write(move |tx| {
@@ -297,7 +297,7 @@ fn refusals_are_kept_one_by_one_up_to_a_bound_and_then_counted() {
 }
 
 #[test]
-fn a_run_names_what_it_took_up_and_its_record_stays() {
+fn a_run_lists_what_it_absorbed_and_the_record_stays() {
     everywhere(async |store| {
         let absorbed = WakeRow {
             absorbed_by: Some(sample::run_key("first")),
@@ -315,7 +315,7 @@ fn a_run_names_what_it_took_up_and_its_record_stays() {
 }
 
 #[test]
-fn how_an_agent_stands_is_kept() {
+fn mode_lifecycle_and_sleep_of_an_agent_are_stored() {
     everywhere(async |store| {
         agent(&store, "main").await;
         let changed = store.write(|tx| {

@@ -1,4 +1,4 @@
-//! Questions: asked once, answered at most once, told to their run once.
+//! Decisions: created once, answered at most once, applied to their run once.
 
 use wakeful_core::decision::{
     APPROVE, AnswerInput, ApprovalRequest, Channel, DENY, Decision, DecisionStatus, ProposedAction, Severity,
@@ -12,7 +12,7 @@ use wakeful_store::{Store, StoreError};
 
 use crate::fixture::{everywhere, sample};
 
-/// A question of a run, asked at a moment.
+/// A decision of a run, created at this time.
 fn question(run: &str, name: &str, at: i64) -> Decision {
     let inquiry = ApprovalRequest::new(
         ProposedAction {
@@ -58,7 +58,7 @@ async fn list(store: &Store, filter: DecisionFilter) -> Vec<DecisionId> {
 }
 
 #[test]
-fn a_question_is_kept_as_it_was_asked_and_asked_once() {
+fn a_decision_is_stored_unchanged_and_only_once() {
     everywhere(async |store| {
         let decision = ask(&store, "run", "a", 5).await;
         let id = decision.inquiry.decision_id;
@@ -72,7 +72,7 @@ fn a_question_is_kept_as_it_was_asked_and_asked_once() {
 }
 
 #[test]
-fn of_two_answers_at_once_exactly_one_stands() {
+fn of_two_concurrent_answers_exactly_one_is_stored() {
     everywhere(async |store| {
         let asked = ask(&store, "run", "a", 5).await;
         let id = asked.inquiry.decision_id;
@@ -91,7 +91,7 @@ fn of_two_answers_at_once_exactly_one_stands() {
         let option = stands.answer.as_ref().map(|answer| answer.option.clone());
         assert_eq!(option.as_deref(), Some(if yes.is_ok() { APPROVE } else { DENY }));
         assert_eq!((stands.version, stands.status), (2, DecisionStatus::Answered));
-        // What is closed stays closed, whatever version somebody claims to have read.
+        // A closed decision stays closed, regardless of the version that the caller has read.
         let late = Decision {
             version: 3,
             ..stands.clone()
@@ -103,7 +103,7 @@ fn of_two_answers_at_once_exactly_one_stands() {
 }
 
 #[test]
-fn an_answer_to_what_has_grown_more_severe_meets_another_version() {
+fn an_answer_to_a_decision_with_raised_severity_is_a_conflict() {
     everywhere(async |store| {
         let asked = ask(&store, "run", "a", 5).await;
         let raised = asked.escalate_if_overdue(Millis(2_000)).expect("overdue");
@@ -123,7 +123,7 @@ fn an_answer_to_what_has_grown_more_severe_meets_another_version() {
 }
 
 #[test]
-fn a_run_is_told_once_how_its_questions_ended() {
+fn a_run_receives_the_outcome_of_a_decision_once() {
     everywhere(async |store| {
         let first = ask(&store, "run", "a", 5).await;
         let second = ask(&store, "run", "b", 6).await;
@@ -138,7 +138,7 @@ fn a_run_is_told_once_how_its_questions_ended() {
                 .map(|one| one.inquiry.decision_id)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(rulings().await, [], "nobody has answered");
+        assert_eq!(rulings().await, [], "no decision is answered");
         let closed = [
             second
                 .answer(reply(DENY, Channel::Cli), Millis(8))
@@ -161,7 +161,7 @@ fn a_run_is_told_once_how_its_questions_ended() {
 }
 
 #[test]
-fn questions_are_listed_by_what_they_wait_for_and_by_their_run() {
+fn decisions_are_listed_by_status_and_by_run() {
     everywhere(async |store| {
         let old = ask(&store, "run", "a", 5).await;
         let young = ask(&store, "other", "b", 9).await;
@@ -187,7 +187,7 @@ fn questions_are_listed_by_what_they_wait_for_and_by_their_run() {
 }
 
 #[test]
-fn a_question_is_found_by_the_first_digits_of_its_name() {
+fn a_decision_is_found_by_the_prefix_of_its_id() {
     everywhere(async |store| {
         let id = ask(&store, "run", "a", 5).await.inquiry.decision_id;
         for name in [
@@ -215,7 +215,7 @@ fn a_question_is_found_by_the_first_digits_of_its_name() {
 }
 
 #[test]
-fn what_waits_for_a_person_is_counted_for_all_and_for_each() {
+fn human_backlog_is_counted_for_all_and_for_each_agent() {
     everywhere(async |store| {
         let made = store.write(|tx| {
             tx.create_agent(&sample::agent("main"))?;
@@ -253,7 +253,7 @@ fn what_waits_for_a_person_is_counted_for_all_and_for_each() {
 }
 
 #[test]
-fn the_last_try_to_tell_somebody_stands_and_what_was_done_stays_done() {
+fn the_last_notification_attempt_is_stored_and_delivered_stays_delivered() {
     everywhere(async |store| {
         let id = ask(&store, "run", "a", 5).await.inquiry.decision_id;
         let row = |way: &str, tries, error: Option<&str>| DecisionNotificationRow {
@@ -277,12 +277,15 @@ fn the_last_try_to_tell_somebody_stands_and_what_was_done_stays_done() {
                 .await
                 .expect("read")
         };
-        put(row("webhook", 1, Some("nobody is there"))).await;
-        put(row("webhook", 2, Some("still nobody"))).await;
+        put(row("webhook", 1, Some("connection refused"))).await;
+        put(row("webhook", 2, Some("connection timed out"))).await;
         put(row("command", 1, None)).await;
         assert_eq!(
             told().await,
-            [row("command", 1, None), row("webhook", 2, Some("still nobody"))]
+            [
+                row("command", 1, None),
+                row("webhook", 2, Some("connection timed out"))
+            ]
         );
         put(row("webhook", 3, None)).await;
         put(row("webhook", 4, Some("a second daemon was slower"))).await;
@@ -295,13 +298,13 @@ fn the_last_try_to_tell_somebody_stands_and_what_was_done_stays_done() {
         assert_eq!(
             told().await.last(),
             Some(&raised),
-            "each severity is told of by itself"
+            "each severity has its own notification"
         );
     });
 }
 
 #[test]
-fn questions_go_with_what_their_run_said_and_those_that_are_open_never() {
+fn closed_decisions_are_pruned_with_their_run_and_pending_ones_stay() {
     everywhere(async |store| {
         let (closed, open) = (ask(&store, "run", "a", 5).await, ask(&store, "run", "b", 6).await);
         let other = ask(&store, "other", "c", 7).await;
@@ -338,7 +341,7 @@ fn questions_go_with_what_their_run_said_and_those_that_are_open_never() {
                 last: 0,
             };
             let agent = sample::agent_id("main");
-            // One at a time: what is not all comes again.
+            // Prune one at a time; the remainder follows later.
             Ok([1, 1, 9].map(|at_most| tx.prune(&agent, &lines, at_most).map(|taken| taken.is_all)))
         });
         let taken = written.await.expect("pruned").map(|taken| taken.expect("pruned"));

@@ -1,4 +1,4 @@
-//! Who may begin something: what the database preselects, against the rule itself.
+//! Compares the agents that the database preselects with the eligibility rule itself.
 
 use wakeful_core::budget::{MicroUsd, UtcDay};
 use wakeful_core::decision::Channel;
@@ -37,7 +37,7 @@ async fn with_work(store: &Store, now: Millis) -> Vec<AgentId> {
         .expect("read")
 }
 
-/// Makes an agent's open run, and another one that is under way if there is to be one.
+/// Creates an agent's open run, and another run in progress if the facts include one.
 fn make_run(tx: &mut Tx<'_>, name: &str, facts: &RunFacts) -> Result<(), StoreError> {
     let agent_id = sample::agent_id(name);
     let run = RunRow {
@@ -68,7 +68,7 @@ fn make_run(tx: &mut Tx<'_>, name: &str, facts: &RunFacts) -> Result<(), StoreEr
     }
     if facts.is_cancel_requested {
         tx.request_cancel(&run.run_key, NOW)?;
-        // As if it had begun to wait in the same moment.
+        // As if the wait had started at the same time.
         if let Some(suspension) = facts.suspension {
             tx.suspend_run(&run.run_key, suspension)?;
         }
@@ -76,7 +76,7 @@ fn make_run(tx: &mut Tx<'_>, name: &str, facts: &RunFacts) -> Result<(), StoreEr
     Ok(())
 }
 
-/// What the runs that wait for money need.
+/// The budget that the waiting runs need.
 const NEEDED: MicroUsd = MicroUsd(100);
 
 fn reserve(tx: &mut Tx<'_>, name: &str, day: UtcDay, amount: MicroUsd) -> Result<(), StoreError> {
@@ -124,7 +124,7 @@ fn runs() -> Vec<RunFacts> {
 }
 
 #[test]
-fn every_agent_whose_run_may_go_on_is_found_and_no_other() {
+fn exactly_the_agents_whose_run_may_continue_are_found() {
     everywhere(async |store| {
         let made = store.write(|tx| {
             let mut named = (0..).zip(runs());
@@ -228,7 +228,7 @@ fn make_message(
 }
 
 #[test]
-fn every_agent_whose_message_may_begin_is_found_and_no_other() {
+fn exactly_the_agents_whose_message_may_start_are_found() {
     everywhere(async |store| {
         let made = store.write(|tx| {
             let mut named = (0..).zip(messages());
@@ -258,7 +258,7 @@ fn every_agent_whose_message_may_begin_is_found_and_no_other() {
 }
 
 #[test]
-fn a_brake_that_is_not_stored_yet_keeps_agents_from_work() {
+fn a_brake_that_is_not_stored_yet_prevents_work() {
     everywhere(async |store| {
         let facts = RunFacts {
             suspension: None,
@@ -296,7 +296,7 @@ fn a_brake_that_is_not_stored_yet_keeps_agents_from_work() {
 }
 
 #[test]
-fn ten_thousand_messages_that_may_not_begin_hide_none_that_may() {
+fn ten_thousand_ineligible_messages_do_not_hide_an_eligible_one() {
     everywhere(async |store| {
         let made = store.write(|tx| {
             let (active, facts) = messages().remove(0);
@@ -315,7 +315,7 @@ fn ten_thousand_messages_that_may_not_begin_hide_none_that_may() {
 }
 
 #[test]
-fn ten_thousand_agents_that_may_not_run_hide_none_that_may() {
+fn ten_thousand_ineligible_agents_do_not_hide_an_eligible_one() {
     everywhere(async |store| {
         let made = store.write(|tx| {
             tx.put_brake(&brake(None))?;
@@ -330,7 +330,7 @@ fn ten_thousand_agents_that_may_not_run_hide_none_that_may() {
                 agent_id: sample::agent_id("zz"),
                 ..sample::run("zz")
             })?;
-            // A brake does not keep a run from its end.
+            // A brake does not prevent the cancellation of a run.
             tx.request_cancel(&sample::run_key("zz"), NOW)
         });
         made.await.expect("made");
@@ -338,7 +338,7 @@ fn ten_thousand_agents_that_may_not_run_hide_none_that_may() {
     });
 }
 
-/// Makes an agent whose open run waits for money until the next day.
+/// Creates an agent whose open run waits for budget until the next day.
 fn park(tx: &mut Tx<'_>, name: &str, needed: u64) -> Result<(), StoreError> {
     let wait = Wait::Budget {
         until: UtcDay::of(NOW).next().begins(),
@@ -353,7 +353,7 @@ fn park(tx: &mut Tx<'_>, name: &str, needed: u64) -> Result<(), StoreError> {
 }
 
 #[test]
-fn ten_thousand_agents_that_wait_for_money_hide_none_that_may_run() {
+fn ten_thousand_agents_waiting_for_budget_do_not_hide_an_eligible_one() {
     everywhere(async |store| {
         let made = store.write(|tx| {
             tx.set_cap(None, Some(MicroUsd(100)), NOW)?;
@@ -376,7 +376,7 @@ fn ten_thousand_agents_that_wait_for_money_hide_none_that_may_run() {
 }
 
 #[test]
-fn parked_runs_are_found_as_soon_as_the_budget_has_room_for_them() {
+fn parked_runs_are_found_once_the_budget_is_sufficient() {
     everywhere(async |store| {
         let today = UtcDay::of(NOW);
         let made = store.write(move |tx| {
@@ -411,7 +411,7 @@ fn parked_runs_are_found_as_soon_as_the_budget_has_room_for_them() {
 }
 
 #[test]
-fn a_reset_of_the_day_finds_the_runs_that_it_leaves_room_for() {
+fn after_a_day_reset_the_affordable_runs_are_found() {
     everywhere(async |store| {
         let (today, ahead) = (UtcDay::of(NOW), UtcDay(UtcDay::of(NOW).0 + 10));
         let made = store.write(move |tx| {

@@ -1,4 +1,4 @@
-//! Events in their places.
+//! The event table.
 
 use wakeful_core::id::{Incarnation, PolicyVersion};
 use wakeful_core::key::Digest;
@@ -74,7 +74,7 @@ fn events_are_read_back_in_order_and_in_pages() {
 }
 
 #[test]
-fn a_place_in_the_log_is_written_once() {
+fn a_sequence_number_is_written_once() {
     everywhere(async |store| {
         append(&store, "main", vec![sample::event(&mut head(), "main", 1)]).await;
         let other = sample::event(&mut head(), "main", 2);

@@ -1,4 +1,4 @@
-//! Heads: who may write, and where the next event goes.
+//! Heads: which runner may write, and where the next event is appended.
 
 use wakeful_core::id::{Incarnation, RunnerId};
 use wakeful_core::key::Digest;
@@ -8,7 +8,7 @@ use wakeful_store::{Store, StoreError};
 
 use crate::fixture::{everywhere, sample};
 
-/// An agent `main` that runner `one` holds, and its fence.
+/// Creates the agent `main`, claimed by runner `one`, and returns its fence.
 pub(crate) async fn held(store: &Store) -> Fence {
     store
         .write(|tx| tx.create_agent(&sample::agent("main")))
@@ -17,7 +17,7 @@ pub(crate) async fn held(store: &Store) -> Fence {
     claim(store, "one").await.expect("claimed")
 }
 
-/// Registers a runner and claims `main` for it; none when somebody else holds it.
+/// Registers a runner and claims `main` for it; returns `None` if another runner holds it.
 pub(crate) async fn claim(store: &Store, name: &'static str) -> Option<Fence> {
     let claim = store.write(move |tx| {
         tx.register_runner(&sample::runner(name))?;
@@ -30,7 +30,7 @@ pub(crate) async fn claim(store: &Store, name: &'static str) -> Option<Fence> {
 }
 
 #[test]
-fn a_new_agent_begins_with_event_one_after_nothing() {
+fn the_log_of_a_new_agent_starts_with_event_one() {
     everywhere(async |store| {
         let fence = held(&store).await;
         let head = store
@@ -46,7 +46,7 @@ fn a_new_agent_begins_with_event_one_after_nothing() {
 }
 
 #[test]
-fn each_claim_has_a_fence_of_its_own() {
+fn each_claim_has_its_own_fence() {
     everywhere(async |store| {
         let first = held(&store).await;
         let second = claim(&store, "one").await.expect("the holder may claim again");
@@ -74,7 +74,7 @@ fn an_older_fence_cannot_lock_the_head() {
 }
 
 #[test]
-fn a_head_that_was_moved_on_stays_there() {
+fn an_advanced_head_is_stored() {
     everywhere(async |store| {
         let fence = held(&store).await;
         let main = sample::agent_id("main");
@@ -96,7 +96,7 @@ fn a_head_that_was_moved_on_stays_there() {
 }
 
 #[test]
-fn a_head_never_goes_back() {
+fn a_head_never_moves_back() {
     everywhere(async |store| {
         let fence = held(&store).await;
         let main = sample::agent_id("main");
@@ -117,7 +117,7 @@ fn a_head_never_goes_back() {
 }
 
 #[test]
-fn only_the_fence_that_holds_can_give_back() {
+fn only_the_current_fence_can_release_a_claim() {
     everywhere(async |store| {
         let old = held(&store).await;
         let new = claim(&store, "one").await.expect("claimed");
@@ -125,7 +125,7 @@ fn only_the_fence_that_holds_can_give_back() {
             .write(move |tx| tx.release_head(&sample::agent_id("main"), old))
             .await
             .expect("no error");
-        // Giving back what was lost changes nothing, so the newer fence still works.
+        // Releasing a lost claim changes nothing, so the newer fence still works.
         store
             .write(move |tx| tx.lock_head(&sample::agent_id("main"), new))
             .await
@@ -134,12 +134,12 @@ fn only_the_fence_that_holds_can_give_back() {
             .write(move |tx| tx.release_head(&sample::agent_id("main"), new))
             .await
             .expect("given back");
-        assert!(claim(&store, "two").await.is_some(), "nobody holds it any more");
+        assert!(claim(&store, "two").await.is_some(), "the claim is released");
     });
 }
 
 #[test]
-fn claiming_an_agent_that_is_not_there_is_an_error() {
+fn claiming_an_unknown_agent_is_an_error() {
     everywhere(async |store| {
         let claim = store
             .write(|tx| tx.claim_head(&sample::agent_id("main"), &RunnerId::new("one")))

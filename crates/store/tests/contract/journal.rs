@@ -1,4 +1,4 @@
-//! What people wrote: one operation id, one mutation, on every database.
+//! The journal: one operation id, one mutation, on every database.
 
 use std::collections::BTreeSet;
 
@@ -69,7 +69,7 @@ pub(crate) async fn changes(journal: &JournalStore) -> Vec<CommittedChange> {
 }
 
 #[test]
-fn a_write_commits_its_record_its_change_and_its_receipt_together() {
+fn a_write_commits_record_change_and_receipt_together() {
     every_journal(async |journal| {
         let receipt = wrote(&journal, create("a", "Buy milk")).await;
         assert_eq!(
@@ -101,7 +101,7 @@ fn a_write_commits_its_record_its_change_and_its_receipt_together() {
 }
 
 #[test]
-fn an_operation_that_is_repeated_a_hundred_times_happens_once() {
+fn an_operation_repeated_a_hundred_times_is_performed_once() {
     every_journal(async |journal| {
         let first = wrote(&journal, create("a", "Buy milk")).await;
         for _ in 0..100 {
@@ -111,7 +111,7 @@ fn an_operation_that_is_repeated_a_hundred_times_happens_once() {
             (titles(&journal).await.len(), changes(&journal).await.len()),
             (1, 1)
         );
-        // Not even when the world has moved on.
+        // Not even after other changes.
         wrote(&journal, finish("b", &first.record_id)).await;
         assert_eq!(wrote(&journal, create("a", "Buy milk")).await, first);
         assert_eq!(changes(&journal).await.len(), 2);
@@ -122,12 +122,12 @@ fn an_operation_that_is_repeated_a_hundred_times_happens_once() {
     });
 }
 
-/// Rounds in which many use one operation id while others write something else: the first finds connections that are
-/// still being made.
+/// Rounds in which many callers use one operation id while others write something else. In the first round,
+/// connections are still being opened.
 const ROUNDS: u64 = 12;
 
 #[test]
-fn an_operation_that_many_use_at_once_happens_once() {
+fn an_operation_used_concurrently_is_performed_once() {
     every_journal(async |journal| {
         for round in 0..ROUNDS {
             let one = |name: String| {
@@ -158,7 +158,7 @@ fn an_operation_that_many_use_at_once_happens_once() {
 }
 
 #[test]
-fn a_refused_write_leaves_no_trace() {
+fn a_refused_write_changes_nothing() {
     every_journal(async |journal| {
         let nobody = RecordId::parse("task_id", &"0".repeat(32)).expect("an id");
         assert_eq!(refused(&journal, finish("a", &nobody)).await, "task_unknown");
@@ -182,7 +182,7 @@ fn a_refused_write_leaves_no_trace() {
 }
 
 #[test]
-fn what_is_undone_is_as_it_was_and_is_told_like_any_change() {
+fn undo_restores_the_record_and_is_a_change_itself() {
     every_journal(async |journal| {
         let made = wrote(&journal, create("a", "Buy milk")).await;
         wrote(&journal, finish("b", &made.record_id)).await;
@@ -200,7 +200,7 @@ fn what_is_undone_is_as_it_was_and_is_told_like_any_change() {
         let all = changes(&journal).await;
         assert_eq!(all.len(), 3);
         assert_eq!(all[2].operation_id, compensation_id(&sample::operation("b")));
-        assert_eq!(all[2].author, Author::Person, "in the name of whoever wrote it");
+        assert_eq!(all[2].author, Author::Person, "with its original author");
         assert_eq!(
             journal
                 .operation_status(sample::operation("b"))
@@ -216,7 +216,7 @@ fn what_is_undone_is_as_it_was_and_is_told_like_any_change() {
 }
 
 #[test]
-fn a_creation_that_is_undone_leaves_a_tombstone() {
+fn an_undone_creation_leaves_a_tombstone() {
     every_journal(async |journal| {
         let made = wrote(&journal, create("a", "Buy milk")).await;
         let undone = journal
@@ -236,7 +236,7 @@ fn a_creation_that_is_undone_leaves_a_tombstone() {
 }
 
 #[test]
-fn what_somebody_wrote_since_is_not_taken_away() {
+fn undo_does_not_remove_later_changes() {
     every_journal(async |journal| {
         let made = wrote(&journal, create("a", "Buy milk")).await;
         wrote(&journal, finish("b", &made.record_id)).await;
@@ -265,7 +265,7 @@ fn what_somebody_wrote_since_is_not_taken_away() {
 }
 
 #[test]
-fn an_operation_that_was_called_off_before_it_happened_never_happens() {
+fn an_operation_voided_in_advance_is_never_performed() {
     every_journal(async |journal| {
         let undo = async || {
             journal
@@ -275,7 +275,7 @@ fn an_operation_that_was_called_off_before_it_happened_never_happens() {
         };
         assert_eq!(undo().await, UndoOutcome::Void);
         assert_eq!(undo().await, UndoOutcome::Void);
-        // Whoever was slow finds its place taken.
+        // The slow caller finds the operation void.
         assert_eq!(
             refused(&journal, create("a", "Buy milk")).await,
             "operation_undone"
@@ -285,7 +285,7 @@ fn an_operation_that_was_called_off_before_it_happened_never_happens() {
 }
 
 #[test]
-fn the_outbox_is_read_in_whole_transactions_from_a_place_on() {
+fn the_outbox_is_read_in_whole_transactions_after_a_position() {
     every_journal(async |journal| {
         for number in 0..5 {
             wrote(&journal, create(&number.to_string(), "task")).await;
@@ -307,7 +307,7 @@ fn the_outbox_is_read_in_whole_transactions_from_a_place_on() {
 }
 
 #[test]
-fn tasks_are_found_by_state_and_by_the_first_digits_of_their_id_and_notes_by_task() {
+fn tasks_are_found_by_status_and_id_prefix_and_notes_by_task() {
     every_journal(async |journal| {
         let one = wrote(&journal, create("a", "one")).await;
         wrote(&journal, create("b", "two")).await;
@@ -347,7 +347,7 @@ fn tasks_are_found_by_state_and_by_the_first_digits_of_their_id_and_notes_by_tas
     });
 }
 
-/// What the world may ask: few operations, used again and again, undone at any time.
+/// What callers may request: few operations, used repeatedly, undone at any time.
 #[derive(Debug, Clone)]
 enum JournalAction {
     Create(u8),
@@ -363,7 +363,7 @@ fn deed() -> impl Strategy<Value = JournalAction> {
     ]
 }
 
-/// The task that an operation makes, whether or not it has.
+/// Returns the task that an operation creates, whether or not it has done so.
 fn task_of(operation: u8) -> RecordId {
     let operation = sample::operation(&operation.to_string());
     RecordId::derived(wakeful_core::journal::RecordKind::Task, &operation)
@@ -372,8 +372,8 @@ fn task_of(operation: u8) -> RecordId {
 proptest! {
     #![proptest_config(Config { failure_persistence: None, ..Config::with_cases(64) })]
 
-    /// However often and in whatever order operations are used and undone: each writes at most once, each is undone at
-    /// most once, and the outbox tells of exactly what was written.
+    /// In any order and number of uses and undos: each operation writes at most once, is undone at most
+    /// once, and the outbox contains exactly what was written.
     #[test]
     fn an_operation_changes_the_journal_at_most_once(deeds in proptest::collection::vec(deed(), 0..40)) {
         block_on(async {

@@ -60,7 +60,7 @@ fn pack(task: &RecordId) -> Mutation {
     }
 }
 
-/// One write of several records: one place, one counter, one name of the whole.
+/// Checks that several records were written as one: one position, one counter, one logical change key.
 fn assert_whole(receipt: &WriteReceipt, all: &[wakeful_ports::journal::CommittedChange], records: usize) {
     assert_eq!(receipt.also.len() + 1, records, "{receipt:?}");
     let last = all.last().expect("a change");
@@ -146,7 +146,7 @@ fn a_checklist_and_its_items_are_one_transaction_and_one_change() {
 }
 
 #[test]
-fn what_several_records_were_is_given_back_in_one_transaction_too() {
+fn several_records_are_restored_in_one_transaction() {
     every_journal(async |journal| {
         let task = wrote(&journal, create("t", "Gym")).await.record_id;
         let made = wrote(&journal, order("l", pack(&task))).await;
@@ -171,7 +171,7 @@ fn what_several_records_were_is_given_back_in_one_transaction_too() {
             .await
             .is_empty()
         );
-        // An item that somebody added since is theirs.
+        // An item that was added later by another author is kept.
         let made = wrote(&journal, order("l2", pack(&task))).await;
         let more = Mutation::AddItems {
             checklist: made.record_id,
@@ -187,7 +187,7 @@ fn what_several_records_were_is_given_back_in_one_transaction_too() {
 }
 
 #[test]
-fn a_day_has_one_plan_whose_blocks_are_put_changed_and_taken_away_in_one_write() {
+fn the_blocks_of_a_day_plan_are_changed_in_one_write() {
     every_journal(async |journal| {
         let made = wrote(
             &journal,
@@ -235,7 +235,7 @@ fn a_day_has_one_plan_whose_blocks_are_put_changed_and_taken_away_in_one_write()
             1
         );
         assert_eq!(list(&journal, RecordQuery::DayPlans { day: None }).await.len(), 1);
-        // One bad block, and nothing of it is written.
+        // One invalid block, and nothing is written.
         let nobody = RecordId::parse("task_id", &"0".repeat(32)).expect("an id");
         let bad = DayPlanBlockWrite {
             category: Some(nobody),
@@ -254,7 +254,7 @@ fn a_day_has_one_plan_whose_blocks_are_put_changed_and_taken_away_in_one_write()
 }
 
 #[test]
-fn a_category_that_is_used_is_taken_away_with_somewhere_to_put_what_is_in_it() {
+fn a_category_in_use_is_removed_by_moving_its_contents() {
     every_journal(async |journal| {
         let category = |name: &str| Mutation::CreateCategory { name: name.into() };
         let gym = wrote(&journal, order("gym", category("gym"))).await.record_id;
@@ -286,7 +286,7 @@ fn a_category_that_is_used_is_taken_away_with_somewhere_to_put_what_is_in_it() {
     });
 }
 
-/// Makes one record of every kind, and says which they are.
+/// Creates one record of every kind and returns their ids.
 async fn one_of_each(journal: &JournalStore) -> Vec<RecordId> {
     let task = wrote(journal, create("t", "Gym")).await.record_id;
     let other = wrote(journal, create("o", "Other")).await.record_id;
@@ -332,7 +332,7 @@ async fn one_of_each(journal: &JournalStore) -> Vec<RecordId> {
 }
 
 #[test]
-fn every_kind_of_record_can_be_taken_away_and_comes_back() {
+fn every_kind_of_record_can_be_removed_and_restored() {
     every_journal(async |journal| {
         let ids = one_of_each(&journal).await;
         let entities = journal.entities(ids.clone()).await.expect("read");
@@ -364,7 +364,7 @@ fn every_kind_of_record_can_be_taken_away_and_comes_back() {
             );
             let restore = Mutation::Restore { record: id.clone() };
             wrote(&journal, order(&format!("restore {id}"), restore)).await;
-            // And the same by taking a removal back.
+            // The same by undoing a removal.
             let operation = format!("once more {id}");
             wrote(&journal, order(&operation, remove)).await;
             let undone = journal.undo(sample::operation(&operation), Millis(9)).await;
@@ -379,7 +379,7 @@ fn every_kind_of_record_can_be_taken_away_and_comes_back() {
 }
 
 #[test]
-fn ratings_and_links_are_listed_by_what_they_are_about() {
+fn ratings_and_links_are_listed_by_their_target() {
     every_journal(async |journal| {
         let task = one_of_each(&journal).await.remove(0);
         let count = async |listing: RecordQuery| list(&journal, listing).await.len();
@@ -393,7 +393,7 @@ fn ratings_and_links_are_listed_by_what_they_are_about() {
 }
 
 #[test]
-fn one_timer_runs_per_task() {
+fn one_time_entry_runs_per_task() {
     every_journal(async |journal| {
         let task = wrote(&journal, create("t", "Gym")).await.record_id;
         let start = Mutation::StartTime {

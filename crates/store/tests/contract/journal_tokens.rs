@@ -1,4 +1,4 @@
-//! What the journal tells the outside: tokens, fields for predicates, and that there is something to read.
+//! What the journal provides to subscribers: tokens, fields for predicates, and commit notifications.
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -21,7 +21,7 @@ fn in_gym(category: &RecordId) -> Mutation {
 }
 
 #[test]
-fn a_change_names_what_it_belongs_to_and_what_a_subscription_may_narrow_it_by() {
+fn a_change_contains_tokens_of_its_owners_and_of_its_fields() {
     every_journal(async |journal| {
         let gym = wrote(
             &journal,
@@ -69,7 +69,7 @@ fn a_change_names_what_it_belongs_to_and_what_a_subscription_may_narrow_it_by() 
 }
 
 #[test]
-fn ratings_links_and_removals_say_what_they_are() {
+fn ratings_links_and_removals_have_tokens() {
     every_journal(async |journal| {
         let gym = wrote(
             &journal,
@@ -113,7 +113,7 @@ fn ratings_links_and_removals_say_what_they_are() {
 }
 
 #[test]
-fn fields_of_records_of_any_kind_are_read_at_once_and_flat() {
+fn fields_of_records_of_any_kind_are_read_together() {
     every_journal(async |journal| {
         let gym = wrote(
             &journal,
@@ -165,14 +165,14 @@ fn fields_of_records_of_any_kind_are_read_at_once_and_flat() {
     });
 }
 
-/// Whether something was heard that was not heard before.
+/// Whether a new notification has arrived.
 async fn has_heard(heard: &mut Box<dyn CommitListener>) -> bool {
     let mut next = heard.next();
     poll_fn(|context| Poll::Ready(next.as_mut().poll(context).is_ready())).await
 }
 
 #[test]
-fn whoever_listens_hears_of_commits_and_of_nothing_else() {
+fn listeners_are_notified_of_commits_only() {
     every_journal(async |journal| {
         let mut heard = journal.subscribe_commits();
         assert_eq!(journal.last_seq().await.expect("read"), 0);
@@ -184,7 +184,7 @@ fn whoever_listens_hears_of_commits_and_of_nothing_else() {
         assert_eq!(
             journal.last_seq().await.expect("read"),
             2,
-            "it is told after the commit"
+            "listeners are notified after the commit"
         );
         assert!(has_heard(&mut heard).await);
         assert!(!has_heard(&mut heard).await, "two commits may be heard as one");
@@ -199,12 +199,13 @@ fn whoever_listens_hears_of_commits_and_of_nothing_else() {
 }
 
 #[test]
-fn a_commit_is_heard_of_although_whoever_asked_for_it_has_gone() {
+fn a_commit_is_notified_although_its_caller_was_dropped() {
     every_journal(async |journal| {
         let mut heard = journal.subscribe_commits();
         let mut asking = journal.write(create("a", "Buy milk"));
         let _ = poll_fn(|context| Poll::Ready(asking.as_mut().poll(context).is_ready())).await;
-        // It is not asked again. On a server, what has not begun when its caller goes never begins.
+        // The future is not polled again. On a server, a job that has not started when its caller is
+        // dropped never starts.
         while journal.last_seq().await.expect("read") == 0 {}
         drop(asking);
         heard.next().await;

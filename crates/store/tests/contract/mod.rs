@@ -1,4 +1,4 @@
-//! What every database must do.
+//! The contract that every database must fulfil.
 
 mod agent;
 pub(crate) mod blob;

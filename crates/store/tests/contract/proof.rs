@@ -1,4 +1,4 @@
-//! What proves a log, and what is left of what was erased.
+//! The data that proves a log, and what remains after an erasure.
 
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::id::Incarnation;
@@ -14,7 +14,7 @@ use wakeful_store::{INLINE_BYTES_MAX, Store};
 use super::blob::{keep, noise};
 use crate::fixture::{everywhere, on_file, sample};
 
-/// An agent whose log has so many events.
+/// Creates an agent with this many events in its log.
 async fn agent(store: &Store, name: &'static str, events: i64) {
     let written = store.write(move |tx| {
         tx.create_agent(&sample::agent(name))?;
@@ -45,7 +45,7 @@ async fn sign(store: &Store, seed: u8, name: &'static str, at: ChainPosition) ->
 }
 
 #[test]
-fn signed_heads_are_read_back_as_they_were_and_a_second_one_changes_nothing() {
+fn signed_heads_are_read_back_unchanged_and_stored_once() {
     everywhere(async |store| {
         agent(&store, "main", 3).await;
         agent(&store, "other", 2).await;
@@ -55,7 +55,7 @@ fn signed_heads_are_read_back_as_they_were_and_a_second_one_changes_nothing() {
             let after = after.map(sample::agent_id);
             store.read(move |view| {
                 let mut unsigned = view.unsigned_logs(&key, after.as_ref(), 10)?;
-                // The home has a log of its own, because agents were made.
+                // The home has its own log, because agents were created.
                 unsigned.retain(|(agent, _)| !agent.is_home_log());
                 Ok(unsigned)
             })
@@ -107,7 +107,7 @@ fn signed_heads_are_read_back_as_they_were_and_a_second_one_changes_nothing() {
 }
 
 #[test]
-fn a_new_agent_begins_in_the_present_life_of_its_host() {
+fn a_new_agent_starts_in_the_current_incarnation_of_its_host() {
     everywhere(async |store| {
         agent(&store, "main", 1).await;
         let lives = store
@@ -124,9 +124,9 @@ fn a_new_agent_begins_in_the_present_life_of_its_host() {
     });
 }
 
-/// A restore gives the host another life; whoever writes next for an agent begins it.
+/// A restore starts a new incarnation of the host; the next writer for an agent adopts it.
 #[test]
-fn a_log_goes_on_in_the_next_life_of_its_host_whoever_writes_first() {
+fn a_log_continues_in_the_next_incarnation_with_any_first_writer() {
     let home = tempfile::tempdir().expect("a folder");
     let store = crate::fixture::open_file(home.path());
     crate::fixture::block_on(async {
@@ -167,7 +167,7 @@ fn a_log_goes_on_in_the_next_life_of_its_host_whoever_writes_first() {
 }
 
 #[test]
-fn erased_events_lose_payload_and_salt_and_keep_their_place() {
+fn erased_events_lose_payload_and_salt_and_keep_their_position() {
     everywhere(async |store| {
         agent(&store, "main", 4).await;
         let id = sample::agent_id("main");
@@ -218,7 +218,7 @@ fn events_of_a_run_that_has_not_ended_are_found() {
 }
 
 #[test]
-fn contents_that_nobody_else_names_go_and_the_others_stay() {
+fn only_contents_without_other_references_are_erased() {
     everywhere(async |store| {
         let mut hashes = Vec::new();
         for text in ["mine", "shared", "prompted", "pending"] {
@@ -254,7 +254,7 @@ fn contents_that_nobody_else_names_go_and_the_others_stay() {
 }
 
 #[test]
-fn a_content_that_somebody_has_put_again_since_stays() {
+fn a_content_that_was_stored_again_stays() {
     everywhere(async |store| {
         let hash = keep(&store, b"said again".to_vec()).await.hash;
         let begun = store.write(|tx| {
@@ -272,7 +272,7 @@ fn a_content_that_somebody_has_put_again_since_stays() {
 }
 
 #[test]
-fn the_file_of_a_large_content_goes_with_it() {
+fn the_file_of_a_large_content_is_erased_with_it() {
     let home = tempfile::tempdir().expect("a folder");
     let store = crate::fixture::open_file(home.path());
     let files = || {
@@ -302,9 +302,9 @@ fn the_file_of_a_large_content_goes_with_it() {
     });
 }
 
-/// Somebody says again what somebody else erases at the same moment: whoever names a content finds it.
+/// The same content is stored again while it is erased: every row must find the content that it refers to.
 #[test]
-fn the_file_of_a_large_content_that_is_said_again_while_it_is_erased_stays() {
+fn a_large_content_stored_again_during_its_erasure_keeps_its_file() {
     let home = tempfile::tempdir().expect("a folder");
     let store = crate::fixture::open_file(home.path());
     let bytes = noise(INLINE_BYTES_MAX * 2);
@@ -323,18 +323,18 @@ fn the_file_of_a_large_content_that_is_said_again_while_it_is_erased_stays() {
         assert!(read.expect("whole").as_ref() == Some(&bytes));
     };
     crate::fixture::block_on(async {
-        // Its file is removed between packing it again and naming it.
+        // Its file is removed after the blob is packed again and before a row refers to it.
         keep(&store, bytes.clone()).await;
         let packed = pack().await;
         store.remove_blob_files(erase().await).await.expect("discarded");
         put(packed).await;
         is_there().await;
-        // It is named again before its file is removed.
+        // A row refers to it again before its file is removed.
         let gone = erase().await;
         put(pack().await).await;
         store.remove_blob_files(gone).await.expect("discarded");
         is_there().await;
-        // It is packed before it is erased, and named before its file is removed.
+        // It is packed before it is erased, and stored before its file is removed.
         let packed = pack().await;
         let gone = erase().await;
         put(packed).await;
@@ -345,7 +345,7 @@ fn the_file_of_a_large_content_that_is_said_again_while_it_is_erased_stays() {
 }
 
 #[test]
-fn events_are_found_by_their_time_also_where_a_clock_went_back() {
+fn events_are_found_by_time_even_after_a_clock_went_back() {
     on_file(async |store| {
         agent(&store, "main", 2).await;
         let since =

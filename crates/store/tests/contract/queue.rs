@@ -1,4 +1,4 @@
-//! What waits for its turn.
+//! The queue of an agent.
 
 use wakeful_core::decision::Channel;
 use wakeful_core::key::RunKey;
@@ -11,13 +11,12 @@ use wakeful_store::{Store, StoreError};
 
 use crate::fixture::{everywhere, on_file, sample};
 
-/// Makes an agent.
 async fn agent(store: &Store, name: &'static str) {
     let made = store.write(move |tx| tx.create_agent(&sample::agent(name))).await;
     assert!(made.expect("written"));
 }
 
-/// Admits a message and puts it in line at a place.
+/// Admits a message and queues it under this sequence number.
 async fn post(store: &Store, turn: &str, seq: u64) -> Message {
     let message = sample::message(turn, "hello").through_api(RunOptions::default());
     let put = message.clone();
@@ -43,7 +42,7 @@ async fn with_work(store: &Store) -> Vec<String> {
 }
 
 #[test]
-fn messages_wait_in_the_order_of_the_events_that_announced_them() {
+fn messages_are_queued_in_the_order_of_their_admission_events() {
     everywhere(async |store| {
         agent(&store, "main").await;
         let (second, first) = (post(&store, "t1", 9).await, post(&store, "t2", 4).await);
@@ -62,7 +61,7 @@ fn messages_wait_in_the_order_of_the_events_that_announced_them() {
 }
 
 #[test]
-fn a_message_is_taken_out_of_the_queue_once() {
+fn a_message_is_dequeued_once() {
     everywhere(async |store| {
         agent(&store, "main").await;
         let key = post(&store, "t1", 1).await.run_key;
@@ -78,8 +77,8 @@ fn a_message_is_taken_out_of_the_queue_once() {
 }
 
 #[test]
-fn a_full_queue_takes_nothing_and_keeps_nothing_of_it() {
-    // On one database: the verb is the same, and on a server so many rows take a quarter of a minute.
+fn a_full_queue_refuses_a_message_and_stores_nothing() {
+    // On one database only: the operation is the same, and on a server so many rows take 15 seconds.
     on_file(async |store| {
         agent(&store, "main").await;
         post(&store, "t1", 1).await;
@@ -112,7 +111,7 @@ fn a_full_queue_takes_nothing_and_keeps_nothing_of_it() {
 }
 
 #[test]
-fn an_agent_has_work_while_something_waits_or_a_run_is_open() {
+fn an_agent_has_work_while_it_has_queued_messages_or_open_runs() {
     everywhere(async |store| {
         agent(&store, "main").await;
         agent(&store, "idle").await;
@@ -138,14 +137,14 @@ fn an_agent_has_work_while_something_waits_or_a_run_is_open() {
         assert_eq!(
             with_work(&store).await,
             ["main"],
-            "what was begun goes on, paused or not"
+            "an open run continues even if the agent is paused"
         );
         assert_eq!(overview(&store).await.open_run, Some(sample::run_key("run")));
         assert_eq!(overview(&store).await.last_run, Some(sample::run_key("run")));
     });
 }
 
-/// An agent whose runs began one after the other.
+/// Creates an agent whose runs started one after the other.
 async fn with_runs(store: &Store, names: &'static [&'static str]) {
     agent(store, "main").await;
     let made = store.write(move |tx| {
@@ -166,7 +165,7 @@ async fn rest(store: &Store, run: &'static str, wait: Wait) {
     rested.await.expect("written");
 }
 
-/// The run that the agent goes on with, and whether it is listed for one.
+/// Returns the run that the agent continues, and checks that the agent is listed as having work.
 async fn due(store: &Store, at: Millis) -> Option<RunKey> {
     let found = store.read(move |view| {
         let listed = view
@@ -178,16 +177,12 @@ async fn due(store: &Store, at: Millis) -> Option<RunKey> {
         ))
     });
     let (run, is_listed) = found.await.expect("read");
-    assert_eq!(
-        run.is_some(),
-        is_listed,
-        "who is listed has something to go on with"
-    );
+    assert_eq!(run.is_some(), is_listed, "a listed agent has a run to continue");
     run
 }
 
 #[test]
-fn the_open_run_that_is_due_is_gone_on_with_and_not_an_older_one_that_rests() {
+fn the_due_run_continues_and_not_an_older_suspended_one() {
     everywhere(async |store| {
         with_runs(&store, &["older", "newer"]).await;
         rest(&store, "older", Wait::Children).await;
@@ -199,7 +194,7 @@ fn the_open_run_that_is_due_is_gone_on_with_and_not_an_older_one_that_rests() {
 }
 
 #[test]
-fn a_run_that_waits_for_its_turn_is_due_when_no_other_is_under_way_whatever_that_one_waits_for() {
+fn a_run_waiting_for_its_turn_is_due_when_no_other_runs() {
     everywhere(async |store| {
         with_runs(&store, &["first", "second", "third"]).await;
         let key = sample::run_key;
@@ -228,7 +223,7 @@ fn a_run_that_waits_for_its_turn_is_due_when_no_other_is_under_way_whatever_that
         assert!(aside.await.expect("written"));
         assert_eq!(due(&store, Millis(0)).await, Some(key("first")));
         assert_eq!(overview(&store).await.open_run, Some(key("first")));
-        // It moves, and is under way from then on.
+        // The run makes a transition and is in progress from then on.
         let moved = store.write(move |tx| {
             let Some(row) = tx.run(&key("first"))? else {
                 return Err(StoreError::Conflict);
@@ -249,7 +244,7 @@ fn a_run_that_waits_for_its_turn_is_due_when_no_other_is_under_way_whatever_that
 }
 
 #[test]
-fn a_run_that_is_to_end_waits_for_no_turn_and_no_release() {
+fn a_cancelled_run_waits_for_neither_its_turn_nor_a_release() {
     everywhere(async |store| {
         with_runs(&store, &["first", "second"]).await;
         rest(&store, "second", Wait::Turn).await;
@@ -270,7 +265,7 @@ fn a_run_that_is_to_end_waits_for_no_turn_and_no_release() {
 }
 
 #[test]
-fn nobody_can_pause_an_agent_that_is_not_there() {
+fn pausing_an_unknown_agent_fails() {
     everywhere(async |store| {
         let set = store.write(|tx| tx.set_control(&sample::agent_id("nobody"), AgentControl::Paused));
         assert!(!set.await.expect("written"));
@@ -280,13 +275,13 @@ fn nobody_can_pause_an_agent_that_is_not_there() {
 }
 
 #[test]
-fn runs_are_listed_in_pages_that_miss_and_repeat_nothing() {
+fn pages_of_runs_neither_miss_nor_repeat_any() {
     everywhere(async |store| {
         agent(&store, "main").await;
         let made = store.write(|tx| {
             for number in 0..7_u8 {
                 let run = RunRow {
-                    // Several begin in the same millisecond.
+                    // Several runs start in the same millisecond.
                     started_at: wakeful_core::time::Millis(i64::from(number / 3)),
                     ..sample::run(&number.to_string())
                 };

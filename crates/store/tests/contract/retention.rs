@@ -1,4 +1,4 @@
-//! What is old, in which order it goes, what is never taken, and who is named.
+//! Retention: what may be pruned, in which order, what is always kept, and which blobs are referenced.
 
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::key::Digest;
@@ -14,7 +14,7 @@ use wakeful_store::{Store, StoreError, Tx};
 use crate::contract::blob::keep;
 use crate::fixture::{everywhere, sample};
 
-/// An agent with so many events, one a second, of which the first belong to these runs.
+/// Creates an agent with this many events, one per second, of which the first belong to these runs.
 async fn with_events(store: &Store, agent: &'static str, count: u64, runs: &'static [&'static str]) {
     let written = store.write(move |tx| {
         tx.create_agent(&sample::agent(agent))?;
@@ -64,7 +64,7 @@ async fn oldest(store: &Store, class: DataClass, before: Option<Millis>) -> Vec<
 }
 
 #[test]
-fn events_go_oldest_first_by_time_agent_and_number_and_the_newest_stay() {
+fn events_are_pruned_by_time_agent_and_number_and_the_newest_stay() {
     everywhere(async |store| {
         let kept = u64::from(EVENTS_KEPT_MIN);
         with_events(&store, "b", kept + 2, &[]).await;
@@ -114,7 +114,7 @@ fn events_go_oldest_first_by_time_agent_and_number_and_the_newest_stay() {
 }
 
 #[test]
-fn events_of_open_runs_and_waiting_messages_stay() {
+fn events_of_open_runs_and_queued_messages_stay() {
     everywhere(async |store| {
         with_events(
             &store,
@@ -139,7 +139,7 @@ fn events_of_open_runs_and_waiting_messages_stay() {
     });
 }
 
-/// Many ended runs with a journal and two lines each, and one that is open and older than all.
+/// Creates many ended runs with a run log and two lines each, and an open run that is older than all.
 async fn with_runs(store: &Store, count: u32) {
     let written = store.write(move |tx| {
         tx.create_agent(&sample::agent("main"))?;
@@ -167,7 +167,7 @@ fn append(tx: &mut Tx<'_>, run: &str) -> Result<(), StoreError> {
 }
 
 #[test]
-fn traces_and_lines_of_ended_runs_go_oldest_first_and_in_pieces() {
+fn traces_and_lines_of_ended_runs_are_pruned_in_parts() {
     everywhere(async |store| {
         with_runs(&store, RUNS_KEPT_MIN + 2).await;
         let traces = oldest(&store, DataClass::Traces, None).await;
@@ -219,13 +219,13 @@ fn traces_and_lines_of_ended_runs_go_oldest_first_and_in_pieces() {
         assert_eq!(
             entries.len(),
             2 * (RUNS_KEPT_MIN as usize + 2),
-            "nobody else lost a line"
+            "no other run lost a line"
         );
     });
 }
 
 #[test]
-fn a_run_that_stands_aside_or_is_open_loses_nothing() {
+fn a_quarantined_or_open_run_loses_nothing() {
     everywhere(async |store| {
         with_runs(&store, RUNS_KEPT_MIN).await;
         let aside = store.write(|tx| {
@@ -239,7 +239,7 @@ fn a_run_that_stands_aside_or_is_open_loses_nothing() {
         assert_eq!(
             oldest(&store, DataClass::Traces, None).await,
             [],
-            "somebody may have it tried again"
+            "a quarantined run may be resumed"
         );
         assert_eq!(oldest(&store, DataClass::Blobs, None).await, []);
         for run in ["aside", "open"] {
@@ -276,7 +276,7 @@ async fn all_names(store: &Store) -> Vec<BlobHash> {
 }
 
 #[test]
-fn every_row_that_names_a_blob_is_found_until_its_run_has_lost_its_contents() {
+fn every_blob_reference_is_found_until_its_run_is_pruned() {
     everywhere(async |store| {
         with_runs(&store, RUNS_KEPT_MIN).await;
         let hash = |text: &str| BlobHash(sample::digest(text));
@@ -328,7 +328,7 @@ fn every_row_that_names_a_blob_is_found_until_its_run_has_lost_its_contents() {
 }
 
 #[test]
-fn a_blob_that_is_put_again_is_not_swept_by_whoever_began_before() {
+fn a_blob_that_is_stored_again_survives_an_earlier_sweep() {
     everywhere(async |store| {
         let [stays, goes] = [
             keep(&store, b"stays".to_vec()).await,
@@ -375,7 +375,7 @@ fn a_blob_that_is_put_again_is_not_swept_by_whoever_began_before() {
 }
 
 #[test]
-fn a_new_life_has_a_name_of_its_own_and_nobody_holds_anything_in_it() {
+fn a_new_incarnation_has_its_own_name_and_no_claims() {
     everywhere(async |store| {
         let fence = crate::contract::head::held(&store).await;
         let before = store.read(|view| view.incarnation()).await.expect("read");
@@ -398,7 +398,7 @@ fn a_new_life_has_a_name_of_its_own_and_nobody_holds_anything_in_it() {
     });
 }
 
-/// An event that tells of payloads that are gone.
+/// Appends an event that records removed payloads.
 fn record(tx: &mut Tx<'_>, draft: EventDraft, at: i64) -> Result<u64, StoreError> {
     let agent = sample::agent_id("main");
     let mut head = tx.lock_head_to_announce(&agent)?.expect("a head");
@@ -409,7 +409,7 @@ fn record(tx: &mut Tx<'_>, draft: EventDraft, at: i64) -> Result<u64, StoreError
     Ok(event.seq)
 }
 
-/// Whether the log can be proved from its first event on, and how many payloads are gone.
+/// Verifies the log from its first event on, and returns how many payloads are missing.
 async fn proved(store: &Store) -> Result<u64, VerifyError> {
     let walked = store.read(|view| {
         let agent = sample::agent_id("main");
@@ -440,7 +440,7 @@ async fn proved(store: &Store) -> Result<u64, VerifyError> {
     walked.await.expect("read")
 }
 
-/// One round of retention, as its keeper does it.
+/// Runs one round of retention, like the retention worker.
 async fn prune_events(store: &Store, at: i64) -> u64 {
     let old = store.read(|view| view.prune_candidates(DataClass::Events, None, 9_999));
     let old = old.await.expect("read");
@@ -462,7 +462,7 @@ async fn prune_events(store: &Store, at: i64) -> u64 {
 }
 
 #[test]
-fn records_of_what_is_gone_never_go_themselves_and_the_log_stays_provable() {
+fn records_of_pruning_are_never_pruned_and_the_log_stays_verifiable() {
     everywhere(async |store| {
         let more = |count: u64, from: i64| {
             store.write(move |tx| {
@@ -486,7 +486,7 @@ fn records_of_what_is_gone_never_go_themselves_and_the_log_stays_provable() {
             "forty-one more, less five"
         );
         assert_eq!(proved(&store).await, Ok(41));
-        // Both records are now older than the newest that always stay.
+        // Both records are now older than the newest events that are always kept.
         more(u64::from(EVENTS_KEPT_MIN), 3_000_001)
             .await
             .expect("written");

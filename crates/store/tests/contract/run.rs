@@ -1,4 +1,4 @@
-//! Runs, their journal, their transcript, and the wishes to end them.
+//! Runs, their logs, their transcripts, and requests to cancel them.
 
 use wakeful_core::id::ThreadId;
 use wakeful_core::key::{Digest, RunKey};
@@ -16,7 +16,7 @@ async fn create(store: &Store, runs: Vec<RunRow>) {
 }
 
 #[test]
-fn a_run_is_read_back_as_it_was_made() {
+fn a_run_is_read_back_unchanged() {
     everywhere(async |store| {
         let run = RunRow {
             state: r#"{"text":"\u0000 – ü"}"#.into(),
@@ -39,7 +39,7 @@ fn a_run_is_read_back_as_it_was_made() {
 }
 
 #[test]
-fn one_key_makes_one_run() {
+fn a_run_key_is_unique() {
     everywhere(async |store| {
         create(&store, vec![sample::run("run")]).await;
         let second = store.write(|tx| tx.create_run(&sample::run("run"))).await;
@@ -48,7 +48,7 @@ fn one_key_makes_one_run() {
 }
 
 #[test]
-fn a_state_moves_on_only_from_the_version_it_was_read_at() {
+fn a_state_is_replaced_only_at_the_version_it_was_read_at() {
     everywhere(async |store| {
         create(&store, vec![sample::run("run")]).await;
         let next = RunRow {
@@ -92,7 +92,7 @@ fn a_state_moves_on_only_from_the_version_it_was_read_at() {
 }
 
 #[test]
-fn a_state_of_a_run_that_is_not_there_is_a_conflict() {
+fn storing_the_state_of_an_unknown_run_is_a_conflict() {
     everywhere(async |store| {
         let put = store.write(|tx| tx.put_state(&sample::run("run"), 0)).await;
         assert!(matches!(put, Err(StoreError::Conflict)), "{put:?}");
@@ -100,7 +100,7 @@ fn a_state_of_a_run_that_is_not_there_is_a_conflict() {
 }
 
 #[test]
-fn an_ended_run_without_an_end_cannot_be_written_down() {
+fn an_ended_run_without_an_end_time_is_rejected() {
     everywhere(async |store| {
         let open_but_ended = RunRow {
             ended_at: Some(Millis(1)),
@@ -126,7 +126,7 @@ fn an_ended_run_without_an_end_cannot_be_written_down() {
 }
 
 #[test]
-fn runs_are_listed_newest_first_by_agent_and_openness_within_the_limit() {
+fn runs_are_listed_newest_first_by_agent_and_state_within_the_limit() {
     everywhere(async |store| {
         let at = |name: &str, at: i64| RunRow {
             started_at: Millis(at),
@@ -177,7 +177,7 @@ fn runs_are_listed_newest_first_by_agent_and_openness_within_the_limit() {
 }
 
 #[test]
-fn a_prefix_finds_its_runs_and_two_are_enough_to_be_ambiguous() {
+fn a_prefix_finds_its_runs_and_two_show_that_it_is_ambiguous() {
     everywhere(async |store| {
         let key = |first: u8, second: u8| {
             let mut bytes = [0x55; 32];
@@ -236,7 +236,7 @@ fn a_prefix_finds_its_runs_and_two_are_enough_to_be_ambiguous() {
 }
 
 #[test]
-fn a_journal_is_read_in_order_and_in_pages() {
+fn a_run_log_is_read_in_order_and_in_pages() {
     everywhere(async |store| {
         let rows: Vec<RunLogRow> = (1..=5).map(|ordinal| sample::input("run", ordinal)).collect();
         let put = rows.clone();
@@ -259,7 +259,7 @@ fn a_journal_is_read_in_order_and_in_pages() {
 }
 
 #[test]
-fn a_place_in_the_journal_is_written_once() {
+fn an_ordinal_of_a_run_log_is_written_once() {
     everywhere(async |store| {
         store
             .write(|tx| tx.append_run_log(&sample::input("run", 1)))
@@ -295,7 +295,7 @@ fn no_listing_is_longer_than_the_bound() {
 }
 
 #[test]
-fn the_newest_entries_of_a_thread_come_oldest_first() {
+fn the_newest_entries_of_a_thread_are_returned_oldest_first() {
     everywhere(async |store| {
         let entries: Vec<TranscriptEntryRow> =
             (1..=5).map(|n| sample::entry("run", &n.to_string())).collect();
@@ -324,7 +324,7 @@ fn the_newest_entries_of_a_thread_come_oldest_first() {
 }
 
 #[test]
-fn the_end_of_a_run_can_be_asked_for_more_than_once() {
+fn the_cancellation_of_a_run_can_be_requested_more_than_once() {
     everywhere(async |store| {
         let asked = async || {
             store

@@ -1,4 +1,4 @@
-//! Runners: registering and burying.
+//! Runners: registration and removal.
 
 use wakeful_core::id::RunnerId;
 use wakeful_store::rows::Runner;
@@ -30,7 +30,7 @@ fn runners_are_listed_by_name_as_they_registered() {
 }
 
 #[test]
-fn registering_again_replaces_what_was_known() {
+fn registering_again_replaces_the_earlier_registration() {
     everywhere(async |store| {
         store
             .write(|tx| tx.register_runner(&sample::runner("one")))
@@ -52,7 +52,7 @@ fn registering_again_replaces_what_was_known() {
 }
 
 #[test]
-fn burying_a_runner_frees_what_it_held_and_ends_its_fence_at_once() {
+fn removing_a_runner_releases_its_claims_and_invalidates_its_fence() {
     everywhere(async |store| {
         let fence = held(&store).await;
         store
@@ -69,7 +69,7 @@ fn burying_a_runner_frees_what_it_held_and_ends_its_fence_at_once() {
 }
 
 #[test]
-fn burying_one_runner_leaves_the_others_alone() {
+fn removing_one_runner_does_not_affect_the_others() {
     everywhere(async |store| {
         let fence = held(&store).await;
         store
@@ -92,6 +92,6 @@ fn burying_one_runner_leaves_the_others_alone() {
 }
 
 #[test]
-fn a_runner_is_dead_after_three_missed_beats_of_five_seconds() {
+fn a_runner_is_dead_after_three_missed_heartbeats() {
     assert_eq!((HEARTBEAT_MS, LEASE_MS), (5_000, 3 * HEARTBEAT_MS));
 }

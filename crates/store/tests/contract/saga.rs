@@ -1,4 +1,4 @@
-//! Sagas: begun once, moved by whoever saw them where they stand.
+//! Sagas: begun once, and advanced only from the state that the caller has read.
 
 use wakeful_core::run::RunStatus;
 use wakeful_core::saga::{Saga, SagaInput, saga_settlement};
@@ -28,7 +28,7 @@ async fn unfinished(store: &Store) -> Vec<SagaRow> {
 }
 
 #[test]
-fn a_saga_knows_whether_its_run_can_go_on() {
+fn a_saga_shows_whether_its_run_can_continue() {
     everywhere(async |store| {
         let open = sample::run("open");
         let ended = RunRow {
@@ -60,7 +60,7 @@ fn a_saga_knows_whether_its_run_can_go_on() {
 }
 
 #[test]
-fn a_saga_moves_once_from_where_it_was_seen() {
+fn a_saga_advances_once_from_the_state_that_was_read() {
     everywhere(async |store| {
         begin(&store, "a", "run").await;
         let seen = intended("a");
@@ -83,7 +83,7 @@ fn a_saga_moves_once_from_where_it_was_seen() {
 }
 
 #[test]
-fn a_stuck_saga_stays_in_sight_with_its_reason() {
+fn a_stuck_saga_stays_listed_with_its_reason() {
     everywhere(async |store| {
         begin(&store, "a", "run").await;
         let given_up = intended("a")
@@ -104,7 +104,7 @@ fn a_stuck_saga_stays_in_sight_with_its_reason() {
 }
 
 #[test]
-fn which_journal_is_meant_is_remembered_until_another_is() {
+fn the_host_of_the_journal_is_stored_until_it_changes() {
     everywhere(async |store| {
         let known = async || store.read(|view| view.journal_host()).await.expect("read");
         assert_eq!(known().await, None);

@@ -1,4 +1,4 @@
-//! Schedules: kept as they are, found when they are due, changed by whoever is first.
+//! Schedules: stored unchanged, found when they are due, and changed by the first of several writers.
 
 use wakeful_core::id::{EventName, RuleId};
 use wakeful_core::schedule::{
@@ -15,7 +15,7 @@ fn name(text: &str) -> RuleId {
     RuleId::parse(text).expect("id")
 }
 
-/// A schedule of agent `main`, made at moment 1000, that fires every minute.
+/// A schedule of agent `main`, created at time 1000, that fires every minute.
 fn minutely(id: &str) -> Schedule {
     let when = FiringTime::Every {
         interval_seconds: 60,
@@ -63,7 +63,7 @@ fn record(timer: &Schedule, seq: u64, outcome: ExecutionOutcome) -> ScheduledExe
 }
 
 #[test]
-fn a_schedule_is_read_as_it_was_written() {
+fn a_schedule_is_read_back_unchanged() {
     everywhere(async |store| {
         let one = Schedule {
             last_run: Some(sample::run_key("run")),
@@ -109,7 +109,7 @@ fn a_schedule_is_read_as_it_was_written() {
 }
 
 #[test]
-fn whoever_is_second_to_change_a_schedule_is_told() {
+fn the_second_of_two_changes_of_a_schedule_is_a_conflict() {
     everywhere(async |store| {
         create(&store, minutely("one")).await;
         let seen = load(&store, "one").await;
@@ -134,7 +134,7 @@ fn whoever_is_second_to_change_a_schedule_is_told() {
 }
 
 #[test]
-fn what_is_due_is_found_and_what_a_clock_was_set_back_behind_as_well() {
+fn due_schedules_are_found_also_after_the_clock_was_set_back() {
     everywhere(async |store| {
         create(&store, minutely("a-due")).await;
         let at = |next: i64, id: &str| Schedule {
@@ -163,7 +163,7 @@ fn what_is_due_is_found_and_what_a_clock_was_set_back_behind_as_well() {
         assert_eq!(
             due(60_001, 10).await,
             ["b-earlier", "a-due"],
-            "a second is no jump"
+            "one second does not count as a jump"
         );
         assert_eq!(due(60_000, 1).await, ["b-earlier"]);
         let next = store.read(|view| view.next_schedule_due()).await;
@@ -172,7 +172,7 @@ fn what_is_due_is_found_and_what_a_clock_was_set_back_behind_as_well() {
 }
 
 #[test]
-fn where_nothing_is_at_work_nothing_is_next() {
+fn without_active_schedules_none_is_next() {
     everywhere(async |store| {
         let over = Schedule {
             status: ScheduleStatus::Disabled,
@@ -190,7 +190,7 @@ fn where_nothing_is_at_work_nothing_is_next() {
 }
 
 #[test]
-fn records_are_kept_as_they_are_and_the_oldest_go() {
+fn execution_records_are_stored_and_the_oldest_are_deleted() {
     everywhere(async |store| {
         let timer = minutely("one");
         create(&store, timer.clone()).await;
@@ -211,14 +211,14 @@ fn records_are_kept_as_they_are_and_the_oldest_go() {
 }
 
 #[test]
-fn what_a_schedule_asked_for_is_under_way_while_it_waits_and_while_the_run_is_open_that_took_it_up() {
+fn a_scheduled_run_is_active_while_queued_open_or_absorbed() {
     everywhere(async |store| {
         let made = store.write(|tx| {
             tx.create_agent(&sample::agent("main"))?;
             let message = sample::message("waits", "hello");
             tx.admit_message(&message)?;
             tx.enqueue(&message, 1, None)?;
-            // This one was taken up by another run, which is over or was never there.
+            // Another run absorbed this one, and that run has ended or never existed.
             tx.put_wake(&WakeRow {
                 absorbed_by: Some(sample::run_key("other")),
                 ..sample::wake("absorbed", "absorbed")
@@ -238,7 +238,7 @@ fn what_a_schedule_asked_for_is_under_way_while_it_waits_and_while_the_run_is_op
 }
 
 #[test]
-fn active_schedules_are_found_by_the_event_that_they_wait_for() {
+fn active_schedules_are_found_by_their_event() {
     everywhere(async |store| {
         let waiting = |id: &str, what: &str, status: ScheduleStatus| Schedule {
             event: Some(event(what)),
@@ -272,7 +272,7 @@ fn active_schedules_are_found_by_the_event_that_they_wait_for() {
 }
 
 #[test]
-fn the_schedules_of_an_agent_that_is_gone_are_ended_at_once_each_with_a_record() {
+fn schedules_of_a_destroyed_agent_end_at_once_with_a_record_each() {
     everywhere(async |store| {
         create(&store, minutely("active")).await;
         let paused = Schedule {

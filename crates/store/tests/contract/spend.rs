@@ -1,4 +1,4 @@
-//! Caps, reservations and receipts.
+//! Caps, reservations and privacy receipts.
 
 use wakeful_core::budget::{DaySpend, MicroUsd, UtcDay};
 use wakeful_core::decision::Channel;
@@ -57,7 +57,7 @@ async fn spent(store: &Store, agent: &str) -> (u64, u64) {
 }
 
 #[test]
-fn what_is_reserved_counts_until_it_is_settled_to_what_it_did_cost() {
+fn a_reservation_counts_until_it_is_settled_with_its_cost() {
     everywhere(async |store| {
         assert_eq!(spent(&store, "main").await, (0, 0));
         reserve(&store, reservation("main", "a", 100)).await;
@@ -76,7 +76,7 @@ fn what_is_reserved_counts_until_it_is_settled_to_what_it_did_cost() {
         assert_eq!(
             spent(&store, "other").await,
             (10, 17),
-            "what nobody knows counts in full"
+            "an unknown cost counts in full"
         );
         let days = store
             .read(|view| Ok((view.spend_days(None, DAY)?, view.spent_on(DAY)?)))
@@ -114,7 +114,7 @@ fn a_request_that_is_sent_again_counts_twice() {
 }
 
 #[test]
-fn the_end_of_a_step_settles_its_money_in_the_same_transaction() {
+fn the_end_of_a_step_settles_its_reservation_in_the_same_transaction() {
     everywhere(async |store| {
         store
             .write(|tx| tx.put_step(&sample::step("run", "a")))
@@ -152,7 +152,7 @@ fn the_end_of_a_step_settles_its_money_in_the_same_transaction() {
 }
 
 #[test]
-fn a_cap_is_set_changed_and_taken_away() {
+fn a_cap_is_set_changed_and_removed() {
     everywhere(async |store| {
         let set = async |agent: Option<&str>, daily: Option<u64>| {
             let agent = agent.map(sample::agent_id);
@@ -184,7 +184,7 @@ fn a_cap_is_set_changed_and_taken_away() {
 }
 
 #[test]
-fn a_receipt_holds_for_one_provider_under_one_set_of_rules() {
+fn a_receipt_is_valid_for_one_provider_and_policy_version() {
     everywhere(async |store| {
         let receipt = |channel: ReceiptChannel| PrivacyReceiptRow {
             provider: "anthropic".into(),
@@ -219,7 +219,7 @@ fn a_receipt_holds_for_one_provider_under_one_set_of_rules() {
 }
 
 #[test]
-fn an_agents_model_is_chosen_and_given_back() {
+fn the_model_of_an_agent_is_set_and_reset() {
     everywhere(async |store| {
         store
             .write(|tx| tx.create_agent(&sample::agent("main")).map(drop))
@@ -245,7 +245,7 @@ fn an_agents_model_is_chosen_and_given_back() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_reserves_on_the_latest_day_until_the_day_is_reset() {
+fn with_the_clock_set_back_the_latest_day_is_used_until_reset() {
     everywhere(async |store| {
         reserve(&store, reservation("main", "a", 100)).await;
         let earlier = UtcDay(DAY.0 - 3);

@@ -1,4 +1,4 @@
-//! Steps from the plan to their one end.
+//! Steps from the plan to their end.
 
 use wakeful_core::conversation::Usage;
 use wakeful_core::key::ActionBase;
@@ -21,7 +21,7 @@ async fn steps(store: &Store, run: &'static str) -> Vec<StepRow> {
 }
 
 #[test]
-fn steps_are_read_back_as_they_were_put_down_with_ordinals_from_one() {
+fn steps_are_read_back_unchanged_with_ordinals_from_one() {
     everywhere(async |store| {
         let model = StepRow {
             name: "openai/gpt".into(),
@@ -50,7 +50,7 @@ fn steps_are_read_back_as_they_were_put_down_with_ordinals_from_one() {
 }
 
 #[test]
-fn many_statements_of_one_transaction_run_in_their_order() {
+fn statements_of_one_transaction_run_in_order() {
     everywhere(async |store| {
         let written = store.write(|tx| {
             for number in 0..50 {
@@ -94,7 +94,7 @@ fn steps_are_read_in_pages() {
 }
 
 #[test]
-fn an_operation_is_put_down_once() {
+fn an_operation_is_stored_once() {
     everywhere(async |store| {
         put(&store, vec![sample::step("run", "op")]).await;
         let again = store.write(|tx| tx.put_step(&sample::step("run", "op"))).await;
@@ -106,7 +106,7 @@ fn an_operation_is_put_down_once() {
 }
 
 #[test]
-fn a_name_that_a_model_invented_can_always_be_stored() {
+fn a_name_invented_by_a_model_can_always_be_stored() {
     everywhere(async |store| {
         let strange = StepRow {
             name: "a\0b".into(),
@@ -172,7 +172,7 @@ fn a_step_ends_once() {
 }
 
 #[test]
-fn a_step_that_ends_for_a_reason_of_its_own_tells_that_one() {
+fn a_step_stores_the_reason_given_at_its_end() {
     everywhere(async |store| {
         for (name, given, kept) in [
             ("without", None, "default"),
@@ -195,7 +195,7 @@ fn a_step_that_ends_for_a_reason_of_its_own_tells_that_one() {
 }
 
 #[test]
-fn a_step_that_is_not_there_cannot_end() {
+fn an_unknown_step_cannot_end() {
     everywhere(async |store| {
         let ended = store
             .write(|tx| tx.settle_step(&sample::end("none", StepStatus::Ok)))

@@ -1,4 +1,4 @@
-//! Runs that started others.
+//! Sub-runs and their parents.
 
 use wakeful_core::id::{AgentId, TraceId};
 use wakeful_core::key::{Digest, OperationId, RunKey};
@@ -14,7 +14,7 @@ async fn agent(store: &Store, name: &'static str) {
     assert!(made.expect("written"));
 }
 
-/// A message that a run of `main` sent to an agent, by the operation of this name.
+/// A message that a run of `main` sent to an agent with this operation.
 fn sent(to: &str, by: RunKey, operation: &str) -> Message {
     let parent = ParentRun {
         run_key: by,
@@ -39,7 +39,7 @@ async fn awaited(store: &Store, agent: &'static str) -> Vec<AgentId> {
 }
 
 #[test]
-fn a_message_of_a_run_is_read_back_with_the_run_that_sent_it() {
+fn a_message_is_read_back_with_its_parent_run() {
     everywhere(async |store| {
         agent(&store, "main").await;
         let by = RunKey(Digest::of(b"parent"));
@@ -67,7 +67,7 @@ fn a_message_of_a_run_is_read_back_with_the_run_that_sent_it() {
 }
 
 #[test]
-fn an_agent_waits_for_another_from_the_message_to_the_end_of_its_run() {
+fn an_agent_waits_for_another_until_the_sub_run_ends() {
     everywhere(async |store| {
         agent(&store, "main").await;
         agent(&store, "b").await;

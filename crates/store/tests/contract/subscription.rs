@@ -1,4 +1,4 @@
-//! Subscriptions, the cursor on the journal's outbox, and what agents tell one another.
+//! Subscriptions, the cursor of the journal's outbox, and agent notices.
 
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::{Digest, RunKey};
@@ -41,7 +41,7 @@ async fn put(store: &Store, row: SubscriptionRow) -> SubscribeOutcome {
 }
 
 #[test]
-fn subscriptions_are_kept_within_bounds_and_each_change_has_a_version() {
+fn subscriptions_are_bounded_and_each_change_has_a_version() {
     everywhere(async |store| {
         for (subscription, expected) in [
             (row("a", "main", "TASK"), SubscribeOutcome::New(1)),
@@ -93,7 +93,7 @@ fn subscriptions_are_kept_within_bounds_and_each_change_has_a_version() {
 }
 
 #[test]
-fn the_cursor_moves_only_from_where_it_was_seen_and_under_the_subscriptions_that_were_seen() {
+fn the_cursor_advances_only_if_it_and_the_subscriptions_are_unchanged() {
     everywhere(async |store| {
         let seen = store.read(|view| view.outbox_cursor()).await.expect("a row");
         let within = OutboxCursor {
@@ -126,7 +126,7 @@ fn the_cursor_moves_only_from_where_it_was_seen_and_under_the_subscriptions_that
 }
 
 #[test]
-fn what_agents_tell_is_kept_only_where_somebody_wants_it_and_until_it_was_seen_to() {
+fn agent_notices_are_stored_only_for_subscribers_until_dispatched() {
     everywhere(async |store| {
         let what = AgentNotice::run_ended(
             &agent("writer"),
@@ -142,7 +142,10 @@ fn what_agents_tell_is_kept_only_where_somebody_wants_it_and_until_it_was_seen_t
             put(&store, row("a", "main", "TASK")).await,
             SubscribeOutcome::New(1)
         );
-        assert!(!tell().await.expect("written"), "nobody asks about agents");
+        assert!(
+            !tell().await.expect("written"),
+            "no subscription matches agent notices"
+        );
         assert_eq!(
             put(&store, row("b", "main", "RUN")).await,
             SubscribeOutcome::New(2)
@@ -185,7 +188,7 @@ fn what_agents_tell_is_kept_only_where_somebody_wants_it_and_until_it_was_seen_t
 }
 
 #[test]
-fn a_subscription_is_put_aside_and_taken_up_again_under_a_version_of_its_own() {
+fn a_subscription_is_paused_and_resumed_with_its_own_version() {
     everywhere(async |store| {
         assert_eq!(
             put(&store, row("a", "main", "TASK")).await,

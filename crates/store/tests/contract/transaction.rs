@@ -1,4 +1,4 @@
-//! Transactions: all or nothing, one consistent view, and a store that outlives its callers' mistakes.
+//! Transactions: atomicity, consistent snapshots, and a store that survives errors of its callers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,7 +18,7 @@ async fn names(store: &Store) -> Vec<String> {
 }
 
 #[test]
-fn a_closure_that_fails_leaves_no_trace() {
+fn a_closure_that_fails_changes_nothing() {
     everywhere(async |store| {
         let failed = store.write(|tx| {
             tx.create_agent(&sample::agent("main"))?;
@@ -38,7 +38,7 @@ fn a_closure_that_fails_leaves_no_trace() {
 }
 
 #[test]
-fn a_closure_that_panics_leaves_no_trace_and_the_store_goes_on() {
+fn a_closure_that_panics_changes_nothing_and_the_store_continues() {
     everywhere(async |store| {
         let panicked = store.write(|tx| -> Result<(), StoreError> {
             tx.create_agent(&sample::agent("main"))?;
@@ -64,11 +64,11 @@ fn a_closure_that_panics_leaves_no_trace_and_the_store_goes_on() {
 }
 
 #[test]
-fn a_closure_that_swallows_a_failed_statement_does_not_commit() {
+fn a_closure_that_ignores_a_failed_statement_does_not_commit() {
     everywhere(async |store| {
         let swallowed = store.write(|tx| {
             tx.create_agent(&sample::agent("main"))?;
-            // The tables refuse an open run that has ended.
+            // The tables reject an open run that has ended.
             let _ = tx.create_run(&RunRow {
                 ended_at: Some(Millis(1)),
                 ..sample::run("run")
@@ -81,7 +81,7 @@ fn a_closure_that_swallows_a_failed_statement_does_not_commit() {
 }
 
 #[test]
-fn nobody_goes_on_after_a_conflict() {
+fn a_transaction_does_not_commit_after_a_conflict() {
     everywhere(async |store| {
         store
             .write(|tx| tx.create_run(&sample::run("run")))
@@ -103,7 +103,7 @@ fn nobody_goes_on_after_a_conflict() {
 }
 
 #[test]
-fn a_transaction_sees_what_it_wrote() {
+fn a_transaction_reads_its_own_writes() {
     everywhere(async |store| {
         let seen = store.write(|tx| {
             tx.create_agent(&sample::agent("main"))?;
@@ -114,7 +114,7 @@ fn a_transaction_sees_what_it_wrote() {
 }
 
 #[test]
-fn a_transition_commits_as_a_whole() {
+fn a_transition_commits_atomically() {
     everywhere(async |store| {
         let fence = held(&store).await;
         let transition = store.write(move |tx| {
@@ -162,8 +162,8 @@ fn a_transition_commits_as_a_whole() {
 }
 
 #[test]
-fn a_reader_sees_one_state_from_beginning_to_end() {
-    // Not in memory: there one thread does everything, and nothing can come in between.
+fn a_reader_sees_one_consistent_state() {
+    // Not in memory: there one thread does everything, so nothing can happen concurrently.
     on_file(reads_while_another_writes);
     on_postgres(reads_while_another_writes);
 }
@@ -176,7 +176,7 @@ async fn reads_while_another_writes(store: Store) {
         let before = view.agents(true)?.len();
         let _ = begun.send(());
         let waited = is_written.recv_timeout(Duration::from_secs(20));
-        assert!(waited.is_ok(), "reading keeps nobody from writing");
+        assert!(waited.is_ok(), "a read does not block a write");
         Ok((before, view.agents(true)?.len()))
     });
     let writing = async {
@@ -191,7 +191,7 @@ async fn reads_while_another_writes(store: Store) {
 }
 
 #[test]
-fn sixty_four_writers_at_once_lose_nothing() {
+fn sixty_four_concurrent_writers_lose_nothing() {
     const WRITERS: u64 = 64;
     const EACH: u64 = 5;
     everywhere(async |store| {
@@ -235,7 +235,7 @@ fn sixty_four_writers_at_once_lose_nothing() {
 }
 
 #[test]
-fn a_closed_store_says_so_and_takes_its_registration_back() {
+fn a_closed_store_refuses_calls_and_can_be_closed_again() {
     everywhere(async |store| {
         held(&store).await;
         store.close().await.expect("closed");

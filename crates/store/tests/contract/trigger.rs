@@ -1,4 +1,4 @@
-//! Triggers, their secret, and which deliveries are known.
+//! External triggers, their secret, and stored deliveries.
 
 use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::id::{AgentId, RuleId};
@@ -21,7 +21,7 @@ fn row() -> ExternalTriggerRow {
 }
 
 #[test]
-fn a_trigger_and_the_first_secret_are_kept() {
+fn a_trigger_and_the_first_secret_are_stored() {
     everywhere(async |store| {
         let turned = ExternalTriggerRow {
             generation: 2,
@@ -46,7 +46,7 @@ fn a_trigger_and_the_first_secret_are_kept() {
 }
 
 #[test]
-fn a_delivery_is_known_until_it_is_too_old_or_too_many_came_after() {
+fn a_delivery_is_stored_until_it_is_old_or_others_replace_it() {
     everywhere(async |store| {
         let id = row().trigger_id;
         let known = store.write(move |tx| {

@@ -1,4 +1,4 @@
-//! Messages and the wakes they lead to.
+//! Messages and their wake records.
 
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
@@ -7,7 +7,7 @@ use wakeful_store::rows::{MessageAdmission, WakeRow};
 use crate::fixture::{everywhere, sample};
 
 #[test]
-fn a_message_is_read_back_as_it_was_admitted() {
+fn a_message_is_read_back_unchanged() {
     everywhere(async |store| {
         let message = sample::message("t1", "hello");
         let (key, put) = (message.run_key, message.clone());
@@ -29,7 +29,7 @@ fn a_message_is_read_back_as_it_was_admitted() {
 }
 
 #[test]
-fn the_same_message_again_is_the_same_message_whenever_it_comes() {
+fn a_repeated_message_is_recognized_at_any_time() {
     everywhere(async |store| {
         let first = sample::message("t1", "hello");
         let put = first.clone();
@@ -55,7 +55,7 @@ fn the_same_message_again_is_the_same_message_whenever_it_comes() {
 }
 
 #[test]
-fn another_message_with_the_same_key_differs_and_changes_nothing() {
+fn another_message_with_the_same_key_changes_nothing() {
     everywhere(async |store| {
         let first = sample::message("t1", "hello");
         let put = first.clone();
@@ -78,7 +78,7 @@ fn another_message_with_the_same_key_differs_and_changes_nothing() {
 }
 
 #[test]
-fn a_refusal_may_become_a_yes_and_a_yes_stays() {
+fn a_refusal_may_be_replaced_and_a_positive_verdict_stays() {
     everywhere(async |store| {
         let put = async |wake: WakeRow| {
             store.write(move |tx| tx.put_wake(&wake)).await.expect("written");

@@ -1,4 +1,4 @@
-//! What was seen outside moves in the transaction that tells of it.
+//! The known state of a source is stored in the same transaction as its changes.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -64,7 +64,7 @@ async fn is_heard(heard: &mut Box<dyn CommitListener>) -> bool {
 }
 
 #[test]
-fn what_was_there_is_no_change_and_each_change_is_told_once_with_what_was_seen() {
+fn initial_entries_are_not_changes_and_each_change_is_stored_once() {
     every_journal(async |journal| {
         let notes = source("notes", "/notes");
         assert_eq!(
@@ -122,7 +122,7 @@ fn what_was_there_is_no_change_and_each_change_is_told_once_with_what_was_seen()
 }
 
 #[test]
-fn another_stamp_is_written_and_not_told() {
+fn a_new_stamp_is_stored_without_a_change() {
     every_journal(async |journal| {
         let notes = source("notes", "/notes");
         journal.add_source(notes.clone(), 64).await.expect("added");
@@ -150,7 +150,7 @@ fn another_stamp_is_written_and_not_told() {
 }
 
 #[test]
-fn a_source_is_kept_once_and_forgotten_with_all_that_was_seen() {
+fn a_source_is_stored_once_and_removed_with_its_entries() {
     every_journal(async |journal| {
         let notes = source("notes", "/notes");
         journal.add_source(notes.clone(), 2).await.expect("added");

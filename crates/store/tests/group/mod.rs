@@ -1,4 +1,4 @@
-//! Group commit: what one closure does must not matter to the others in its group.
+//! Group commit: a closure must not affect the others in its group.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc;
@@ -23,7 +23,8 @@ fn deeds() -> impl Strategy<Value = Vec<GroupAction>> {
     proptest::collection::vec(deed, 1..40)
 }
 
-/// Keeps the writing thread busy until the returned sender is dropped, so that what comes next forms one group.
+/// Blocks the writer thread until the returned sender is dropped, so that the following jobs form one
+/// group.
 pub(crate) fn occupy(store: &Store) -> (mpsc::Sender<()>, tokio::task::JoinHandle<Result<(), StoreError>>) {
     let (free, busy) = mpsc::channel::<()>();
     let busy = std::sync::Mutex::new(busy);
@@ -54,7 +55,7 @@ async fn perform(store: Store, number: usize, deed: GroupAction) -> Result<(), S
     done.await
 }
 
-/// All deeds in one group; who was told that it committed.
+/// Runs all actions in one group; returns those that were reported as committed.
 async fn in_one_group(store: &Store, deeds: &[GroupAction]) -> BTreeSet<usize> {
     let (free, busy) = occupy(store);
     tokio::task::yield_now().await;
@@ -95,9 +96,9 @@ async fn found(store: &Store) -> BTreeSet<usize> {
 proptest! {
     #![proptest_config(Config { failure_persistence: None, ..Config::with_cases(24) })]
 
-    /// Whatever some closures of a group do, the others commit durably and they themselves leave no trace.
+    /// Failing closures of a group change nothing, and the others commit durably.
     #[test]
-    fn failing_closures_leave_no_trace_and_take_nobody_down(deeds in deeds()) {
+    fn failing_closures_change_nothing_and_do_not_affect_others(deeds in deeds()) {
         let home = tempfile::tempdir().expect("a folder");
         block_on(async {
             let store = open_file(home.path());
@@ -123,7 +124,7 @@ fn callers_wait_while_the_queue_is_full_and_none_is_lost() {
 }
 
 #[test]
-fn a_caller_who_gave_up_does_not_disturb_the_group() {
+fn a_dropped_caller_does_not_disturb_the_group() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());

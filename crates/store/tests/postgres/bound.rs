@@ -1,4 +1,4 @@
-//! Rows that govern, changed by several processes at once.
+//! Bound rows, changed concurrently by several processes.
 
 use std::sync::mpsc;
 
@@ -9,12 +9,12 @@ use crate::contract::bound::{money_at_once, settings_at_once};
 use crate::fixture::sample;
 
 #[test]
-fn settings_that_processes_change_at_once_are_bound() {
+fn settings_changed_concurrently_by_processes_are_bound() {
     with_two(async |_, one, two| settings_at_once(&[one, two]).await);
 }
 
 #[test]
-fn money_that_processes_move_at_once_is_bound() {
+fn spending_changed_concurrently_by_processes_is_bound() {
     with_two(async |_, one, two| money_at_once(&[one, two]).await);
 }
 
@@ -43,7 +43,7 @@ fn a_plain_transition_does_not_wait_for_the_homes_log() {
             tx.admit_message(&sample::message("t", "a prompt"))?;
             tx.create_run(&sample::run("run"))
         });
-        moved.await.expect("nobody is waited for");
+        moved.await.expect("written without waiting");
         go_on.send(()).expect("heard");
         holder.await.expect("a task").expect("held");
     });

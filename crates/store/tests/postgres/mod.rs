@@ -1,4 +1,4 @@
-//! What only a server can get wrong: claims of several processes, leases, lost connections, bad addresses.
+//! Tests specific to a server: claims of several processes, leases, lost connections, invalid addresses.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ mod bound;
 mod journal;
 mod read_only;
 
-/// Runs a check in which each side of it has a store of its own, as two processes would.
+/// Runs a check with two stores on one database, as two processes would have them.
 fn with_two(check: impl AsyncFnOnce(&Server, Store, Store)) {
     let server = Server::fresh();
     block_on(async {
@@ -24,7 +24,7 @@ fn with_two(check: impl AsyncFnOnce(&Server, Store, Store)) {
     });
 }
 
-/// Runs statements behind the stores' back from inside a check.
+/// Runs statements without the stores, from inside a check.
 async fn behind(server: &Server, sql: &'static str) {
     std::thread::scope(|scope| scope.spawn(|| server.behind(sql)).join().expect("a thread"));
 }
@@ -40,7 +40,7 @@ async fn open_failed(url: &str) -> StoreError {
     }
 }
 
-/// An error with everything that it was caused by.
+/// Formats an error with all its sources.
 fn whole(error: &StoreError) -> String {
     let mut text = format!("{error} {error:?}");
     let mut source = std::error::Error::source(error);
@@ -52,7 +52,7 @@ fn whole(error: &StoreError) -> String {
 }
 
 #[test]
-fn an_agent_that_a_living_runner_holds_cannot_be_claimed() {
+fn an_agent_claimed_by_a_live_runner_cannot_be_claimed() {
     with_two(async |_, one, two| {
         let fence = held(&one).await;
         two.write(|tx| tx.register_runner(&sample::runner("two")))
@@ -74,10 +74,10 @@ fn an_agent_that_a_living_runner_holds_cannot_be_claimed() {
 }
 
 #[test]
-fn an_agent_can_be_claimed_when_the_lease_of_its_holder_has_run_out() {
+fn an_agent_can_be_claimed_after_its_holders_lease_expired() {
     with_two(async |server, one, two| {
         let fence = held(&one).await;
-        // A holder that nobody beats for, seen some seconds ago and then longer ago than its lease.
+        // A holder without heartbeats: first last seen some seconds ago, then longer ago than its lease.
         let seen_10_s_ago = "
             INSERT INTO runner (runner_id, machine, pid, pid_start_time, heartbeat_at_ms)
             VALUES ('ghost', 'machine', 1, 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - 10000);
@@ -116,7 +116,7 @@ fn an_agent_can_be_claimed_when_its_holder_is_not_registered() {
 }
 
 #[test]
-fn a_runner_that_was_silent_for_a_day_is_forgotten_when_another_registers() {
+fn a_runner_without_heartbeat_for_a_day_is_deleted() {
     with_two(async |server, one, two| {
         let fence = held(&one).await;
         let silent = "
@@ -139,7 +139,7 @@ fn a_runner_that_was_silent_for_a_day_is_forgotten_when_another_registers() {
 }
 
 #[test]
-fn a_runner_that_registers_again_after_a_day_is_not_forgotten_itself() {
+fn a_runner_that_registers_again_after_a_day_is_kept() {
     with_two(async |server, one, two| {
         let silent = "INSERT INTO runner (runner_id, machine, pid, pid_start_time, heartbeat_at_ms)
             VALUES ('two', 'elsewhere', 1, 1, 0)";
@@ -153,7 +153,7 @@ fn a_runner_that_registers_again_after_a_day_is_not_forgotten_itself() {
 }
 
 #[test]
-fn however_many_runners_fell_silent_the_table_shrinks_with_each_registration() {
+fn the_table_of_runners_shrinks_with_each_registration() {
     with_two(async |server, one, _| {
         let silent = "INSERT INTO runner (runner_id, machine, pid, pid_start_time, heartbeat_at_ms)
             SELECT 'ghost' || n, 'machine', 1, 1, 0 FROM generate_series(1, 100) AS n";
@@ -181,7 +181,7 @@ fn closing_a_store_lets_the_next_process_claim_at_once() {
 }
 
 #[test]
-fn of_many_who_claim_at_once_exactly_one_wins() {
+fn of_many_concurrent_claims_exactly_one_wins() {
     with_two(async |_, one, two| {
         one.write(|tx| tx.create_agent(&sample::agent("main")))
             .await
@@ -200,7 +200,7 @@ fn of_many_who_claim_at_once_exactly_one_wins() {
             tokio::spawn(async move {
                 let claimed = store.write(move |tx| {
                     let claim = tx.claim_head(&sample::agent_id("main"), &RunnerId::new(name))?;
-                    // Time for the others to ask before this one has committed.
+                    // Time for the others to claim before this one commits.
                     std::thread::sleep(Duration::from_millis(30));
                     Ok(claim)
                 });
@@ -219,7 +219,7 @@ fn of_many_who_claim_at_once_exactly_one_wins() {
 }
 
 #[test]
-fn transitions_of_one_agent_follow_one_another() {
+fn transitions_of_one_agent_are_serialized() {
     with_two(async |_, one, two| {
         let fence = held(&one).await;
         let tasks = (0..40).map(|number| {
@@ -252,14 +252,14 @@ fn transitions_of_one_agent_follow_one_another() {
 }
 
 #[test]
-fn two_transactions_that_wait_for_each_other_both_succeed() {
+fn two_deadlocked_transactions_both_succeed() {
     with_two(async |_, one, two| {
         let made = one.write(|tx| {
             tx.create_agent(&sample::agent("a"))?;
             tx.create_agent(&sample::agent("b"))
         });
         made.await.expect("made");
-        // Each adds to both agents, in opposite order, and gives the other time to come in between.
+        // Each adds to both agents in opposite order, and gives the other time to intervene.
         let cross = |store: &Store, order: [&'static str; 2]| {
             let store = store.clone();
             tokio::spawn(async move {
@@ -284,7 +284,7 @@ fn two_transactions_that_wait_for_each_other_both_succeed() {
 #[test]
 fn a_process_holds_its_lease_from_its_registration_on() {
     with_two(async |_, one, two| {
-        assert!(!one.holds_lease(), "nobody is registered");
+        assert!(!one.holds_lease(), "no runner is registered");
         held(&one).await;
         assert!(one.holds_lease());
         assert!(!two.holds_lease(), "another process is not covered by it");
@@ -292,7 +292,7 @@ fn a_process_holds_its_lease_from_its_registration_on() {
 }
 
 #[test]
-fn connections_that_broke_are_replaced() {
+fn lost_connections_are_replaced() {
     with_two(async |server, one, _| {
         one.write(|tx| tx.create_agent(&sample::agent("main")))
             .await
@@ -300,7 +300,7 @@ fn connections_that_broke_are_replaced() {
         let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
             WHERE datname = current_database() AND pid <> pg_backend_pid()";
         behind(server, kill).await;
-        // The work had not begun when the break was noticed, so nobody is bothered with it.
+        // The work had not started when the lost connection was detected, so the caller does not notice.
         for _ in 0..8 {
             assert_eq!(one.read(|view| view.agents(true)).await.expect("read").len(), 1);
         }
@@ -313,9 +313,10 @@ fn connections_that_broke_are_replaced() {
 }
 
 #[test]
-fn a_connection_that_breaks_in_the_middle_fails_that_work_alone() {
+fn a_connection_lost_during_a_transaction_fails_only_that_transaction() {
     with_two(async |server, one, _| {
-        // The first statement after the break hears the server's farewell, each later one only silence.
+        // The first statement after the loss receives the server's shutdown message, each later one
+        // receives nothing.
         for statements in [1, 2] {
             let url = server.url.clone();
             let broken = one.write(move |tx| {
@@ -341,7 +342,7 @@ fn a_connection_that_breaks_in_the_middle_fails_that_work_alone() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_unreachable_soon() {
+fn a_missing_server_is_reported_as_unreachable_soon() {
     block_on(async {
         let begun = Instant::now();
         for url in [
@@ -357,7 +358,7 @@ fn a_server_that_is_not_there_is_unreachable_soon() {
 }
 
 #[test]
-fn an_address_that_cannot_be_understood_is_told_apart_and_not_repeated() {
+fn an_invalid_address_is_reported_without_repeating_it() {
     block_on(async {
         for url in [
             "postgres://a:sesame@host:port/b",
@@ -373,7 +374,7 @@ fn an_address_that_cannot_be_understood_is_told_apart_and_not_repeated() {
 }
 
 #[test]
-fn many_who_open_a_fresh_database_at_once_agree_on_one_schema() {
+fn concurrent_openers_of_a_new_database_create_one_schema() {
     let server = Server::fresh();
     block_on(async {
         let tasks = (0..8).map(|number| {
@@ -397,7 +398,7 @@ fn many_who_open_a_fresh_database_at_once_agree_on_one_schema() {
 }
 
 #[test]
-fn a_schema_of_another_program_is_left_alone() {
+fn a_schema_of_another_program_is_left_unchanged() {
     let server = Server::fresh();
     server.behind("CREATE SCHEMA wakeful_agents; CREATE TABLE wakeful_agents.recipe (name TEXT)");
     assert!(matches!(block_on(open_failed(&server.url)), StoreError::Foreign));
@@ -418,7 +419,7 @@ fn a_newer_schema_on_a_server_is_refused() {
 }
 
 #[test]
-fn a_user_without_rights_is_told_that_the_database_cannot_be_written() {
+fn a_user_without_privileges_gets_a_read_only_error() {
     let server = Server::fresh();
     let user = format!("reader_{:016x}", fresh_number());
     server.behind(&format!("CREATE ROLE {user} LOGIN"));
@@ -428,7 +429,7 @@ fn a_user_without_rights_is_told_that_the_database_cannot_be_written() {
 }
 
 #[test]
-fn whoever_asks_for_money_at_once_is_let_through_one_after_the_other() {
+fn concurrent_reservations_are_serialized() {
     use wakeful_core::budget::{Caps, MicroUsd, UtcDay, decide};
     use wakeful_core::id::PolicyVersion;
     use wakeful_core::key::OperationId;
@@ -456,7 +457,7 @@ fn whoever_asks_for_money_at_once_is_let_through_one_after_the_other() {
                     };
                     let spent = tx.spent(UtcDay(1), &reservation.agent_id)?;
                     let fits = decide(UtcDay(1), caps, spent, reservation.amount).is_ok();
-                    // Whoever did not wait for the lock would look at the same sums meanwhile.
+                    // A transaction that did not wait for the lock would read the same sums meanwhile.
                     std::thread::sleep(Duration::from_millis(2));
                     if fits {
                         tx.reserve(&reservation)?;

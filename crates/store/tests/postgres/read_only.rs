@@ -1,4 +1,4 @@
-//! Readers of a server, who make nothing and need no right but that of reading.
+//! Readers of a server, which create nothing and need only read privileges.
 
 use wakeful_store::{PostgresOptions, Store, StoreError};
 
@@ -24,10 +24,10 @@ fn made(server: &Server) {
 }
 
 #[test]
-fn a_reader_of_a_server_without_tables_makes_none() {
+fn a_reader_of_a_server_without_tables_creates_none() {
     let server = Server::fresh();
     assert!(matches!(failed(&server.url), StoreError::Absent));
-    // This fails where the schema has been made.
+    // This fails if the reader has created the schema.
     server.behind("CREATE SCHEMA wakeful_agents");
     assert!(matches!(failed(&server.url), StoreError::Absent));
     server.behind("CREATE TABLE schema_version (version BIGINT NOT NULL PRIMARY KEY)");
@@ -35,7 +35,7 @@ fn a_reader_of_a_server_without_tables_makes_none() {
 }
 
 #[test]
-fn a_reader_is_told_of_a_newer_schema_on_a_server_and_of_another_program() {
+fn a_reader_refuses_newer_and_foreign_schemas_on_a_server() {
     let server = Server::fresh();
     made(&server);
     server.behind("INSERT INTO schema_version (version) VALUES (99)");
@@ -52,7 +52,7 @@ fn a_reader_is_told_of_a_newer_schema_on_a_server_and_of_another_program() {
 }
 
 #[test]
-fn a_reader_of_a_server_sees_what_others_write_and_never_writes_itself() {
+fn a_reader_of_a_server_sees_writes_of_others_and_cannot_write() {
     let server = Server::fresh();
     block_on(async {
         let store = server.open().await;
@@ -74,7 +74,7 @@ fn a_reader_of_a_server_sees_what_others_write_and_never_writes_itself() {
 }
 
 #[test]
-fn a_reader_of_a_server_needs_the_right_to_read_and_no_other() {
+fn a_reader_of_a_server_needs_only_read_privileges() {
     let server = Server::fresh();
     made(&server);
     let user = format!("reader_{:016x}", fresh_number());

@@ -1,4 +1,4 @@
-//! What a tool round costs on disk.
+//! The disk space of a tool round.
 
 use std::fs;
 use std::ops::Range;
@@ -21,10 +21,11 @@ use wakeful_store::{Store, StoreError, Tx};
 use crate::contract::head::held;
 use crate::fixture::{block_on, files, open_file, sample};
 
-/// Bytes on disk for all the rows of one tool round with short contents, indexes and slack included.
+/// Maximum bytes on disk for all rows of one tool round with short contents, including indexes and free
+/// space.
 const ROUND_BYTES_MAX: u64 = 6_000;
 
-/// Enough rounds that what a database costs by itself does not count.
+/// Enough rounds to make the fixed size of a database negligible.
 const ROUNDS: i64 = 400;
 
 #[test]
@@ -59,7 +60,8 @@ async fn rounds(store: &Store, fence: Fence, which: Range<i64>) {
     }
 }
 
-/// Bytes that go to the disk for ten rounds, by the length of a log that was emptied before.
+/// Returns the bytes written to disk for ten rounds, measured by the length of a log that was emptied
+/// before.
 async fn written(store: &Store, fence: Fence, home: &Path, from: i64) -> u64 {
     let path = files(home).path;
     let beside = Connection::open(&path).expect("opens");
@@ -71,7 +73,7 @@ async fn written(store: &Store, fence: Fence, home: &Path, from: i64) -> u64 {
 }
 
 #[test]
-fn appending_costs_the_same_however_long_the_history_is() {
+fn appending_costs_the_same_for_any_length_of_history() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -83,7 +85,8 @@ fn appending_costs_the_same_however_long_the_history_is() {
         rounds(&store, fence, 30..ROUNDS).await;
         let late = written(&store, fence, home.path(), ROUNDS).await;
         eprintln!("{early} bytes after 20 rounds, {late} after {ROUNDS}");
-        // A tree that is one level deeper costs a page more for each of its rows, and history itself nothing.
+        // A tree that is one level deeper costs one more page for each of its rows; the history itself
+        // costs nothing.
         assert!(
             late <= early * 2,
             "{early} bytes after 20 rounds, {late} after {ROUNDS}"
@@ -91,7 +94,7 @@ fn appending_costs_the_same_however_long_the_history_is() {
     });
 }
 
-/// The reply, the result and the request of a round, as short as in a test of the whole.
+/// The reply, the result and the request of a round, with short contents as in an end-to-end test.
 async fn pack(store: &Store, round: i64) -> Vec<PackedBlob> {
     let reply = json!([{"type": "text", "text": format!("Let me look at file {round} now.")},
         {"type": "tool_use", "call_id": format!("call_{round:024}"), "name": "ExecCommand",
@@ -110,7 +113,7 @@ async fn pack(store: &Store, round: i64) -> Vec<PackedBlob> {
     packed
 }
 
-/// One of the two commits of a round: journal, state, a step begun or ended, an entry, two events, a blob.
+/// One of the two commits of a round: run log, state, a step begun or ended, an entry, two events, a blob.
 fn transition(tx: &mut Tx<'_>, fence: Fence, ordinal: i64, blobs: &[PackedBlob]) -> Result<(), StoreError> {
     let main = sample::agent_id("main");
     let mut head = tx.lock_head(&main, fence)?;

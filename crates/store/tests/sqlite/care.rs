@@ -1,4 +1,4 @@
-//! Logs that somebody removed, copies of one moment, and files of blobs that nobody names.
+//! Removed write-ahead logs, consistent copies, and blob files without a row.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn beside(home: &Path, ending: &str) -> PathBuf {
 }
 
 #[test]
-fn a_log_that_is_removed_under_a_writer_stops_it_before_it_acknowledges_anything() {
+fn a_removed_log_stops_the_writer_before_it_acknowledges_a_commit() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -35,7 +35,7 @@ fn a_log_that_is_removed_under_a_writer_stops_it_before_it_acknowledges_anything
             let written = store.write(|tx| tx.create_agent(&sample::agent("after"))).await;
             assert!(matches!(written, Err(StoreError::LogRemoved)), "{written:?}");
         }
-        // Whoever has it open still has it, and saves it when it closes in good order.
+        // A process that has the log open still has it, and saves it when it closes normally.
         store.close().await.expect("closed");
         let agents = open_file(home.path())
             .read(|view| view.agents(true))
@@ -50,7 +50,7 @@ fn a_log_that_is_removed_under_a_writer_stops_it_before_it_acknowledges_anything
 }
 
 #[test]
-fn a_log_that_is_removed_between_two_commits_is_noticed_by_the_second() {
+fn a_log_removed_between_commits_is_detected_by_the_second() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -64,7 +64,7 @@ fn a_log_that_is_removed_between_two_commits_is_noticed_by_the_second() {
 }
 
 #[test]
-fn a_database_whose_log_was_removed_after_a_crash_is_not_opened_as_if_nothing_were_missing() {
+fn a_database_whose_log_was_removed_after_a_crash_is_refused() {
     let (home, crashed) = (
         tempfile::tempdir().expect("a folder"),
         tempfile::tempdir().expect("a folder"),
@@ -75,13 +75,13 @@ fn a_database_whose_log_was_removed_after_a_crash_is_not_opened_as_if_nothing_we
             .write(|tx| tx.create_agent(&sample::agent("main")))
             .await
             .expect("written");
-        // What a killed process leaves, without its log.
+        // The files that a killed process leaves, without the log.
         for ending in ["", "-shm"] {
             fs::copy(beside(home.path(), ending), beside(crashed.path(), ending)).expect("copied");
         }
         assert!(matches!(failed(crashed.path()), StoreError::LogRemoved));
         assert!(matches!(failed_to_read(crashed.path()), StoreError::LogRemoved));
-        // With its log it is whole.
+        // With its log the database is complete.
         fs::copy(beside(home.path(), "-wal"), beside(crashed.path(), "-wal")).expect("copied");
         let agents = open_file(crashed.path())
             .read(|view| view.agents(true))
@@ -92,7 +92,7 @@ fn a_database_whose_log_was_removed_after_a_crash_is_not_opened_as_if_nothing_we
 }
 
 #[test]
-fn a_copy_is_of_one_moment_however_much_is_written_meanwhile() {
+fn a_copy_is_consistent_despite_concurrent_writes() {
     let (home, into) = (
         tempfile::tempdir().expect("a folder"),
         tempfile::tempdir().expect("a folder"),
@@ -103,7 +103,7 @@ fn a_copy_is_of_one_moment_however_much_is_written_meanwhile() {
             let store = store.clone();
             async move {
                 for number in 0..200 {
-                    // Two rows that are always there together.
+                    // Two rows that always exist together.
                     let (one, two) = (format!("one{number}"), format!("two{number}"));
                     let both = store.write(move |tx| {
                         tx.request_cancel(&sample::run_key(&one), Millis(number))?;
@@ -129,7 +129,7 @@ fn a_copy_is_of_one_moment_however_much_is_written_meanwhile() {
             let found = identify_sqlite(&to, DatabaseKind::Journal, BUSY_MS);
             assert!(
                 matches!(found, Err(StoreError::Foreign)),
-                "it is no journal: {found:?}"
+                "not a journal: {found:?}"
             );
         }
         writing.await.expect("a task");
@@ -139,7 +139,7 @@ fn a_copy_is_of_one_moment_however_much_is_written_meanwhile() {
 }
 
 #[test]
-fn two_databases_are_copied_as_they_were_at_one_moment() {
+fn copies_of_two_databases_are_consistent_with_each_other() {
     let (home, into) = (
         tempfile::tempdir().expect("a folder"),
         tempfile::tempdir().expect("a folder"),
@@ -159,7 +159,7 @@ fn two_databases_are_copied_as_they_were_at_one_moment() {
         let (first, second) = (&agents, &journal);
         let writer = scope.spawn(move || {
             for number in 0..100 {
-                // The intent first, then the record: as every write that touches both does.
+                // The intent first, then the record, as in every write that touches both databases.
                 write(
                     first,
                     &format!("INSERT INTO run_cancel VALUES (x'{number:064x}', {number})"),
@@ -190,7 +190,7 @@ fn two_databases_are_copied_as_they_were_at_one_moment() {
 }
 
 #[test]
-fn a_damaged_database_is_not_copied_as_if_it_were_sound() {
+fn a_damaged_database_is_not_copied() {
     let (home, into) = (
         tempfile::tempdir().expect("a folder"),
         tempfile::tempdir().expect("a folder"),
@@ -221,7 +221,7 @@ fn a_damaged_database_is_not_copied_as_if_it_were_sound() {
     assert!(matches!(copied, Err(StoreError::Corrupt(_))), "{copied:?}");
 }
 
-/// Makes a file look as if nobody had touched it for this long.
+/// Makes a file look as if it was last touched this long ago.
 fn age(path: &Path, age: Duration) {
     let file = File::options().append(true).open(path).expect("a file");
     let now = file.metadata().expect("metadata").modified().expect("a time");
@@ -232,7 +232,8 @@ fn file_of(home: &Path, hash: BlobHash) -> PathBuf {
     blob_file(&home.join("blobs"), &hash)
 }
 
-/// Three files: one that a row names, one that none names, and one that none names yet. All are old but the last.
+/// Creates three files: one with a row, one without, and one that is about to get a row. All are old except
+/// the last.
 async fn three_files(home: &Path, store: &Store) -> [PathBuf; 3] {
     let named = keep(store, noise(100_000)).await.hash;
     let [orphan, young] = [100_001, 100_002].map(|size| wakeful_core::blob::Blob::new(noise(size)));
@@ -246,7 +247,7 @@ async fn three_files(home: &Path, store: &Store) -> [PathBuf; 3] {
 }
 
 #[test]
-fn only_files_that_are_old_and_that_no_row_names_are_swept() {
+fn only_old_files_without_a_row_are_swept() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -263,12 +264,12 @@ fn only_files_that_are_old_and_that_no_row_names_are_swept() {
 }
 
 #[test]
-fn a_file_that_was_found_in_its_place_is_not_swept_before_it_is_named() {
+fn an_existing_file_is_not_swept_before_a_row_refers_to_it() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
         let paths = three_files(home.path(), &store).await;
-        // Somebody makes the same blob again and has not committed yet.
+        // The same blob is packed again, but not committed yet.
         let blob = wakeful_core::blob::Blob::new(noise(100_001));
         let hash = blob.hash();
         let packed = store.pack(blob).await.expect("packed");

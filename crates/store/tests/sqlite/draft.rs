@@ -1,4 +1,4 @@
-//! What a crash leaves of blob files that were being written.
+//! Blob drafts that a crash leaves behind.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use wakeful_store::{DRAFT_AGE, Store};
 use crate::contract::blob::{keep, noise};
 use crate::fixture::{block_on, files, open_file};
 
-/// A file among the drafts of a home, as if it had been written this long ago.
+/// Creates a draft in a home, as if it had been written this long ago.
 fn left_behind(home: &Path, name: &str, age: Duration) -> PathBuf {
     let folder = home.join("blobs/drafts");
     fs::create_dir_all(&folder).expect("a folder");
@@ -21,10 +21,10 @@ fn left_behind(home: &Path, name: &str, age: Duration) -> PathBuf {
 }
 
 #[test]
-fn drafts_that_a_crash_left_are_swept_when_a_writer_opens_and_younger_ones_are_not() {
+fn only_old_drafts_are_swept_when_a_writer_opens() {
     let home = tempfile::tempdir().expect("a folder");
     let old = left_behind(home.path(), "a.1.0.draft", DRAFT_AGE * 2);
-    // Another process may be writing this one at the moment.
+    // Another process may still be writing this one.
     let young = left_behind(home.path(), "a.2.0.draft", DRAFT_AGE / 2);
     let foreign = left_behind(home.path(), "notes.txt", DRAFT_AGE * 2);
     drop(open_file(home.path()));
@@ -44,7 +44,7 @@ fn a_reader_sweeps_nothing() {
 }
 
 #[test]
-fn blob_files_are_kept_however_old_they_are() {
+fn blob_files_are_kept_regardless_of_their_age() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());

@@ -1,4 +1,4 @@
-//! The journal's own file: whose it is, and what can be wrong with it.
+//! The journal's own file: its identity, and its possible errors.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn a_journal_outlives_the_database_of_agents() {
 }
 
 #[test]
-fn the_two_databases_are_not_mistaken_for_one_another() {
+fn the_two_databases_are_not_confused() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         open_file(home.path()).close().await.expect("closed");
@@ -64,7 +64,7 @@ fn the_two_databases_are_not_mistaken_for_one_another() {
 }
 
 #[test]
-fn a_damaged_foreign_or_newer_journal_is_told_apart_and_not_touched() {
+fn a_damaged_foreign_or_newer_journal_is_refused_and_left_unchanged() {
     let home = tempfile::tempdir().expect("a folder");
     let path = journal_files(home.path()).path;
     fs::write(
@@ -95,16 +95,16 @@ fn a_damaged_foreign_or_newer_journal_is_told_apart_and_not_touched() {
 }
 
 #[test]
-fn a_reader_makes_no_journal() {
+fn a_reader_does_not_create_a_journal() {
     let home = tempfile::tempdir().expect("a folder");
     let reading = JournalStore::open_sqlite_read_only(&journal_files(home.path())).err();
     assert!(matches!(reading, Some(StoreError::Absent)), "{reading:?}");
     assert!(!journal_files(home.path()).path.exists());
 }
 
-/// There is no way to say anything of an agent's inside here: no table has a place for it.
+/// The journal cannot store internal data of agents: no table has a column for it.
 #[test]
-fn a_journal_has_no_table_of_an_agents_inside() {
+fn a_journal_has_no_tables_for_internal_data_of_agents() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async { open(home.path()).expect("opens").close().await });
     let file = Connection::open(journal_files(home.path()).path).expect("the file");

@@ -1,4 +1,4 @@
-//! What only a file can get wrong: opening, sharing, damage, space.
+//! Tests specific to a file: opening, sharing, corruption, disk space.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn failed_to_read(home: &Path) -> StoreError {
     }
 }
 
-/// A connection behind the store's back.
+/// Opens a connection without the store.
 fn behind(home: &Path) -> Connection {
     Connection::open(files(home).path).expect("a second connection")
 }
@@ -45,7 +45,7 @@ fn pragma<T: rusqlite::types::FromSql>(home: &Path, name: &str) -> T {
 }
 
 #[test]
-fn what_was_committed_is_there_after_opening_again() {
+fn commits_are_there_after_reopening() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -54,7 +54,7 @@ fn what_was_committed_is_there_after_opening_again() {
             .await
             .expect("written");
         drop(store);
-        // Another host id: a database keeps the one it was founded with.
+        // Another host id: a database keeps the one with which it was created.
         let store = Store::open_sqlite(&files(home.path()), "other").expect("opens");
         let (agents, incarnation) = store
             .read(|view| Ok((view.agents(true)?, view.incarnation()?)))
@@ -66,7 +66,7 @@ fn what_was_committed_is_there_after_opening_again() {
 }
 
 #[test]
-fn a_file_says_whose_it_is_and_keeps_a_write_ahead_log() {
+fn a_file_has_its_application_id_and_uses_a_write_ahead_log() {
     let home = tempfile::tempdir().expect("a folder");
     drop(open_file(home.path()));
     assert_eq!(pragma::<i64>(home.path(), "application_id"), 0x574b_4641);
@@ -78,7 +78,7 @@ fn a_file_says_whose_it_is_and_keeps_a_write_ahead_log() {
 }
 
 #[test]
-fn a_closed_store_leaves_one_tidy_file() {
+fn a_closed_store_leaves_a_single_file() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -96,7 +96,7 @@ fn a_closed_store_leaves_one_tidy_file() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_damaged() {
+fn a_file_that_is_not_a_database_is_corrupt() {
     let home = tempfile::tempdir().expect("a folder");
     fs::write(files(home.path()).path, noise(8_192)).expect("written");
     assert!(matches!(failed(home.path()), StoreError::Corrupt(_)));
@@ -104,7 +104,7 @@ fn a_file_that_is_no_database_is_damaged() {
 }
 
 #[test]
-fn a_damaged_page_is_reported_as_damage_and_not_as_no_rows() {
+fn a_damaged_page_is_reported_as_corruption() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -127,7 +127,7 @@ fn a_damaged_page_is_reported_as_damage_and_not_as_no_rows() {
 }
 
 #[test]
-fn a_database_of_another_program_is_left_alone() {
+fn a_database_of_another_program_is_left_unchanged() {
     for theirs in [
         "CREATE TABLE recipe (name TEXT)",
         "PRAGMA application_id = 7",
@@ -173,7 +173,7 @@ fn a_newer_schema_is_refused() {
 }
 
 #[test]
-fn a_file_too_short_for_a_header_is_damaged_and_left_alone() {
+fn a_file_too_short_for_a_header_is_corrupt_and_left_unchanged() {
     let home = tempfile::tempdir().expect("a folder");
     drop(open_file(home.path()));
     let path = files(home.path()).path;
@@ -191,7 +191,7 @@ fn a_file_too_short_for_a_header_is_damaged_and_left_alone() {
 }
 
 #[test]
-fn a_database_without_any_table_is_damaged() {
+fn a_database_without_any_table_is_corrupt() {
     let home = tempfile::tempdir().expect("a folder");
     let path = files(home.path()).path;
     let empty = rusqlite::Connection::open(&path).expect("a database");
@@ -202,15 +202,15 @@ fn a_database_without_any_table_is_damaged() {
 }
 
 #[test]
-fn a_reader_of_a_home_without_a_database_makes_none() {
+fn a_reader_of_a_home_without_a_database_creates_none() {
     let home = tempfile::tempdir().expect("a folder");
     assert!(matches!(failed_to_read(home.path()), StoreError::Absent));
     assert_eq!(fs::read_dir(home.path()).expect("a listing").count(), 0);
 }
 
 #[test]
-fn a_home_that_cannot_be_written_says_so() {
-    // The kernel's own file system refuses new files to everybody, also to root, whom permissions do not stop.
+fn a_home_that_cannot_be_written_is_refused_with_the_reason() {
+    // The kernel's own file system refuses new files even to root, which permissions do not stop.
     let nowhere = SqliteOptions::new("/sys/agent.sqlite", "/sys/blobs");
     let Err(error) = Store::open_sqlite(&nowhere, HOST) else {
         panic!("it was opened")
@@ -224,7 +224,7 @@ fn a_home_that_cannot_be_written_says_so() {
 }
 
 #[test]
-fn a_reader_reads_while_another_process_writes_and_never_writes_itself() {
+fn a_reader_reads_while_another_process_writes_and_cannot_write() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -249,7 +249,7 @@ fn a_reader_reads_while_another_process_writes_and_never_writes_itself() {
 }
 
 #[test]
-fn a_reader_sees_what_a_process_committed_before_it_was_killed() {
+fn a_reader_sees_commits_of_a_killed_process() {
     let (home, crashed) = (
         tempfile::tempdir().expect("a folder"),
         tempfile::tempdir().expect("a folder"),
@@ -278,7 +278,7 @@ fn a_reader_sees_what_a_process_committed_before_it_was_killed() {
 }
 
 #[test]
-fn another_process_that_writes_for_a_moment_is_waited_for() {
+fn a_short_write_by_another_process_is_waited_for() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -300,7 +300,7 @@ fn another_process_that_writes_for_a_moment_is_waited_for() {
 }
 
 #[test]
-fn another_process_that_writes_for_too_long_is_named_as_the_cause() {
+fn a_long_write_by_another_process_is_reported_as_the_cause() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let options = SqliteOptions {
@@ -326,7 +326,7 @@ fn another_process_that_writes_for_too_long_is_named_as_the_cause() {
 }
 
 #[test]
-fn many_who_open_a_fresh_home_at_once_agree_on_one_database() {
+fn concurrent_openers_of_a_new_home_create_one_database() {
     let home = tempfile::tempdir().expect("a folder");
     let hosts: Vec<String> = std::thread::scope(|scope| {
         let opening = (0..8).map(|number| {
@@ -348,7 +348,7 @@ fn many_who_open_a_fresh_home_at_once_agree_on_one_database() {
 }
 
 #[test]
-fn a_large_blob_is_a_file_under_its_name_and_a_small_one_is_not() {
+fn only_a_large_blob_is_stored_in_a_file() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -373,7 +373,7 @@ fn a_large_blob_is_a_file_under_its_name_and_a_small_one_is_not() {
 }
 
 #[test]
-fn a_file_that_is_there_is_not_written_again() {
+fn an_existing_blob_file_is_not_rewritten() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -390,7 +390,7 @@ fn a_file_that_is_there_is_not_written_again() {
 }
 
 #[test]
-fn a_blob_file_that_was_changed_cut_or_lost_is_damage() {
+fn a_changed_truncated_or_missing_blob_file_is_corruption() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -426,7 +426,7 @@ fn a_blob_file_that_was_changed_cut_or_lost_is_damage() {
 }
 
 #[test]
-fn an_erased_payload_leaves_the_event_in_its_place() {
+fn an_erased_payload_leaves_the_event_in_place() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -461,7 +461,7 @@ fn an_erased_payload_leaves_the_event_in_its_place() {
 }
 
 #[test]
-fn a_value_that_this_program_never_writes_is_named() {
+fn an_unexpected_value_is_reported_with_its_column() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());

@@ -1,4 +1,4 @@
-//! Schedules that somebody else has written to.
+//! Schedules that another program has modified.
 
 use wakeful_core::id::RuleId;
 use wakeful_core::schedule::{ExecutionOutcome, FiringTime, ScheduleDraft, ScheduleReason};
@@ -8,7 +8,7 @@ use wakeful_store::rows::{ScheduleFilter, UnreadableSchedule};
 use super::behind;
 use crate::fixture::{Server, block_on, open_file, sample};
 
-/// What the database itself refuses, whoever writes it: words that are none of ours, and records that lack a part.
+/// Writes that the database itself rejects: unknown enum values and incomplete records.
 const REFUSED: [&str; 10] = [
     "UPDATE schedule SET status = 'ScheduleActive'",
     "UPDATE schedule SET concurrency = 'ConcurrencyAllow'",
@@ -36,7 +36,7 @@ fn minutely(id: &str) -> wakeful_core::schedule::Schedule {
 }
 
 #[test]
-fn a_schedule_that_cannot_be_read_does_not_hide_the_others_and_is_set_aside_once() {
+fn an_unreadable_schedule_hides_no_others_and_is_disabled_once() {
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
@@ -80,7 +80,7 @@ fn a_schedule_that_cannot_be_read_does_not_hide_the_others_and_is_set_aside_once
             assert_eq!((listed.timers.len(), listed.unreadable), (1, vec![broken]));
         }
         let aside = || store.write(|tx| tx.disable_unreadable_schedule("broken", Millis(60_000)));
-        assert!(aside().await.expect("set aside"));
+        assert!(aside().await.expect("disabled"));
         assert!(!aside().await.expect("it rests already"));
         let found = store.read(|view| {
             let due = view.due_schedules(Millis(60_000), 10)?;
@@ -104,7 +104,7 @@ fn a_schedule_that_cannot_be_read_does_not_hide_the_others_and_is_set_aside_once
 }
 
 #[test]
-fn a_word_that_is_none_of_ours_or_a_record_without_a_part_is_refused_by_the_database_itself() {
+fn unknown_values_and_incomplete_records_are_rejected_by_the_database() {
     let home = tempfile::tempdir().expect("a folder");
     let server = Server::fresh();
     let fill = async |store: wakeful_store::Store| {

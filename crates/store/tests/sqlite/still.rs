@@ -1,8 +1,8 @@
-//! Homes in folders that cannot be written, such as media that are read-only.
+//! Homes in folders that cannot be written, such as read-only media.
 //!
-//! Only a mount of its own refuses root as well, and only a process of its own may have one. So each test makes a
-//! home and runs a second one, which is otherwise left out, inside: there `home` is the home and `view` is the same
-//! folder, mounted so that it can only be read.
+//! Only a separate mount refuses root as well, and only a separate process may have one. So each test
+//! creates a home and runs a second, otherwise ignored test inside the mount: there `home` is the home and
+//! `view` is the same folder, mounted read-only.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,9 +15,9 @@ use crate::fixture::{block_on, files, open_file, sample};
 
 const MOUNT: &str = "mkdir view && mount --bind home view && mount -o remount,bind,ro view && exec \"$@\"";
 
-/// Makes a home with the agent `main`, and runs one of the tests below beside it.
+/// Creates a home with the agent `main`, and runs one of the tests below in it.
 fn inside(test: &str) {
-    // A name that an address would have to spell differently.
+    // A name that must be escaped in a URI.
     let folder = tempfile::Builder::new()
         .prefix("a ?#%41&ü=")
         .tempdir()
@@ -63,7 +63,7 @@ fn look() -> Store {
 }
 
 #[test]
-fn a_closed_database_can_be_read_where_nothing_can_be_written() {
+fn a_closed_database_can_be_read_from_read_only_media() {
     inside("read_where_nothing_can_be_written");
 }
 
@@ -100,8 +100,8 @@ fn read_what_was_not_closed() {
         for name in ["agent.sqlite", "agent.sqlite-wal"] {
             std::fs::copy(Path::new("home").join(name), Path::new("home/cut").join(name)).expect("copied");
         }
-        // Without the index beside the log SQLite cannot read the log here. What the log holds was promised, so
-        // an answer without it would be wrong.
+        // Without the index next to the log, SQLite cannot read the log here. The log holds acknowledged
+        // commits, so a result without it would be wrong.
         let cut = files(Path::new("view/cut"));
         assert!(matches!(
             Store::open_sqlite_read_only(&cut).err(),
@@ -114,7 +114,7 @@ fn read_what_was_not_closed() {
 }
 
 #[test]
-fn a_reader_who_cannot_write_sees_what_others_write() {
+fn a_read_only_reader_sees_writes_of_others() {
     inside("see_what_others_write");
 }
 
@@ -133,7 +133,7 @@ fn see_what_others_write() {
 }
 
 #[test]
-fn an_answer_during_which_somebody_wrote_is_not_given() {
+fn a_read_with_a_concurrent_write_returns_an_error() {
     inside("write_during_an_answer");
 }
 
@@ -155,7 +155,7 @@ fn write_during_an_answer() {
 }
 
 #[test]
-fn a_large_blob_can_be_read_where_nothing_can_be_written() {
+fn a_large_blob_can_be_read_from_read_only_media() {
     inside("read_a_large_blob");
 }
 

@@ -1,4 +1,4 @@
-//! What belongs to tasks: checklists, their items, and time.
+//! Tables of records that belong to tasks: checklists, their items, and time entries.
 
 use wakeful_core::journal::{Checklist, ChecklistItem, RecordId, TimeEntry};
 use wakeful_core::time::Millis;
@@ -48,7 +48,7 @@ const CHECKLISTS_OF_TASK: &str = "
     SELECT checklist_id, task_id, title, created_at_ms, version, removed_at_ms
     FROM checklist WHERE removed_at_ms IS NULL AND task_id = ?2 ORDER BY created_at_ms DESC, checklist_id DESC LIMIT ?1";
 
-/// Checklists, newest first.
+/// Returns checklists, newest first.
 pub(super) fn checklists(sql: &mut dyn Sql, task: Option<&RecordId>, at_most: u32) -> Result<Vec<Checklist>> {
     let rows = match task {
         Some(task) => sql.query(CHECKLISTS_OF_TASK, &[limit(at_most), task.as_str().into()])?,
@@ -103,7 +103,7 @@ const ITEMS: &str = "
     SELECT item_id, checklist_id, body, checked, position, created_at_ms, version, removed_at_ms
     FROM checklist_item WHERE removed_at_ms IS NULL AND checklist_id = ?2 ORDER BY position, item_id LIMIT ?1";
 
-/// The items of a checklist, in order.
+/// Returns the items of a checklist, in order.
 pub(super) fn items(sql: &mut dyn Sql, checklist: &RecordId, at_most: u32) -> Result<Vec<ChecklistItem>> {
     records(
         sql.query(ITEMS, &[limit(at_most), checklist.as_str().into()])?,
@@ -166,7 +166,7 @@ const RUNNING_OF_TASK: &str = "
     SELECT entry_id, task_id, started_at_ms, ended_at_ms, description, created_at_ms, version, removed_at_ms
     FROM time_entry WHERE removed_at_ms IS NULL AND ended_at_ms IS NULL AND task_id = ?2 ORDER BY started_at_ms DESC, entry_id DESC LIMIT ?1";
 
-/// Time entries, the one that started last first.
+/// Returns time entries, most recently started first.
 pub(super) fn time_entries(
     sql: &mut dyn Sql,
     task: Option<&RecordId>,
@@ -183,7 +183,7 @@ pub(super) fn time_entries(
     records(rows, read_time_entry)
 }
 
-/// The entry that runs for a task.
+/// Returns the running time entry of a task.
 pub(super) fn running(sql: &mut dyn Sql, task: &RecordId) -> Result<Option<TimeEntry>> {
     let row = at_most_one(sql.query(RUNNING_OF_TASK, &[limit(1), task.as_str().into()])?);
     row.map(read_time_entry).transpose()

@@ -1,4 +1,4 @@
-//! The records themselves, each kind in a table of its own.
+//! The record tables, one per kind.
 
 mod checklist;
 mod plan;
@@ -16,17 +16,17 @@ pub(super) use self::task::{categories, notes, tasks};
 use crate::sql::{Dialect, Row, Sql, limit, records};
 use crate::{Result, StoreError};
 
-/// How many records are read by name at once.
+/// Records read by id per query.
 const NAMED_MAX: usize = 500;
 
-/// Members that are read: one more than any bound, so that a bound can be checked.
+/// Members read by a rule: one more than any bound, so that the rule can check the bound.
 const MEMBERS_MAX: usize = if MOVED_MAX > ITEMS_MAX {
     MOVED_MAX
 } else {
     ITEMS_MAX
 };
 
-/// The statements that read records of a table by their names, given as a list.
+/// The statements, one per database, that read records of a table by a list of ids.
 pub(super) struct ById {
     sqlite: &'static str,
     postgres: &'static str,
@@ -59,7 +59,7 @@ macro_rules! by_id {
 }
 use by_id;
 
-/// A statement that asks every table for the kind and the name of what fits.
+/// A statement that selects kind and id of the matching records from every table.
 macro_rules! everywhere {
     ($fits:literal) => {
         concat!(
@@ -87,7 +87,7 @@ macro_rules! everywhere {
     };
 }
 
-/// Writes a record as it is from now on.
+/// Stores the new version of a record.
 pub(super) fn put(sql: &mut dyn Sql, record: &Record) -> Result<()> {
     match record {
         Record::Category(category) => task::put_category(sql, category),
@@ -103,7 +103,7 @@ pub(super) fn put(sql: &mut dyn Sql, record: &Record) -> Result<()> {
     }
 }
 
-/// Records of one kind by their names, tombstones among them.
+/// Returns records of one kind by id, including tombstones.
 fn of_kind(sql: &mut dyn Sql, kind: RecordKind, ids: &[RecordId]) -> Result<Vec<Record>> {
     let ById { sqlite, postgres } = match kind {
         RecordKind::Category => task::CATEGORY,
@@ -135,12 +135,12 @@ fn of_kind(sql: &mut dyn Sql, kind: RecordKind, ids: &[RecordId]) -> Result<Vec<
     })
 }
 
-/// One record of a known kind, or its tombstone.
+/// Returns one record of a known kind, or its tombstone.
 pub(super) fn record(sql: &mut dyn Sql, kind: RecordKind, id: &RecordId) -> Result<Option<Record>> {
     Ok(of_kind(sql, kind, std::slice::from_ref(id))?.pop())
 }
 
-/// A list of names as one parameter. Names are hex digits, so nothing has to be escaped.
+/// Encodes a list of ids as one parameter. Ids are hex digits, so nothing has to be escaped.
 pub(super) fn listed(dialect: Dialect, ids: &[RecordId]) -> String {
     let ids: Vec<&str> = ids.iter().map(RecordId::as_str).collect();
     match dialect {
@@ -153,7 +153,7 @@ pub(super) fn listed(dialect: Dialect, ids: &[RecordId]) -> String {
 const KINDS_SQLITE: &str = everywhere!(" IN (SELECT value FROM json_each(?1))");
 const KINDS_POSTGRES: &str = everywhere!(" = ANY (string_to_array(?1, ','))");
 
-/// Records of whatever kind by their names, tombstones among them. What there never was is left out.
+/// Returns records of any kind by id, including tombstones. Unknown ids are left out.
 pub(super) fn named(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Record>> {
     let mut found = BTreeMap::new();
     for some in ids.chunks(NAMED_MAX) {
@@ -183,10 +183,10 @@ fn read_kind(mut row: Row) -> Result<(RecordKind, RecordId)> {
     Ok((kind, id(&row.text("record.id")?, "record.id")?))
 }
 
-/// `g` comes after every hex digit.
+/// `g` sorts after every hex digit.
 const BY_PREFIX: &str = concat!(everywhere!(" BETWEEN ?2 AND ?2 || 'g'"), " LIMIT ?1");
 
-/// Records of any kind whose name begins like this, tombstones among them.
+/// Returns records of any kind whose id starts with a prefix, including tombstones.
 pub(super) fn begun(sql: &mut dyn Sql, prefix: &str, at_most: u32) -> Result<Vec<Record>> {
     let rows = sql.query(BY_PREFIX, &[limit(at_most), prefix.into()])?;
     let kinds = records(rows, read_kind)?;
@@ -196,7 +196,7 @@ pub(super) fn begun(sql: &mut dyn Sql, prefix: &str, at_most: u32) -> Result<Vec
         .collect())
 }
 
-/// Reads everything that these records belong to or speak of, into what is known of it already.
+/// Adds to `known` every record that these records belong to or refer to.
 pub(super) fn around(
     sql: &mut dyn Sql,
     of: &[&Record],
@@ -222,7 +222,7 @@ fn owners<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<RecordId> {
     ids.into_iter().collect()
 }
 
-/// The members that a rule asked for.
+/// Returns the members that a rule needs.
 pub(super) fn members(sql: &mut dyn Sql, members: &RelatedRecords) -> Result<Vec<Record>> {
     let most = u32::try_from(MEMBERS_MAX.saturating_add(1)).unwrap_or(u32::MAX);
     match members {
@@ -242,7 +242,7 @@ pub(super) fn members(sql: &mut dyn Sql, members: &RelatedRecords) -> Result<Vec
     }
 }
 
-/// The record that may stand in the way of another.
+/// Returns the record that may violate a unique constraint.
 pub(super) fn rival(sql: &mut dyn Sql, rival: &UniqueConstraint<'_>) -> Result<Option<Record>> {
     Ok(match rival {
         UniqueConstraint::Named(name) => task::category_named(sql, name)?.map(Record::Category),
@@ -250,7 +250,7 @@ pub(super) fn rival(sql: &mut dyn Sql, rival: &UniqueConstraint<'_>) -> Result<O
     })
 }
 
-/// Everything that is there and names a record, of whatever kind.
+/// Every existing record, of any kind, that refers to a record.
 const DEPENDENTS: &str = "
     SELECT task_id FROM task WHERE category_id = ?1 AND removed_at_ms IS NULL
     UNION SELECT note_id FROM note WHERE task_id = ?1 AND removed_at_ms IS NULL
@@ -265,14 +265,14 @@ const DEPENDENTS: &str = "
     UNION SELECT link_id FROM link WHERE to_id = ?1 AND removed_at_ms IS NULL
     LIMIT ?2";
 
-/// What is there and belongs to a record or speaks of it, as far as the bound goes.
+/// Returns existing records that belong to a record or refer to it, at most `at_most`.
 pub(super) fn dependents(sql: &mut dyn Sql, of: &RecordId, at_most: usize) -> Result<Vec<RecordId>> {
     let at_most = u32::try_from(at_most).unwrap_or(u32::MAX);
     let rows = sql.query(DEPENDENTS, &[of.as_str().into(), limit(at_most)])?;
     records(rows, |mut row| id(&row.text("record.id")?, "record.id"))
 }
 
-/// Records of the kinds that have no list of their own.
+/// Returns records of the kinds without a list method of their own.
 pub(super) fn list(sql: &mut dyn Sql, listing: &RecordQuery, at_most: u32) -> Result<Vec<Record>> {
     Ok(match listing {
         RecordQuery::Checklists { task } => wrapped(
@@ -307,7 +307,7 @@ fn optional_id(text: Option<String>, place: &'static str) -> Result<Option<Recor
     text.map(|text| id(&text, place)).transpose()
 }
 
-/// The last three columns of the newer tables.
+/// Reads the last three columns of the newer tables.
 fn life(row: &mut Row) -> Result<RecordMeta> {
     Ok(RecordMeta {
         created_at: row.millis("record.created_at_ms")?,

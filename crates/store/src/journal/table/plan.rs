@@ -1,4 +1,4 @@
-//! Plans of days, their blocks, ratings and links.
+//! Tables of day plans, their blocks, ratings and links.
 
 use wakeful_core::journal::{
     CalendarDay, DayPlan, DayPlanBlock, Link, LinkKind, Rating, RatingTarget, RecordId,
@@ -50,7 +50,7 @@ const PLAN_OF_DAY: &str = "
     SELECT plan_id, day, note, created_at_ms, version, removed_at_ms
     FROM day_plan WHERE removed_at_ms IS NULL AND day = ?2 ORDER BY day DESC LIMIT ?1";
 
-/// Plans, the last day first.
+/// Returns day plans, latest day first.
 pub(super) fn plans(sql: &mut dyn Sql, day: Option<&CalendarDay>, at_most: u32) -> Result<Vec<DayPlan>> {
     let rows = match day.map(CalendarDay::to_string) {
         Some(day) => sql.query(PLAN_OF_DAY, &[limit(at_most), day.as_str().into()])?,
@@ -117,7 +117,7 @@ const BLOCKS_IN_CATEGORY: &str = "
     SELECT block_id, plan_id, starts_at_ms, ends_at_ms, task_id, category_id, note, created_at_ms, version, removed_at_ms
     FROM day_plan_block WHERE removed_at_ms IS NULL AND category_id = ?2 ORDER BY block_id LIMIT ?1";
 
-/// The blocks of a planned day, in order.
+/// Returns the blocks of a day plan, in order.
 pub(super) fn blocks(sql: &mut dyn Sql, plan: &RecordId, at_most: u32) -> Result<Vec<DayPlanBlock>> {
     records(
         sql.query(BLOCKS, &[limit(at_most), plan.as_str().into()])?,
@@ -125,7 +125,7 @@ pub(super) fn blocks(sql: &mut dyn Sql, plan: &RecordId, at_most: u32) -> Result
     )
 }
 
-/// Blocks that are for a category.
+/// Returns the blocks that are assigned to a category.
 pub(super) fn blocks_in(sql: &mut dyn Sql, category: &RecordId, at_most: u32) -> Result<Vec<DayPlanBlock>> {
     let params = [limit(at_most), category.as_str().into()];
     records(sql.query(BLOCKS_IN_CATEGORY, &params)?, read_block)
@@ -196,7 +196,7 @@ const RATINGS_OF_DAY: &str = "
     SELECT rating_id, target_id, target_day, scale, value, scale_max, note, created_at_ms, version, removed_at_ms
     FROM rating WHERE removed_at_ms IS NULL AND target_day = ?2 ORDER BY created_at_ms DESC, rating_id DESC LIMIT ?1";
 
-/// Ratings, newest first.
+/// Returns ratings, newest first.
 pub(super) fn ratings(sql: &mut dyn Sql, target: Option<&RatingTarget>, at_most: u32) -> Result<Vec<Rating>> {
     let at_most = limit(at_most);
     let rows = match target {
@@ -252,7 +252,7 @@ const LINKS_OF: &str = "
     SELECT link_id, from_id, to_id, kind, created_at_ms, version, removed_at_ms
     FROM link WHERE removed_at_ms IS NULL AND (from_id = ?2 OR to_id = ?2) ORDER BY created_at_ms DESC, link_id DESC LIMIT ?1";
 
-/// Links, newest first.
+/// Returns links, newest first.
 pub(super) fn links(sql: &mut dyn Sql, of: Option<&RecordId>, at_most: u32) -> Result<Vec<Link>> {
     let rows = match of {
         Some(id) => sql.query(LINKS_OF, &[limit(at_most), id.as_str().into()])?,

@@ -1,4 +1,4 @@
-//! Categories, tasks and notes.
+//! Tables of categories, tasks and notes.
 
 use wakeful_core::journal::{Category, Note, RecordId, Task, TaskStatus};
 use wakeful_core::time::Millis;
@@ -34,7 +34,6 @@ const CATEGORY_NAMED: &str = "
     SELECT category_id, name, created_at_ms, version, removed_at_ms FROM category
     WHERE name = ?1 AND removed_at_ms IS NULL";
 
-/// The category of a name.
 pub(in crate::journal) fn category_named(sql: &mut dyn Sql, name: &str) -> Result<Option<Category>> {
     let row = at_most_one(sql.query(CATEGORY_NAMED, &[name.into()])?);
     row.map(read_category).transpose()
@@ -44,7 +43,7 @@ const CATEGORIES: &str = "
     SELECT category_id, name, created_at_ms, version, removed_at_ms FROM category
     WHERE removed_at_ms IS NULL ORDER BY name LIMIT ?1";
 
-/// Categories by name.
+/// Returns categories by name.
 pub(in crate::journal) fn categories(sql: &mut dyn Sql) -> Result<Vec<Category>> {
     records(sql.query(CATEGORIES, &[limit(ROWS_MAX)])?, read_category)
 }
@@ -97,7 +96,7 @@ const TASKS_IN_CATEGORY: &str = "
     SELECT task_id, category_id, title, details, status, created_at_ms, updated_at_ms, version, removed_at_ms
     FROM task WHERE removed_at_ms IS NULL AND category_id = ?2 ORDER BY task_id LIMIT ?1";
 
-/// What is in a category.
+/// Returns the tasks in a category.
 pub(super) fn tasks_in(sql: &mut dyn Sql, category: &RecordId, at_most: u32) -> Result<Vec<Task>> {
     let params = [limit(at_most), category.as_str().into()];
     records(sql.query(TASKS_IN_CATEGORY, &params)?, read_task)
@@ -107,12 +106,12 @@ const TASKS_BY_STATUS: &str = "
     SELECT task_id, category_id, title, details, status, created_at_ms, updated_at_ms, version, removed_at_ms
     FROM task WHERE removed_at_ms IS NULL AND status = ?2 ORDER BY created_at_ms DESC, task_id DESC LIMIT ?1";
 
-/// `g` comes after every hex digit.
+/// `g` sorts after every hex digit.
 const TASKS_BY_PREFIX: &str = "
     SELECT task_id, category_id, title, details, status, created_at_ms, updated_at_ms, version, removed_at_ms
     FROM task WHERE removed_at_ms IS NULL AND task_id >= ?2 AND task_id < ?2 || 'g' ORDER BY task_id LIMIT ?1";
 
-/// Tasks, newest first.
+/// Returns tasks, newest first.
 pub(in crate::journal) fn tasks(sql: &mut dyn Sql, filter: &TaskFilter) -> Result<Vec<Task>> {
     let at_most = limit(filter.limit);
     let rows = match (&filter.id_prefix, filter.status) {
@@ -170,7 +169,7 @@ const NOTES_OF_TASK: &str = "
     SELECT note_id, task_id, body, created_at_ms, version, removed_at_ms FROM note
     WHERE removed_at_ms IS NULL AND task_id = ?2 ORDER BY created_at_ms DESC, note_id DESC LIMIT ?1";
 
-/// Notes, newest first.
+/// Returns notes, newest first.
 pub(in crate::journal) fn notes(
     sql: &mut dyn Sql,
     task: Option<&RecordId>,
