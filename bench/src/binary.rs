@@ -1,4 +1,4 @@
-//! The size of the program as it is shipped.
+//! Measures the size of the shipped program.
 
 use anyhow::Result;
 

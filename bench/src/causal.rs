@@ -1,4 +1,4 @@
-//! What it costs to join two records, beside merging two plain maps of as many fields.
+//! Measures the join of two records, compared with merging two plain maps of as many fields.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -13,13 +13,10 @@ use crate::measure::{Measure, Target};
 
 pub(crate) const NAME: &str = "causal_join_us";
 
-/// Fields of each record.
 const FIELDS: usize = 50;
 
-/// Joins of one sample.
 const JOINS: usize = 100;
 
-/// Takes the measure.
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let base = record(&CausalRecord::new(), "h0", "first")?;
     let (here, there) = (record(&base, "h1", "here")?, record(&base, "h2", "there")?);
@@ -46,7 +43,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// A record in which a host wrote every field, having seen another one.
+/// A record in which a host that has seen another record wrote every field.
 fn record(seen: &CausalRecord, host: &str, word: &str) -> Result<CausalRecord> {
     let mut record = seen.clone();
     for field in 0..FIELDS {
@@ -68,7 +65,7 @@ fn map(value: u64) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// Microseconds of one piece of work on a fresh copy; copying is not part of it.
+/// Microseconds of one piece of work on a fresh copy, without the copying.
 fn per_join<T: Clone>(fresh: &T, work: impl Fn(&mut T)) -> f64 {
     let mut copies = vec![fresh.clone(); JOINS];
     let begun = Instant::now();

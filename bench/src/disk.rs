@@ -1,4 +1,4 @@
-//! What a tool round leaves on the disk, once the program has ended in good order.
+//! Measures what a tool round leaves on disk after the program has ended cleanly.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::program::{Site, wall_ms};
 
 pub(crate) const NAME: &str = "disk_bytes_per_tool_round";
 
-/// Rounds of the short run. Its home is taken off, so that only what rounds add is counted.
+/// Rounds of the short run. The size of its home is subtracted, so that only the rounds are counted.
 const SHORT: usize = 20;
 
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
@@ -40,7 +40,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     Ok(vec![measure.with("rounds_apart", more as f64)])
 }
 
-/// What is left of a run.
+/// What a run leaves on disk.
 struct Left {
     /// Bytes of all files in the home.
     files: u64,
@@ -51,7 +51,7 @@ struct Left {
 fn left_by(setting: &Setting, rounds: usize) -> Result<Left> {
     let site = Site::new(&setting.folder.join(format!("disk-{rounds}")), &script(rounds))?;
     wall_ms(&mut setting.program.run(&site))?;
-    // Before the database is opened, because opening it may leave files of its own.
+    // Measured before the database is opened, because opening it may create files.
     let files = bytes_below(&site.home)?;
     Ok(Left {
         files,
@@ -59,7 +59,7 @@ fn left_by(setting: &Setting, rounds: usize) -> Result<Left> {
     })
 }
 
-/// A script with so many rounds of one command, and an answer.
+/// A script with this many rounds of one command, and an answer.
 pub(crate) fn script(rounds: usize) -> String {
     let round = "  - tools: [{ name: ExecCommand, input: { cmd: \"true\" } }]\n";
     format!("rounds:\n{}  - text: done\n", round.repeat(rounds))

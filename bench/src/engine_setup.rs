@@ -1,4 +1,4 @@
-//! What an engine needs of the world, as the program gives it: real clocks, real randomness, nobody watching.
+//! The ports of an engine as the program provides them: real clocks, real randomness, no observer.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -27,20 +27,20 @@ use wakeful_runtime::{Engine, EngineDefaults, Halt, Observer};
 use wakeful_store::rows::Visibility;
 use wakeful_store::{SqliteOptions, Store};
 
-/// The host of databases that are made here.
+/// The host of databases created here.
 pub(crate) const HOST: &str = "bench";
 
-/// The one process that drives runs here.
+/// The only process that drives runs here.
 pub(crate) const RUNNER: &str = "bench";
 
-/// A runtime like the program's: one thread for tasks, time, nothing else.
+/// A runtime like the program's: one thread for tasks, with timers and nothing else.
 pub(crate) fn runtime() -> Result<Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()?)
 }
 
-/// A store on a file in this folder, which is made if need be.
+/// A store on a file in this folder, which is created if needed.
 pub(crate) fn sqlite(home: &Path) -> Result<Store> {
     let blobs = home.join("blobs");
     std::fs::create_dir_all(&blobs)?;
@@ -68,8 +68,8 @@ pub(crate) fn engine<M: Model, T: ToolHost>(store: Store, model: Arc<M>, tools: 
     })
 }
 
-/// Sends one message to an agent, which is made if need be, and drives its run to the end. The run starts with the
-/// transaction that admits the message, as it does in `wakeful run`.
+/// Sends one message to an agent, which is created if needed, and drives its run to the end. The run starts
+/// with the transaction that admits the message, as in `wakeful run`.
 pub(crate) async fn drive<M: Model + 'static, T: ToolHost + 'static>(
     engine: &Arc<Engine<M, T>>,
     agent: &str,
@@ -117,7 +117,7 @@ pub(crate) async fn drive<M: Model + 'static, T: ToolHost + 'static>(
     let run = sent.await?.run_key;
     let started = started.lock().unwrap_or_else(PoisonError::into_inner).take();
     match engine
-        .drive(started.with_context(|| format!("run {run} was there before"))?)
+        .drive(started.with_context(|| format!("run {run} already exists"))?)
         .await?
     {
         DriveOutcome::Ended => Ok(()),
@@ -131,7 +131,10 @@ struct RealClock(Instant);
 
 impl Clock for RealClock {
     fn now(&self) -> Millis {
-        #[expect(clippy::disallowed_methods, reason = "this is the clock that the engine asks")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "this is the clock that the engine reads"
+        )]
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Millis(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
     }

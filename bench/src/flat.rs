@@ -1,7 +1,8 @@
-//! Whether a step costs the same however many there were before: one long run, its last rounds beside those of fresh ones.
+//! Measures whether a step costs the same regardless of how many precede it: the last rounds of one long
+//! run, compared with those of fresh runs.
 //!
-//! A disk has slow minutes, and the long run lasts longer than one. So near its end it stands still a few times while a fresh run
-//! is played, and what is compared was measured within the same second or two.
+//! A disk has slow minutes, and the long run takes longer than one. So near its end it pauses a few times
+//! while a fresh run is played, and the compared values are measured within a second or two.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,10 +21,10 @@ use crate::{Setting, engine_setup};
 
 pub(crate) const NAME: &str = "late_step_over_early_step";
 
-/// Steps of the long run: as many as the engine is made for.
+/// Steps of the long run: the maximum that the engine is designed for.
 const STEPS: usize = 100_000;
 
-/// Steps where only few samples are wanted.
+/// Steps of a quick measurement.
 const STEPS_QUICK: usize = 4_000;
 
 /// A round is a request and an action: two steps, and two commits.
@@ -32,10 +33,10 @@ const STEPS_OF_ROUND: usize = 2;
 /// How often late rounds are compared with early ones.
 const PAIRS: usize = 7;
 
-/// Rounds of either run in each of these.
+/// Rounds of either run in each comparison.
 const SAMPLES: usize = 200;
 
-/// Rounds at the beginning of a fresh run that warm up, and in which the request still grows to its bound.
+/// Warm-up rounds of a fresh run, in which the request still grows to its bound.
 const WARM_UP: usize = 250;
 
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
@@ -70,7 +71,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
         })
         .rev()
         .collect::<Result<Vec<_>>>()?;
-    // Without the rounds in which it stood still.
+    // Without the rounds in which the long run paused.
     let took_s = took
         .iter()
         .take(model.talker.rounds - PAIRS * (SAMPLES + 1))
@@ -91,7 +92,6 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// The model of the long run.
 struct Long {
     talker: Talker,
     folder: PathBuf,
@@ -135,7 +135,7 @@ impl Model for Long {
     }
 }
 
-/// A model that asks for a tool in every round but the last, and notes when it was asked.
+/// A model that calls a tool in every round but the last, and records when it was called.
 struct Talker {
     rounds: usize,
     asked: Mutex<Vec<Instant>>,
@@ -149,12 +149,12 @@ impl Talker {
         }
     }
 
-    /// How often it was asked.
+    /// How often it was called.
     fn asked(&self) -> usize {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// What each round took, in milliseconds.
+    /// The duration of each round in milliseconds.
     fn took(&self) -> Vec<f64> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked

@@ -1,4 +1,4 @@
-//! What the numbers were measured on: how many processors, how busy, and how fast the disk syncs.
+//! Describes the machine that was measured: its processors, its load, and the sync speed of its disk.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -10,17 +10,18 @@ use serde::Serialize;
 
 use crate::measure::{median, ms};
 
-/// Syncs that are timed: enough for a median, few enough to take no time.
+/// Number of timed syncs: enough for a median, and quickly done.
 const SYNCS: usize = 21;
 
 /// A page of a database.
 const PAGE: [u8; 4096] = [7; 4096];
 
-/// The machine before and after.
+/// The machine before and after the measurement.
 #[derive(Debug, Serialize)]
 pub(crate) struct Machine {
     cpus: usize,
-    /// Over one, five and fifteen minutes. Far above zero at the beginning, the numbers are other people's too.
+    /// Load over one, five and fifteen minutes. If it is far above zero at the start, other processes
+    /// affected the numbers.
     load_before: [f64; 3],
     load_after: [f64; 3],
     /// Median time to append a page to a file and sync it. No commit can be faster.
@@ -28,7 +29,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Looks before anything is measured.
+    /// Reads the state before the measurement.
     pub(crate) fn look(folder: &Path) -> Result<Self> {
         let load = load()?;
         Ok(Self {
@@ -39,35 +40,34 @@ impl Machine {
         })
     }
 
-    /// Looks at the load once more.
+    /// Reads the load again.
     pub(crate) fn look_again(&mut self) -> Result<()> {
         self.load_after = load()?;
         Ok(())
     }
 }
 
-/// Milliseconds of processor time that this process has used. Unlike wall time, others on the machine do not add
-/// to it.
+/// Processor time of this process in milliseconds. Unlike wall time, it does not include other processes.
 pub(crate) fn processor_ms() -> Result<f64> {
     processor_ms_of("self")
 }
 
-/// The same of the thread that asks.
+/// Processor time of the calling thread.
 pub(crate) fn processor_ms_of_thread() -> Result<f64> {
     processor_ms_of("thread-self")
 }
 
-/// The same of the process with this number.
+/// Processor time of the process with this id.
 pub(crate) fn processor_ms_of(process: &str) -> Result<f64> {
-    /// The kernel tells processes about time in hundredths of a second, whatever it uses itself.
+    /// The kernel reports times in hundredths of a second, independent of its own resolution.
     const MS_PER_TICK: f64 = 10.0;
     let text = fs::read_to_string(format!("/proc/{process}/stat")).context("reading the processor time")?;
-    // The name in parentheses may contain anything, so fields are counted after its end.
+    // The name in parentheses may contain any character, so fields are counted after its end.
     let fields = text
         .rsplit_once(')')
         .map(|(_, fields)| fields.split_whitespace().skip(11).take(2));
     let ticks = fields
-        .context("the processor time is cut short")?
+        .context("the processor time is incomplete")?
         .map(str::parse::<f64>);
     Ok(ticks.sum::<Result<f64, _>>()? * MS_PER_TICK)
 }
@@ -78,8 +78,8 @@ fn load() -> Result<[f64; 3]> {
     let mut next = || {
         numbers
             .next()
-            .context("the load average is cut short")?
-            .context("no number")
+            .context("the load average is incomplete")?
+            .context("not a number")
     };
     Ok([next()?, next()?, next()?])
 }

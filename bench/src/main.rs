@@ -1,24 +1,25 @@
-//! Numbers, each against a bare limit that is measured in the same run.
+//! Benchmarks, each compared with a bare limit that is measured in the same run.
 //!
 //! | module | measures |
 //! |---|---|
 //! | [`version`] | the start of the program |
-//! | [`run`] | one short run on a home that exists, and on a fresh one; its memory |
-//! | [`round`] | what a tool round costs beyond the sandboxed command itself |
-//! | [`disk`] | what a tool round leaves on the disk |
+//! | [`run`] | one short run on an existing home, and on a fresh one; its memory |
+//! | [`round`] | the cost of a tool round beyond the sandboxed command itself |
+//! | [`disk`] | what a tool round leaves on disk |
 //! | [`flat`] | whether a late step costs more than an early one |
 //! | [`binary`] | the size of the program |
-//! | [`serve`] | the daemon: its start, its rest, its queue, its streams, its wakes |
-//! | [`models`] | asking a model: the client beside the official SDKs, streams, the first request |
-//! | [`verify`] | events of a log verified per second |
-//! | [`matching`] | whom a notice concerns, of many subscriptions |
+//! | [`serve`] | the daemon: its start, idle cost, queue, streams and wakes |
+//! | [`models`] | model requests: the client compared with the official SDKs, streams, the first request |
+//! | [`verify`] | verified log events per second |
+//! | [`matching`] | matching a notice against many subscriptions |
 //! | [`causal`] | joining two records of an agent's state |
 //! | [`parallel`] | committed transitions per second of many agents, on both databases |
 //!
-//! `measure` is what a number looks like, `machine` what it was measured on, `world` what an engine needs,
-//! `program` the shipped program as a process, `plain` SQLite without the store.
+//! `measure` defines the form of a result, `machine` describes the machine, `engine_setup` provides the
+//! ports of an engine, `program` runs the shipped program as a process, `plain` is SQLite without the
+//! store.
 //!
-//! Standard output has one JSON object and nothing else; prose goes to standard error.
+//! Standard output has one JSON object and nothing else; progress is written to standard error.
 #![forbid(unsafe_code)]
 
 mod binary;
@@ -61,10 +62,10 @@ struct Args {
     /// The program to measure
     #[arg(long, value_name = "FILE", required = true)]
     wakeful: Option<PathBuf>,
-    /// Where homes are made while measuring; give a folder on a real disk [default: the temporary folder]
+    /// Where homes are created while measuring; use a folder on a real disk [default: the temporary folder]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// A PostgreSQL server on which a database may be made and dropped
+    /// A PostgreSQL server on which a database may be created and dropped
     #[arg(
         long,
         value_name = "URL",
@@ -72,26 +73,26 @@ struct Args {
         hide_env_values = true
     )]
     postgres: Option<String>,
-    /// A Python that has the official SDKs, to be compared with
+    /// A Python installation with the official SDKs, to compare with
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
-    /// Few samples: for looking whether it works, not for believing the numbers
+    /// Take few samples: to check that the benchmarks work, not for reliable numbers
     #[arg(long)]
     quick: bool,
-    /// Only the measures of this name; may be given several times
+    /// Only the measures of this name; may be repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
 }
 
-/// What this program does when it starts itself.
+/// The role of this program when it starts itself.
 #[derive(Debug, Subcommand)]
 enum Role {
-    /// Asks a fake provider
+    /// Send requests to a fake provider
     #[command(hide = true)]
     Client(client::Job),
 }
 
-/// What every measure is given.
+/// The input of every measure.
 struct Setting {
     program: Program,
     python: Option<PathBuf>,
@@ -100,7 +101,7 @@ struct Setting {
     effort: Effort,
 }
 
-/// How long to measure.
+/// How many samples to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effort {
     Quick,
@@ -108,7 +109,7 @@ enum Effort {
 }
 
 impl Effort {
-    /// Chooses a number of samples.
+    /// Selects a number of samples.
     const fn pick(self, quick: usize, full: usize) -> usize {
         match self {
             Self::Quick => quick,
@@ -117,7 +118,7 @@ impl Effort {
     }
 }
 
-/// Measures that are taken together, with the names they have in the report.
+/// Measures that are taken together, with their names in the report.
 struct Part {
     names: &'static [&'static str],
     take: fn(&Setting) -> Result<Vec<Measure>>,
@@ -269,7 +270,7 @@ fn main() -> Result<()> {
     let known = || PARTS.iter().flat_map(|part| part.names.iter().copied());
     if let Some(name) = args.only.iter().find(|only| known().all(|name| name != *only)) {
         bail!(
-            "there is no measure {name}; there are: {}",
+            "unknown measure {name}; available: {}",
             known().collect::<Vec<_>>().join(", ")
         );
     }
@@ -308,7 +309,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Prose for whoever watches.
+/// Writes a progress line to standard error.
 fn say(text: &str) {
     eprintln!("{text}");
 }

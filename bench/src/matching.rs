@@ -1,5 +1,5 @@
-//! Whom a notice concerns: five tokens, ten hits, and ever more subscriptions that it does not concern; then as many
-//! subscriptions and ever more hits.
+//! Measures the matching of a notice: five tokens, ten hits, and an increasing number of other
+//! subscriptions; then a fixed number of subscriptions and more hits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
@@ -16,22 +16,21 @@ use crate::measure::{Measure, Target, median, p99};
 
 pub(crate) const NAME: &str = "match_notice_us";
 
-/// How many subscriptions there are, the most last.
+/// Numbers of subscriptions, the largest last.
 const SIZES: [usize; 3] = [1_000, 10_000, SIZE_MAX];
 
-/// The most of them.
+/// The largest number of subscriptions.
 const SIZE_MAX: usize = 100_000;
 
-/// Subscriptions that one notice concerns.
+/// Subscriptions that match one notice.
 const HITS: usize = 10;
 
-/// The same where it is asked what each of them costs.
+/// Other numbers of hits, to measure the cost of each.
 const OTHER_HITS: [usize; 2] = [1, 100];
 
-/// Between two notices that follow each other lie so many others, so that no cache knows what comes.
+/// Distance between consecutive notices, so that caches do not help.
 const STRIDE: usize = 7_919;
 
-/// Takes the measure.
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let notices = setting.effort.pick(2_000, 50_000);
     let mut parts = Vec::new();
@@ -57,7 +56,8 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// Microseconds for each notice that concerns so many of so many subscriptions, and for the bare lookups of its tokens.
+/// Microseconds per notice with this many hits among this many subscriptions, and for the bare lookups of
+/// its tokens.
 fn match_all(size: usize, hits: usize, notices: usize) -> Result<(Vec<f64>, Vec<f64>)> {
     let groups = size / hits;
     let (mut index, mut bare_map) = (FilterIndex::new(), BTreeMap::new());
@@ -72,7 +72,7 @@ fn match_all(size: usize, hits: usize, notices: usize) -> Result<(Vec<f64>, Vec<
     }
     ensure!(
         index.len() == size,
-        "{} subscriptions and not {size}",
+        "{} subscriptions instead of {size}",
         index.len()
     );
     let entity = Entity::from_iter([("category".to_owned(), json!("gym"))]);
@@ -84,12 +84,12 @@ fn match_all(size: usize, hits: usize, notices: usize) -> Result<(Vec<f64>, Vec<
             black_box(bare_map.get(token));
         }
         bare.push(us(begun));
-        // Another one, because the bare lookups have warmed this one up.
+        // Another notice, because the bare lookups have warmed up this one.
         let tokens = self::tokens((number * STRIDE + groups / 2) % groups);
         let begun = Instant::now();
         let matched = black_box(index.candidates(&tokens).settle(|_| Some(&entity)));
         took.push(us(begun));
-        ensure!(matched.len() == hits, "{} hits and not {hits}", matched.len());
+        ensure!(matched.len() == hits, "{} hits instead of {hits}", matched.len());
     }
     Ok((took, bare))
 }
@@ -115,14 +115,14 @@ fn subtype(namespace: &str, value: String) -> Token {
     Token::Subtype { namespace, value }
 }
 
-/// What a notice says: a task of its own, in a list and a category of its own, is open.
+/// The tokens of a notice: an open task with its own list and category.
 fn tokens(group: usize) -> BTreeSet<Token> {
     let status = subtype("taskStatus", "open".to_owned());
     let category = subtype("category", format!("category-{group}"));
     BTreeSet::from([kind(), status, category, record(group), list(group)])
 }
 
-/// The subscriptions that it concerns. One of them asks about a record.
+/// The matching subscriptions. One of them matches a record id.
 fn filters(group: usize, hits: usize) -> Result<Vec<Filter>> {
     let category = || subtype("category", format!("category-{group}"));
     let asks = Predicate::parse(&json!({"field": "category", "op": "eq", "value": "gym"}))?;

@@ -1,4 +1,4 @@
-//! What a number looks like: its value, what it should be, and the bare limit beside it.
+//! The form of a result: its value, its target, and the bare limit that it is compared with.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// One measure as it is reported.
+/// One reported measure.
 #[derive(Debug, Serialize)]
 pub(crate) struct Measure {
     name: &'static str,
@@ -14,20 +14,20 @@ pub(crate) struct Measure {
     unit: &'static str,
     #[serde(skip)]
     wanted: Target,
-    /// What it should be; none for a number that only informs.
+    /// The target; `None` for a number that only informs.
     target: Option<String>,
-    /// Whether it is.
+    /// Whether the target is met.
     met: Option<bool>,
     samples: Spread,
-    /// The least that the same work could cost on this machine, or what it is compared with.
+    /// The minimum cost of the same work on this machine, or another reference.
     bare: Option<Bare>,
     /// `value` divided by the bare value.
     ratio: Option<f64>,
-    /// What the value is made of, and facts beside it.
+    /// The components of the value, and further facts.
     parts: BTreeMap<String, f64>,
 }
 
-/// How the samples lie.
+/// The spread of the samples.
 #[derive(Debug, Serialize)]
 struct Spread {
     count: usize,
@@ -36,27 +36,26 @@ struct Spread {
     most: f64,
 }
 
-/// A bare limit.
 #[derive(Debug, Serialize)]
 struct Bare {
     what: &'static str,
     value: f64,
 }
 
-/// What a value should be.
+/// The target of a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Target {
-    /// The value is less.
+    /// The value is less than this.
     Below(f64),
     /// The value is at most this.
     AtMost(f64),
     /// The value is at least this.
     AtLeast(f64),
-    /// The value is at least this part of the bare limit.
+    /// The value is at least this fraction of the bare limit.
     RatioAtLeast(f64),
-    /// The value is at most this part of the bare limit.
+    /// The value is at most this fraction of the bare limit.
     RatioAtMost(f64),
-    /// Nothing is demanded.
+    /// No target.
     Informs,
 }
 
@@ -71,12 +70,12 @@ impl Measure {
         Self::of(name, unit, most(samples), samples, target)
     }
 
-    /// A measure whose value only one sample in twenty exceeds.
+    /// A measure whose value is the 95th percentile of its samples.
     pub(crate) fn p95(name: &'static str, unit: &'static str, samples: &[f64], target: Target) -> Self {
         Self::of(name, unit, p95(samples), samples, target)
     }
 
-    /// A measure whose value only one sample in a hundred exceeds.
+    /// A measure whose value is the 99th percentile of its samples.
     pub(crate) fn p99(name: &'static str, unit: &'static str, samples: &[f64], target: Target) -> Self {
         Self::of(name, unit, p99(samples), samples, target)
     }
@@ -86,7 +85,7 @@ impl Measure {
             Target::Below(limit) => (Some(format!("< {limit}")), Some(value < limit)),
             Target::AtMost(limit) => (Some(format!("<= {limit}")), Some(value <= limit)),
             Target::AtLeast(limit) => (Some(format!(">= {limit}")), Some(value >= limit)),
-            // Judged when the bare limit is known.
+            // Decided when the bare limit is known.
             Target::RatioAtLeast(limit) => (Some(format!("ratio >= {limit}")), Some(false)),
             Target::RatioAtMost(limit) => (Some(format!("ratio <= {limit}")), Some(false)),
             Target::Informs => (None, None),
@@ -105,22 +104,22 @@ impl Measure {
         }
     }
 
-    /// The same with the bare limit, which is the median of its samples.
+    /// Adds the bare limit: the median of its samples.
     pub(crate) fn beside(self, what: &'static str, samples: &[f64]) -> Self {
         self.against(what, median(samples))
     }
 
-    /// The same with the bare limit, which is the largest of its samples.
+    /// Adds the bare limit: the largest of its samples.
     pub(crate) fn beside_most(self, what: &'static str, samples: &[f64]) -> Self {
         self.against(what, most(samples))
     }
 
-    /// The same with the bare limit, which only one of its samples in twenty exceeds.
+    /// Adds the bare limit: the 95th percentile of its samples.
     pub(crate) fn beside_p95(self, what: &'static str, samples: &[f64]) -> Self {
         self.against(what, p95(samples))
     }
 
-    /// The same with the bare limit, which only one of its samples in a hundred exceeds.
+    /// Adds the bare limit: the 99th percentile of its samples.
     pub(crate) fn beside_p99(self, what: &'static str, samples: &[f64]) -> Self {
         self.against(what, p99(samples))
     }
@@ -140,7 +139,7 @@ impl Measure {
         self
     }
 
-    /// The same with one more fact.
+    /// Adds one more fact.
     pub(crate) fn with(mut self, part: impl Into<String>, value: f64) -> Self {
         self.parts.insert(part.into(), rounded(value));
         self
@@ -175,7 +174,7 @@ impl Spread {
     }
 }
 
-/// The middle one; of two in the middle their mean.
+/// The middle sample, or the mean of the two in the middle.
 pub(crate) fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -190,12 +189,12 @@ pub(crate) fn median(samples: &[f64]) -> f64 {
     })
 }
 
-/// What only one sample in twenty exceeds.
+/// The 95th percentile.
 pub(crate) fn p95(samples: &[f64]) -> f64 {
     percentile(samples, 95)
 }
 
-/// What only one sample in a hundred exceeds.
+/// The 99th percentile.
 pub(crate) fn p99(samples: &[f64]) -> f64 {
     percentile(samples, 99)
 }
@@ -207,17 +206,16 @@ fn percentile(samples: &[f64], percent: usize) -> f64 {
     sorted.get(place).copied().unwrap_or(f64::NAN)
 }
 
-/// The largest one.
+/// The largest sample.
 pub(crate) fn most(samples: &[f64]) -> f64 {
     samples.iter().copied().fold(f64::NAN, f64::max)
 }
 
-/// A duration in milliseconds.
 pub(crate) fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// Three decimals are more than any of this is good for.
+/// Rounds to three decimals, which is more than the precision of any measure here.
 fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
@@ -227,14 +225,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_the_middle_one_or_between_the_two() {
+    fn the_median_is_the_middle_sample_or_the_mean_of_two() {
         assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < 1e-9);
         assert!((median(&[4.0, 1.0, 2.0, 3.0]) - 2.5).abs() < 1e-9);
         assert!(median(&[]).is_nan());
     }
 
     #[test]
-    fn a_target_is_met_or_missed_by_the_value_and_a_ratio_only_by_the_ratio() {
+    fn a_ratio_target_depends_on_the_ratio_and_others_on_the_value() {
         let below = Measure::median("x", "ms", &[10.0], Target::Below(10.0));
         assert_eq!(below.met, Some(false));
         let at_most = Measure::most("x", "ms", &[9.0, 10.0], Target::AtMost(10.0));
@@ -253,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sample_in_twenty_may_lie_above_the_high_mark() {
+    fn one_sample_in_twenty_may_exceed_the_95th_percentile() {
         let samples: Vec<f64> = (1..=40).rev().map(f64::from).collect();
         assert!((p95(&samples) - 38.0).abs() < f64::EPSILON);
         assert!((p99(&samples) - 40.0).abs() < f64::EPSILON);

@@ -1,4 +1,4 @@
-//! SQLite without the store: the least that the same durability costs.
+//! SQLite without the store: the minimum cost of the same durability.
 
 use std::path::Path;
 use std::time::Instant;
@@ -8,7 +8,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::measure::ms;
 
-/// Opens or makes a file and sets it up as the store does: a log, every commit synced, the log's size bounded.
+/// Opens or creates a file and configures it as the store does: write-ahead log, every commit synced, the
+/// log's size bounded.
 pub(crate) fn open(path: &Path) -> Result<Connection> {
     let connection = Connection::open(path)?;
     connection.execute_batch(
@@ -25,7 +26,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection> {
     )?)
 }
 
-/// The statements that make the tables of a database, so that another can have the same.
+/// The statements that create the tables of a database, to create the same elsewhere.
 pub(crate) fn schema(connection: &Connection) -> Result<String> {
     let mut statement =
         connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")?;
@@ -33,11 +34,11 @@ pub(crate) fn schema(connection: &Connection) -> Result<String> {
     Ok(made.collect::<Result<Vec<_>, _>>()?.join(";\n") + ";")
 }
 
-/// Milliseconds to open a file, make what `schema` says, commit one small row several times, and close.
+/// Milliseconds to open a file, apply `schema`, commit one small row several times, and close.
 pub(crate) fn commits_ms(path: &Path, schema: &str, commits: usize) -> Result<f64> {
     let begun = Instant::now();
     let connection = open(path)?;
-    // In one transaction, as the store makes its tables.
+    // In one transaction, as the store creates its tables.
     connection.execute_batch(&format!("BEGIN IMMEDIATE; {schema} COMMIT;"))?;
     for _ in 0..commits {
         connection.execute("INSERT INTO bare (n) VALUES (1)", [])?;

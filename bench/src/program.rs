@@ -1,4 +1,4 @@
-//! The shipped program as a process: how long it takes and how much memory it needs.
+//! Runs the shipped program as a process and measures its time and memory.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -17,31 +17,30 @@ use crate::measure::ms;
 /// A script with one answer and no tool.
 pub(crate) const ONE_ROUND: &str = "rounds:\n  - text: \"Good morning.\"\n";
 
-/// A process whose memory did not grow for so long has come to its last words, also on a busy machine.
+/// A process whose memory did not grow for this long has reached its final output, also on a busy machine.
 const STILL: Duration = Duration::from_millis(400);
 
-/// Between two looks while it comes there.
+/// Polling interval until then.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The program.
+/// The program under measurement.
 #[derive(Debug)]
 pub(crate) struct Program {
     path: PathBuf,
 }
 
-/// Where one call of the program works.
+/// The folders of one call of the program.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) home: PathBuf,
     pub(crate) workspace: PathBuf,
-    /// Who answers.
     pub(crate) model: String,
-    /// What the environment has for it.
+    /// Environment variables for the call.
     variables: Vec<(&'static str, String)>,
 }
 
 impl Site {
-    /// A folder with a workspace and a script. The home is made by the program.
+    /// Creates a folder with a workspace and a script. The program creates the home.
     pub(crate) fn new(folder: &Path, script: &str) -> Result<Self> {
         let file = folder.join("script.yaml");
         let site = Self {
@@ -55,7 +54,7 @@ impl Site {
         Ok(site)
     }
 
-    /// The same with a model at a provider, and what has to be in the environment for that.
+    /// The same with a hosted model and the environment variables that it needs.
     pub(crate) fn asking(self, model: String, variables: Vec<(&'static str, String)>) -> Self {
         Self {
             model,
@@ -71,11 +70,11 @@ impl Site {
 }
 
 impl Program {
-    /// The program at a path, which must be there.
+    /// The program at an existing path.
     pub(crate) fn new(path: &Path) -> Result<Self> {
         let path = path
             .canonicalize()
-            .with_context(|| format!("there is no program {}", path.display()))?;
+            .with_context(|| format!("program {} not found", path.display()))?;
         Ok(Self { path })
     }
 
@@ -96,7 +95,7 @@ impl Program {
         command.args(["serve", "--listen", &address.to_string()]);
         command.arg("--home").arg(&site.home);
         command.arg("--model").arg(&site.model);
-        // What the caller set for its own daemon must not change what is measured.
+        // The caller's own settings must not affect the measurement.
         let ours = std::env::vars_os().map(|(name, _)| name);
         for name in ours.filter(|name| name.as_encoded_bytes().starts_with(b"WAKEFUL_")) {
             command.env_remove(name);
@@ -120,14 +119,14 @@ impl Program {
         command.arg("--home").arg(&site.home);
         command.arg("--workspace").arg(&site.workspace);
         command.arg("--model").arg(&site.model);
-        // What the caller set for its own runs must not change what is measured.
+        // The caller's own settings must not affect the measurement.
         command.env_remove("WAKEFUL_DATABASE").env_remove("WAKEFUL_MODEL");
         command.envs(site.variables.iter().cloned());
         command
     }
 }
 
-/// Milliseconds from the start of a command to its end, which must be a good one.
+/// Milliseconds from the start of a command to its successful end.
 pub(crate) fn wall_ms(command: &mut Command) -> Result<f64> {
     quiet(command);
     let begun = Instant::now();
@@ -139,11 +138,11 @@ pub(crate) fn wall_ms(command: &mut Command) -> Result<f64> {
     Ok(wall)
 }
 
-/// The most memory a command ever had, in megabytes. It must end by writing to its standard output.
+/// The peak memory of a command in megabytes. The command must end by writing to its standard output.
 ///
-/// The kernel keeps this mark while the process lives, and forgets it with the process. So the process is given an
-/// output that is full already: at its last words it has to wait, the mark is read in peace, and only then is room
-/// made. What closing down adds after that is seen by looking on without a pause.
+/// The kernel keeps the peak only while the process lives. So the process gets an output pipe that is
+/// already full: it blocks at its final write, the peak is read, and only then is the pipe drained. The
+/// shutdown after that is covered by polling without a pause.
 pub(crate) fn peak_mb(command: &mut Command) -> Result<f64> {
     quiet(command);
     let (mut reader, writer) = full_output()?;
@@ -151,7 +150,7 @@ pub(crate) fn peak_mb(command: &mut Command) -> Result<f64> {
         .stdout(OwnedFd::from(writer))
         .spawn()
         .with_context(|| format!("starting {command:?}"))?;
-    // The command keeps its end of the output open, which would keep the reader from ever seeing the end of it.
+    // The command holds its end of the pipe open, which would keep the reader from seeing the end.
     command.stdout(Stdio::null());
     let status_file = format!("/proc/{}/status", child.id());
     let look = || {
@@ -179,11 +178,11 @@ pub(crate) fn peak_mb(command: &mut Command) -> Result<f64> {
         drained.join().is_ok_and(|read| read.is_ok()),
         "the output could not be read"
     );
-    let peak = peak.with_context(|| format!("{command:?} ended without a word"))?;
+    let peak = peak.with_context(|| format!("{command:?} wrote no output"))?;
     Ok(f64::from(peak) * 1024.0 / 1e6)
 }
 
-/// An output that takes not one byte more until it is read.
+/// An output pipe that accepts no byte until it is read.
 fn full_output() -> Result<(UnixStream, UnixStream)> {
     let (reader, mut writer) = UnixStream::pair()?;
     writer.set_nonblocking(true)?;
@@ -205,10 +204,10 @@ pub(crate) fn quiet(command: &mut Command) {
         .stderr(Stdio::null());
 }
 
-/// The most memory that the process of this number has had so far, in megabytes.
+/// The peak memory so far of the process with this id, in megabytes.
 pub(crate) fn peak_mb_of(process: &str) -> Result<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
-    let peak = high_water_kb(&status).context("the process has no memory")?;
+    let peak = high_water_kb(&status).context("the process has no memory information")?;
     Ok(f64::from(peak) * 1024.0 / 1e6)
 }
 
@@ -222,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mark_is_read_where_the_kernel_wrote_it_and_a_dead_process_has_none() {
+    fn the_peak_memory_is_parsed_and_a_dead_process_has_none() {
         assert_eq!(
             high_water_kb("Name:\tx\nVmHWM:\t    8124 kB\nVmRSS:\t 12 kB\n"),
             Some(8124)

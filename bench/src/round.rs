@@ -1,7 +1,8 @@
-//! What a tool round costs beyond the sandboxed command itself: two commits, two hops to the store, the plan.
+//! Measures the cost of a tool round beyond the sandboxed command itself: two commits, two hops to the
+//! store, the plan.
 //!
-//! Every command of the run is carried out twice: once for the run and once bare, through the same tools, right
-//! before or right after it. So both see the same machine at the same moment, whatever else it does.
+//! Every command of the run is performed twice: once for the run and once bare, through the same tools,
+//! right before or right after it. So both run under the same load.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,12 +42,12 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let laps = tools.laps();
     ensure!(
         laps.len() == rounds,
-        "{} of {rounds} commands were carried out",
+        "{} of {rounds} commands were performed",
         laps.len()
     );
     ensure!(
         laps.iter().all(|lap| lap.good),
-        "a command failed; can this kernel confine commands?"
+        "a command failed; check that this kernel supports the sandbox"
     );
     Ok(vec![told(&laps)])
 }
@@ -91,7 +92,7 @@ fn tools(setting: &Setting, home: PathBuf, workspace: PathBuf) -> Result<Tools> 
     })?)
 }
 
-/// The real tools, which carry out everything once more on the side.
+/// The real tools, which perform every command once more for comparison.
 struct Paired {
     tools: Tools,
     laps: Mutex<Vec<Lap>>,
@@ -101,13 +102,13 @@ struct Paired {
 /// One command of the run.
 #[derive(Debug, Clone)]
 struct Lap {
-    /// When the engine asked for it.
+    /// When the engine requested it.
     entered: Instant,
-    /// How long it took on the side.
+    /// Duration of the bare command.
     bare: Duration,
-    /// How long it took for the run.
+    /// Duration of the command for the run.
     inside: Duration,
-    /// Whether both did what was asked.
+    /// Whether both succeeded.
     good: bool,
 }
 
@@ -154,7 +155,7 @@ impl ToolHost for Paired {
     async fn perform(&self, act: ToolRequest, stop: impl StopSignal) -> ToolOutcome {
         let entered = Instant::now();
         let number = self.laps.lock().unwrap_or_else(PoisonError::into_inner).len();
-        // In turns, because whichever comes second finds everything warm.
+        // Alternating, because the second one finds warm caches.
         let before = if number.is_multiple_of(2) {
             Some(self.aside(number).await)
         } else {

@@ -1,4 +1,4 @@
-//! One short run from the command line: the time a person waits, and the memory it takes.
+//! Measures one short run from the command line: the time that a person waits, and its memory.
 
 use anyhow::Result;
 
@@ -12,16 +12,16 @@ pub(crate) const STATUS: &str = "status_existing_ms";
 pub(crate) const MEMORY: &str = "run_peak_rss_mb";
 pub(crate) const FRESH: &str = "run_fresh_ms";
 
-/// Commits of a run with one round: its admission, and its answer, which also gives the agent back.
+/// Commits of a run with one round: its admission, and its answer, which also releases the agent.
 const COMMITS: usize = 2;
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS bare (n INTEGER NOT NULL) STRICT;";
 
-/// On a home that is there, with a database that is there.
+/// On an existing home with an existing database.
 pub(crate) fn take_existing(setting: &Setting) -> Result<Vec<Measure>> {
     let site = Site::new(&setting.folder.join("existing"), ONE_ROUND)?;
     let beside = setting.folder.join("existing").join("bare.sqlite");
-    // The first of each makes what the others find.
+    // The first call of each creates what the others find.
     wall_ms(&mut setting.program.run(&site))?;
     plain::commits_ms(&beside, TABLE, COMMITS)?;
     let (mut here, mut bare, mut status, mut started) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -48,7 +48,7 @@ pub(crate) fn take_existing(setting: &Setting) -> Result<Vec<Measure>> {
     Ok(vec![time, status, memory])
 }
 
-/// On a home that has to be made first.
+/// On a home that must be created first.
 pub(crate) fn take_fresh(setting: &Setting) -> Result<Vec<Measure>> {
     let (mut here, mut bare) = (Vec::new(), Vec::new());
     for round in 0..setting.effort.pick(5, 20) {

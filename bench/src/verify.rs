@@ -1,4 +1,4 @@
-//! How fast a log is verified, beside hashing the same bytes and nothing else.
+//! Measures how fast a log is verified, compared with only hashing the same bytes.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -21,20 +21,19 @@ use crate::measure::{Measure, Target};
 
 pub(crate) const NAME: &str = "verify_events_per_s";
 
-/// Events of one log. A daemon signs one of so many heads.
+/// Number of events of the log.
 const EVENTS: u64 = 200_000;
 
-/// Events of one commit while the log is made.
+/// Events per commit while the log is created.
 const BATCH: u64 = EVENTS_BETWEEN;
 
-/// What has to be hashed of one event: its header, its payload, and the salted hash of that.
+/// The hashed parts of one event: its header, its payload, and the payload's salted hash.
 struct Hashed {
     header: String,
     payload: Vec<u8>,
     salted: String,
 }
 
-/// Takes the measure.
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let home = setting.folder.join("verify");
     let events = match setting.effort.pick(0, 1) {
@@ -54,7 +53,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
             verify(&store, &VerifyOptions::default(), |verdict| seen.push(verdict)).await?;
             here.push(per_second(events, begun));
             let flaw = seen.iter().find_map(|verdict| verdict.flaw.as_ref());
-            ensure!(flaw.is_none(), "the log is wrong: {flaw:?}");
+            ensure!(flaw.is_none(), "the log is invalid: {flaw:?}");
             ensure!(seen.iter().map(|verdict| verdict.seen.events).sum::<u64>() == events);
         }
         store.close().await?;
@@ -91,7 +90,7 @@ impl Hashed {
     }
 }
 
-/// Writes a log such as runs with a tool leave, signed at the intervals of a daemon.
+/// Writes a log as left by runs with a tool, signed at the intervals of a daemon.
 async fn write(store: &Store, events: u64) -> Result<Vec<Hashed>> {
     let agent = AgentId::parse("main")?;
     let key = DeviceKey::from_seed(&[1; 32]);
@@ -123,7 +122,7 @@ async fn write(store: &Store, events: u64) -> Result<Vec<Hashed>> {
     Ok(hashed)
 }
 
-/// The events of a run with one tool call, over and over.
+/// The events of a run with one tool call, repeated.
 fn sealed(seq: u64) -> Result<SealedEvent> {
     let run = RunKey(Digest::of(&(seq / 8).to_le_bytes()));
     let (kind, payload) = match seq % 8 {

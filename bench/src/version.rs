@@ -1,4 +1,4 @@
-//! The start of the program: what every call pays before it does anything.
+//! Measures the start of the program: the fixed cost of every call.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Our client as a process of its own: it asks a fake again and again and says what that cost.
+//! Our client as a separate process: it sends requests to a fake provider and reports their cost.
 
 use std::fs;
 use std::io::Write as _;
@@ -18,30 +18,30 @@ use wakeful_ports::model::NoDeltaSink;
 
 use crate::program::peak_mb_of;
 
-/// Requests before the count begins: connections are made and buffers have grown.
+/// Requests before the count starts: connections are open and buffers have grown.
 const WARM: usize = 20;
 
-/// No key, but as long as one.
+/// Not a real key, but as long as one.
 const KEY: &str = "no-key-but-as-long-as-one-0123456789";
 
-/// What to do.
+/// The options of the client process.
 #[derive(Debug, Args)]
 pub(crate) struct Job {
     /// `openai` or `anthropic`
     #[arg(long)]
     provider: String,
-    /// The fake's base URL
+    /// The base URL of the fake provider
     #[arg(long)]
     url: String,
     /// Requests that are counted
     #[arg(long)]
     count: usize,
-    /// Ask for all of them at once, and not one after the other
+    /// Send all requests at once instead of one after another
     #[arg(long)]
     at_once: bool,
 }
 
-/// What it cost, all requests together. The SDKs' loop says the same.
+/// The cost of all requests together. The SDKs' loop reports the same fields.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Used {
     pub(crate) processor_us: f64,
@@ -49,7 +49,7 @@ pub(crate) struct Used {
     pub(crate) peak_mb: f64,
 }
 
-/// Does it and prints the cost.
+/// Sends the requests and prints the cost.
 pub(crate) fn work(job: &Job) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -88,18 +88,18 @@ async fn ask_all(job: &Job) -> Result<Used> {
     })
 }
 
-/// The request stays here, as the SDKs' loop keeps its own: making one is not the client's work.
+/// The request is borrowed, as in the SDKs' loop: building one is not the client's work.
 async fn ask(model: &HostedModel, request: &ModelRequest) -> Result<()> {
     let answer = model.answer(request, &NoDeltaSink).await;
     let answer = answer.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
-    ensure!(!answer.blocks.is_empty(), "the fake said nothing");
+    ensure!(!answer.blocks.is_empty(), "the fake provider returned no content");
     Ok(())
 }
 
-/// The client, which is asked for nothing yet.
+/// Creates the client without sending a request.
 pub(super) fn hosted(provider: &str, url: &str) -> Result<HostedModel> {
     let known = Provider::ALL.into_iter().find(|known| known.word() == provider);
-    let known = known.with_context(|| format!("nobody is called {provider}"))?;
+    let known = known.with_context(|| format!("unknown provider {provider}"))?;
     Ok(HostedModel::new(HostedOptions {
         base_url: Some(url),
         credential: Some(Credential::new(KEY)?),
@@ -107,7 +107,7 @@ pub(super) fn hosted(provider: &str, url: &str) -> Result<HostedModel> {
     })?)
 }
 
-/// A request as a run begins with: instructions, some tools, a question; 8 kB in all.
+/// A typical first request of a run: instructions, some tools, a question; 8 kB in all.
 pub(super) fn request() -> Result<ModelRequest> {
     let words = |count: usize| "Look before you act, and say what you did. ".repeat(count);
     let tool = |number: usize| ToolSpec {
@@ -139,8 +139,8 @@ pub(super) fn request() -> Result<ModelRequest> {
     })
 }
 
-/// The processor time of this process so far, to the nanosecond. Read from the kernel's files and not from its clock:
-/// the clock's shortcut is one that valgrind does not know.
+/// Processor time of this process in microseconds, with nanosecond precision. Read from `/proc` and not
+/// from the clock, because valgrind does not support the clock's vDSO call.
 fn processor_us() -> Result<f64> {
     let mut used_ns = 0.0;
     for thread in fs::read_dir("/proc/self/task")? {

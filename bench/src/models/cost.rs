@@ -1,8 +1,9 @@
-//! What a request and a streamed token cost the processor, beside the official SDKs on the same fake.
+//! Measures the processor cost of a request and of a streamed token, compared with the official SDKs on the
+//! same fake provider.
 //!
-//! Both sides are processes of their own that ask for the same body, one request after the other on a connection that is
-//! kept, and count their own processor time after a warm-up. Only what a request adds is counted: neither start nor
-//! import.
+//! Both sides are separate processes that send the same body, one request after another on a kept
+//! connection, and count their own processor time after a warm-up. Only the cost of requests is counted:
+//! neither start nor import.
 
 use std::ffi::OsString;
 use std::fs;
@@ -26,19 +27,19 @@ pub(crate) const ANTHROPIC_COUNTED: &str = "model_request_kilo_instructions_anth
 /// The loop around the SDKs.
 const SDK: &str = include_str!("../../sdk.py");
 
-/// What ours is compared with.
+/// The reference of the comparison.
 const SDK_IS: &str = "the official Python SDK on the same fake";
 
-/// Tokens of a streamed answer.
+/// Tokens of a streamed response.
 const TOKENS: usize = 500;
 
 /// A twentieth of what the SDKs use.
 const WANTED: Target = Target::RatioAtMost(0.05);
 
-/// Requests under callgrind: few, and then more, because only the difference belongs to requests.
+/// Numbers of requests under callgrind: the difference is the cost of the requests alone.
 const COUNTED: [usize; 2] = [20, 120];
 
-/// The same for the SDKs, which are slower by far.
+/// The same for the SDKs, which are much slower.
 const COUNTED_SDK: [usize; 2] = [5, 25];
 
 pub(crate) fn take_openai(setting: &Setting) -> Result<Vec<Measure>> {
@@ -56,21 +57,21 @@ enum Side<'a> {
     Sdk(&'a Path),
 }
 
-/// How an answer comes.
+/// How a response arrives.
 #[derive(Clone, Copy)]
 enum Manner {
     Whole,
     Stream,
 }
 
-/// What both sides are asked to do.
+/// The task of both sides.
 struct Task {
     provider: &'static str,
     fake: Fake,
     body: PathBuf,
 }
 
-/// Samples of one side, per request and per token.
+/// The samples of one side, per request and per token.
 #[derive(Default)]
 struct Taken {
     request_us: Vec<f64>,
@@ -79,11 +80,11 @@ struct Taken {
     token_wall_us: Vec<f64>,
 }
 
-/// Instructions as callgrind counts them. They do not depend on how busy the machine is.
+/// Instructions as counted by callgrind. They do not depend on the load of the machine.
 pub(crate) fn take_counted(setting: &Setting) -> Result<Vec<Measure>> {
     let there = Command::new("valgrind").arg("--version").output();
     if setting.effort == Effort::Quick || there.is_err() {
-        say("  instructions are not counted: that takes valgrind, and minutes");
+        say("  instructions are not counted: this requires valgrind and takes minutes");
         return Ok(Vec::new());
     }
     let mut measures = Vec::new();
@@ -133,7 +134,7 @@ impl Taken {
         let each = |all: f64, parts: usize| all / parts as f64;
         self.request_us.push(each(whole.processor_us, count));
         self.request_wall_us.push(each(whole.wall_us, count));
-        // A stream has many tokens, so a few of them are enough.
+        // A stream has many tokens, so a few streams are enough.
         let streams = count.div_ceil(10);
         let stream = task.used(side, Manner::Stream, streams)?;
         let beyond =
@@ -197,7 +198,7 @@ impl Task {
                 .args(self.command(side, Manner::Whole, requests)?)
                 .output()?;
             let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-            ensure!(ended.status.success(), "under callgrind it fails: {said}");
+            ensure!(ended.status.success(), "it failed under callgrind: {said}");
             let number = said.lines().find_map(|line| line.split_once("Collected :"));
             let number = number.with_context(|| format!("callgrind counted nothing: {said}"))?;
             Ok(number.1.trim().parse()?)

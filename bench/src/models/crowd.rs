@@ -1,4 +1,5 @@
-//! Memory while many streams run at once: our client alone, and the daemon with as many agents as it lets run together.
+//! Measures memory during many concurrent streams: our client alone, and the daemon with as many agents as
+//! it runs together.
 
 use std::process::Command;
 
@@ -14,7 +15,7 @@ use crate::serve::daemon::{Daemon, furnished};
 
 pub(crate) const NAME: &str = "model_200_streams_peak_mb";
 
-/// Streams that are open at the same time.
+/// Concurrently open streams.
 const STREAMS: usize = 200;
 
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
@@ -30,7 +31,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// Our client, with so many streams in one process. None of them ends before all have begun.
+/// Our client with this many streams in one process. None of them ends before all have started.
 fn alone(streams: usize) -> Result<f64> {
     let fake = Fake::start()?;
     let url = fake.url(&format!("held-{streams}"), "openai");
@@ -56,7 +57,7 @@ fn alone(streams: usize) -> Result<f64> {
     Ok(used.peak_mb)
 }
 
-/// The daemon, with an agent for every stream and somebody who listens to each.
+/// The daemon with one agent per stream and one listener for each.
 fn daemon(setting: &Setting, agents: usize) -> Result<f64> {
     let fake = Fake::start()?;
     let manner = format!("held-{agents}");

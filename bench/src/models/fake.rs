@@ -1,11 +1,11 @@
-//! A provider on loopback. The first part of a path says in which manner it answers:
+//! A fake provider on loopback. The first part of a path selects how it responds:
 //!
-//! | path | answer |
+//! | path | response |
 //! |---|---|
 //! | `/whole/…` | at once, not as a stream |
-//! | `/stream-N/…` | so many tokens, each in a write of its own, as fast as they go |
-//! | `/paced/…` | a few tokens with pauses, each noted when it is written |
-//! | `/held-N/…` | one token; the rest when so many streams have come |
+//! | `/stream-N/…` | N tokens, each in its own write, without pauses |
+//! | `/paced/…` | a few tokens with pauses, each recorded when it is written |
+//! | `/held-N/…` | one token; the rest once N streams are open |
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -17,22 +17,22 @@ use anyhow::Result;
 
 use super::say::Format;
 
-/// Tokens of a paced answer.
+/// Tokens of a paced response.
 pub(super) const PACED_TOKENS: usize = 5;
 
-/// Between two tokens of a paced answer, and before the first: the reader has gone to sleep by then.
+/// Pause before each token of a paced response, long enough that the reader sleeps.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Tokens that follow when a held stream is let go.
+/// Tokens that follow when a held stream is released.
 const HELD_TOKENS: usize = 50;
 
-/// Longest that a stream is held: one that never comes must not keep the others for ever.
+/// Maximum time that a stream is held: one that never arrives must not block the others forever.
 const HELD_MAX: Duration = Duration::from_secs(30);
 
-/// Largest request that is read.
+/// Maximum size of a request.
 const REQUEST_BYTES_MAX: usize = 1 << 22;
 
-/// The provider. It answers until the process ends.
+/// The fake provider. It responds until the process ends.
 pub(super) struct Fake {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -44,12 +44,12 @@ struct Shared {
     came: Condvar,
 }
 
-/// What the fake noted.
+/// What the fake provider recorded.
 #[derive(Default)]
 pub(super) struct Seen {
     /// When each paced token was written.
     pub(super) tokens: Vec<Instant>,
-    /// How long the bodies were, in bytes.
+    /// The lengths of the bodies in bytes.
     pub(super) body_bytes: Vec<usize>,
     held: usize,
 }
@@ -63,27 +63,27 @@ impl Fake {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&all);
-                // A client that hangs up has what it wanted.
+                // A client that closes the connection has finished.
                 thread::spawn(move || drop(serve(&stream, &shared)));
             }
         });
         Ok(Self { address, shared })
     }
 
-    /// Its base URL for a manner. OpenAI's have the version in them, by custom.
+    /// The base URL for a path prefix. OpenAI's URLs include the version by convention.
     pub(super) fn url(&self, manner: &str, provider: &str) -> String {
         let version = if provider.starts_with("openai") { "/v1" } else { "" };
         format!("http://{}/{manner}{version}", self.address)
     }
 
-    /// What was noted since the last time.
+    /// What was recorded since the last call.
     pub(super) fn seen(&self) -> Seen {
         let mut seen = self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *seen)
     }
 }
 
-/// One connection, request by request.
+/// Serves one connection, request by request.
 fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);
@@ -106,7 +106,7 @@ fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads one request and returns its path; none at the end.
+/// Reads one request and returns its path; `None` at the end.
 fn asked(reader: &mut BufReader<&TcpStream>, shared: &Shared) -> io::Result<Option<String>> {
     let mut first = String::new();
     if reader.read_line(&mut first)? == 0 {
@@ -136,7 +136,7 @@ fn note(shared: &Shared, change: impl FnOnce(&mut Seen)) {
     change(&mut shared.seen.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
-/// An answer that is being written.
+/// A response in progress.
 struct Answer<'a> {
     stream: &'a TcpStream,
     format: Format,
@@ -155,7 +155,7 @@ impl Answer<'_> {
 
     fn tokens(&mut self, count: usize) -> io::Result<()> {
         self.begin()?;
-        // Made before any is written, so that only writing stands between two of them.
+        // Prepared before the first write, so that only writes separate the tokens.
         let deltas: Vec<String> = (0..count).map(|number| self.delta(number)).collect();
         for delta in deltas {
             self.stream.write_all(delta.as_bytes())?;
@@ -182,7 +182,7 @@ impl Answer<'_> {
         seen.held += 1;
         self.shared.came.notify_all();
         let wait = |seen: &mut Seen| seen.held < count;
-        // Poisoned or too late, the rest is written all the same.
+        // If the lock is poisoned or the wait times out, the rest is still written.
         drop(self.shared.came.wait_timeout_while(seen, HELD_MAX, wait));
         for number in 1..=HELD_TOKENS {
             self.stream.write_all(self.delta(number).as_bytes())?;
@@ -190,7 +190,7 @@ impl Answer<'_> {
         self.end(&"word ".repeat(HELD_TOKENS + 1))
     }
 
-    /// The words of this number. Words that come twice under one number are told once.
+    /// The event with this number. The client reports a repeated number only once.
     fn delta(&self, number: usize) -> String {
         chunk(&self.format.delta(number, "word "))
     }
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_comes_in_the_manner_that_its_path_asks_for() {
+    fn a_path_selects_how_a_stream_is_sent() {
         let fake = Fake::start().expect("loopback");
         let mut stream = TcpStream::connect(fake.address).expect("a connection");
         let request = "POST /stream-3/v1/responses HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}";

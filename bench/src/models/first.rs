@@ -1,4 +1,4 @@
-//! The size of a default agent's first request, with all built-in tools, as each provider is sent it.
+//! Measures the size of a default agent's first request with all built-in tools, in each provider's format.
 
 use anyhow::{Context as _, Result};
 
@@ -9,7 +9,7 @@ use crate::program::{ONE_ROUND, Site, wall_ms};
 
 pub(crate) const NAME: &str = "first_request_bytes";
 
-/// The formats, with where each finds its key and its address.
+/// The formats, each with the variables of its key and its address.
 const FORMATS: [(&str, &str, &str); 4] = [
     ("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
     ("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
@@ -17,7 +17,7 @@ const FORMATS: [(&str, &str, &str); 4] = [
     ("gemini", "GEMINI_API_KEY", "GEMINI_BASE_URL"),
 ];
 
-/// Bytes of English and JSON that make a token, roughly.
+/// Approximate number of bytes per token in English and JSON.
 const BYTES_PER_TOKEN: f64 = 4.0;
 
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
@@ -32,7 +32,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
         let site = site.asking(format!("{provider}/m"), variables);
         wall_ms(&mut setting.program.run(&site))?;
         let bytes = fake.seen().body_bytes.first().copied();
-        sizes.push((provider, bytes.context("nothing was asked")? as f64));
+        sizes.push((provider, bytes.context("no request was sent")? as f64));
     }
     let all: Vec<f64> = sizes.iter().map(|(_, bytes)| *bytes).collect();
     let measure = Measure::most(NAME, "bytes", &all, Target::AtMost(12_000.0));

@@ -1,5 +1,5 @@
-//! How late the words of a model reach whoever listens to the daemon: from the moment the provider writes them to the
-//! moment a client of the daemon's event stream has read them.
+//! Measures the delay of streamed text through the daemon: from the provider's write to the read of a
+//! client on the daemon's event stream.
 
 use anyhow::Result;
 
@@ -40,7 +40,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// What has to be in the environment for asking the fake under the name of `openai`.
+/// The environment variables for using the fake provider under the name `openai`.
 pub(super) fn variables(fake: &Fake, manner: &str) -> Vec<(&'static str, String)> {
     vec![
         ("OPENAI_API_KEY", "no-key-but-as-long-as-one".to_owned()),

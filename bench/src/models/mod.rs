@@ -1,14 +1,15 @@
-//! What asking a model costs: the client beside the providers' own, the daemon between a provider and a listener.
+//! Measures the cost of model requests: the client compared with the providers' own, and the daemon between
+//! a provider and a listener.
 //!
 //! | module | measures |
 //! |---|---|
-//! | [`cost`] | processor time per request and per streamed token, beside the official SDKs |
-//! | [`forward`] | how late the first words reach whoever listens to the daemon |
-//! | [`crowd`] | memory while many streams run at once |
+//! | [`cost`] | processor time per request and per streamed token, compared with the official SDKs |
+//! | [`forward`] | the delay of streamed text through the daemon |
+//! | [`crowd`] | memory during many concurrent streams |
 //! | [`first`] | the size of an agent's first request |
 //!
-//! `fake` is the provider, on loopback and the same for everybody; `client` is our client as a process of its own, so that
-//! what the fake uses is not counted.
+//! `fake` is the provider, on loopback and the same for all; `client` is our client as a separate process,
+//! so that the fake provider's cost is not counted.
 
 pub(crate) mod client;
 pub(crate) mod cost;

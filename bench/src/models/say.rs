@@ -1,8 +1,8 @@
-//! What the fake says, in the formats that are measured.
+//! The responses of the fake provider, in the measured formats.
 
 use serde_json::{Value, json};
 
-/// How a provider writes.
+/// The format of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Messages,
@@ -12,7 +12,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// By the end of the path that is asked.
+    /// Selects the format by the end of the path.
     pub(super) fn of(path: &str) -> Self {
         match path.rsplit('/').next().unwrap_or_default() {
             "messages" => Self::Messages,
@@ -22,7 +22,7 @@ impl Format {
         }
     }
 
-    /// An answer that comes at once.
+    /// A response that is not streamed.
     pub(super) fn whole(self) -> String {
         const WORDS: &str = "All is well.";
         let whole = match self {
@@ -48,7 +48,7 @@ impl Format {
         whole.to_string()
     }
 
-    /// The events before the first words.
+    /// The events before the first text.
     pub(super) fn opening(self) -> String {
         match self {
             Self::Messages => {
@@ -67,7 +67,7 @@ impl Format {
         }
     }
 
-    /// The event that brings these words.
+    /// The event with this text.
     pub(super) fn delta(self, number: usize, words: &str) -> String {
         event(&match self {
             Self::Messages => json!({
@@ -87,7 +87,7 @@ impl Format {
         })
     }
 
-    /// The events after the last words, of which these are all.
+    /// The events after the last text; `words` is the whole text.
     pub(super) fn closing(self, words: &str) -> String {
         match self {
             Self::Messages => {
@@ -125,7 +125,7 @@ fn response(status: &str, words: &str) -> Value {
     })
 }
 
-/// One event; its type is also its name, which some readers want.
+/// One event; its type is also its name, which some readers require.
 fn event(data: &Value) -> String {
     match data.get("type").and_then(Value::as_str) {
         Some(name) => format!("event: {name}\ndata: {data}\n\n"),

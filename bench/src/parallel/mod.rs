@@ -1,8 +1,9 @@
-//! Committed transitions per second of many agents in one process, with a model and a tool that cost nothing.
+//! Measures committed transitions per second of many agents in one process, with a model and a tool that
+//! cost nothing.
 //!
-//! What is left is the engine and the store. The bare limit writes the same rows with prepared statements and
-//! nothing else: on SQLite from one thread, with all agents in every commit; on
-//! PostgreSQL from as many connections as the store had, one transaction for each transition.
+//! What remains is the engine and the store. The bare limit writes the same rows with prepared statements
+//! and nothing else: on SQLite from one thread, with all agents in every commit; on PostgreSQL from as many
+//! connections as the store had, with one transaction per transition.
 
 mod postgres;
 mod rows;
@@ -23,7 +24,7 @@ pub(crate) use self::workload::{NoOp, TOOL};
 
 use crate::machine::processor_ms;
 
-/// What some work took.
+/// The time that some work took.
 #[derive(Clone, Copy)]
 struct Spent {
     wall: Duration,
@@ -31,7 +32,7 @@ struct Spent {
 }
 
 impl Spent {
-    /// Does the work, which says its wall time by itself, so that it can leave its preparations out.
+    /// Does the work, which returns its own wall time to exclude preparations.
     fn on(work: impl FnOnce() -> Result<Duration>) -> Result<Self> {
         let before = processor_ms()?;
         let wall = work()?;

@@ -1,5 +1,5 @@
-//! Many agents on PostgreSQL, against the blocking driver with prepared statements, a transaction for each
-//! transition and as many connections.
+//! Many agents on PostgreSQL, compared with the blocking driver with prepared statements, one transaction
+//! per transition and as many connections.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -24,11 +24,11 @@ use crate::{Setting, engine_setup, say};
 pub(crate) const NAME: &str = "parallel_transitions_per_s_postgres";
 pub(crate) const FIVE_STEPS: &str = "five_step_runs_per_s_postgres";
 
-/// Connections of the store, and of the bare limit: a few more than the processors of a small machine, so that
+/// Connections of the store and of the bare limit: a few more than a small machine has processors, so that
 /// some can wait for the disk while others work.
 const CONNECTIONS: usize = 8;
 
-/// Tables that say whose database it is; the store needs them as they are.
+/// Tables that identify the database; the store needs them unchanged.
 const KEPT: [&str; 2] = ["schema_version", "host"];
 
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
@@ -38,7 +38,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     })
 }
 
-/// The same with short runs of sixteen clients, counted in runs.
+/// Short runs of sixteen clients, counted in runs.
 pub(crate) fn take_five_steps(setting: &Setting) -> Result<Vec<Measure>> {
     let load = workload::FIVE_STEPS;
     measured(setting, load, |_| {
@@ -46,15 +46,15 @@ pub(crate) fn take_five_steps(setting: &Setting) -> Result<Vec<Measure>> {
     })
 }
 
-/// A measure's name and unit, how much was done, and what is wanted.
+/// The name and unit of a measure, the amount of work, and the target.
 type Named = (&'static str, &'static str, usize, Target);
 
 fn measured(setting: &Setting, load: Load, named: impl FnOnce(usize) -> Named) -> Result<Vec<Measure>> {
     let Some(url) = &setting.postgres else {
-        say("  no PostgreSQL was given; scripts/with-postgres starts one");
+        say("  no PostgreSQL server given; start one with scripts/with-postgres");
         return Ok(Vec::new());
     };
-    // The rows are the same on both databases, and SQLite gives them back more easily.
+    // The rows are the same on both databases, and reading them back from SQLite is easier.
     let rows = sqlite::engine_pass(&setting.folder.join("parallel-rows"), load)?.rows;
     let (name, unit, count, target) = named(rows.transitions.len());
     let (mut engine, mut bare) = (Vec::new(), Vec::new());
@@ -95,7 +95,7 @@ async fn engine_pass(scratch: &Scratch, load: Load) -> Result<Duration> {
     Ok(wall)
 }
 
-/// A database of our own on somebody's server, dropped at the end.
+/// A temporary database on the given server, dropped at the end.
 struct Scratch {
     admin: Config,
     name: String,
@@ -103,9 +103,8 @@ struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a database.
     fn new(url: &str) -> Result<Self> {
-        let admin: Config = url.parse().context("reading the address of PostgreSQL")?;
+        let admin: Config = url.parse().context("parsing the PostgreSQL URL")?;
         let name = format!("wakeful_bench_{}", std::process::id());
         let mut client = admin.connect(NoTls).context("connecting to PostgreSQL")?;
         client.batch_execute(&format!("CREATE DATABASE {name}"))?;
@@ -116,7 +115,7 @@ impl Scratch {
         })
     }
 
-    /// Throws away the rows that a store left, and keeps its tables.
+    /// Deletes the rows that a store left, and keeps its tables.
     fn empty(&self) -> Result<()> {
         let mut client = self.connect()?;
         let tables = client.query(
@@ -129,12 +128,12 @@ impl Scratch {
                 client.batch_execute(&format!("TRUNCATE {name}"))?;
             }
         }
-        // What the emptied tables left behind must not be cleaned up while the clock runs.
+        // Cleanup of the emptied tables must not happen during the measurement.
         client.batch_execute("CHECKPOINT")?;
         Ok(())
     }
 
-    /// Writes everything through several connections and says how long it took.
+    /// Writes all rows through several connections and returns the duration.
     fn write(&self, rows: &Rows) -> Result<Duration> {
         let mut lanes = Vec::with_capacity(CONNECTIONS);
         for work in divided(rows)? {
@@ -175,12 +174,16 @@ impl Drop for Scratch {
             client.batch_execute(&format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name))
         });
         if let Err(error) = dropped {
-            say(&format!("the database {} stays behind: {error}", self.name));
+            say(&format!(
+                "the database {} could not be dropped: {error}",
+                self.name
+            ));
         }
     }
 }
 
-/// All transitions of an agent on one connection, so that their order holds and none waits for another's lock.
+/// Assigns all transitions of an agent to one connection, so that their order is kept and none waits for
+/// another's lock.
 fn divided(rows: &Rows) -> Result<Vec<Vec<&TransitionRows>>> {
     let mut lanes: Vec<Vec<&TransitionRows>> = (0..CONNECTIONS).map(|_| Vec::new()).collect();
     let mut lane_of: BTreeMap<&[u8], usize> = BTreeMap::new();
@@ -204,7 +207,7 @@ fn write(mut client: Client, statements: &[Statement], work: &[&TransitionRows])
     Ok(())
 }
 
-/// Values in the types that the statement expects; the driver refuses any other, also for a null.
+/// Converts values to the types that the statement expects; the driver refuses any other, also for a null.
 fn typed<'a>(statement: &Statement, values: &'a [Value]) -> Result<Vec<&'a (dyn ToSql + Sync)>> {
     const NO_INTEGER: &Option<i64> = &None;
     const NO_TEXT: &Option<&str> = &None;
@@ -218,16 +221,16 @@ fn typed<'a>(statement: &Statement, values: &'a [Value]) -> Result<Vec<&'a (dyn 
             Value::Integer(value) => Ok(value),
             Value::Text(value) => Ok(value),
             Value::Blob(value) => Ok(value),
-            Value::Real(_) => bail!("no column of ours has fractions"),
+            Value::Real(_) => bail!("no column contains fractional numbers"),
         }
     });
     values.collect()
 }
 
-/// The same address with another database.
+/// The same URL with another database.
 fn with_database(url: &str, name: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
-        // Among words of the form key=value the last one of a key counts.
+        // In the key=value form, the last value of a key counts.
         return format!("{url} dbname={name}");
     };
     let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
@@ -241,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_database_is_named_in_either_form_of_an_address() {
+    fn the_database_is_replaced_in_both_url_forms() {
         let words = with_database("host=/tmp user=postgres dbname=postgres", "b");
         assert_eq!(
             words

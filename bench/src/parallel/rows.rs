@@ -1,7 +1,8 @@
-//! What the engine wrote, transition by transition, so that something else can write the same.
+//! Collects what the engine wrote, transition by transition, so that the bare limit can write the same
+//! rows.
 //!
-//! The rows are read back from the database. Which of them belong together is found by running the journal again:
-//! the machine says for each input how many steps, entries and events it led to, and to which state.
+//! The rows are read back from the database. Replaying the run log shows which of them belong together: for
+//! each input the machine gives the number of steps, entries and events, and the next state.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,10 +18,10 @@ use wakeful_core::run::{InputReads, RunInput, RunMachine, StepWrite, Transition}
 use super::table::{Queues, Table, bytes};
 use crate::plain;
 
-/// The agent, the message and the wake of a run are shown by three events that the machine does not know of.
+/// The agent, the message and the wake of a run are recorded by three events outside the machine.
 const EVENTS_OF_ADMISSION: usize = 3;
 
-/// The first statements; after them come the insertions, one for each table.
+/// The first statements; the insertions follow, one for each table.
 const UPDATES: [&str; 3] = [
     "UPDATE run SET version = ?2, state = ?3, status = ?4, ended_at_ms = ?5 WHERE run_key = ?1",
     "UPDATE agent_head SET next_seq = ?2, chain_hash = ?3 WHERE agent_id = ?1",
@@ -31,13 +32,12 @@ const PUT_STATE: usize = 0;
 const PUT_HEAD: usize = 1;
 const ADD_USAGE: usize = 2;
 
-/// Among the tables that a run begins with.
+/// Index among the tables that a run starts with.
 const AGENT: usize = 0;
 const HEAD: usize = 1;
 
-/// Everything that was written.
 pub(crate) struct Rows {
-    /// The statements that made the tables.
+    /// The statements that create the tables.
     pub(crate) schema: String,
     /// Statements with parameters `?1`, `?2` …
     pub(crate) statements: Vec<String>,
@@ -45,15 +45,15 @@ pub(crate) struct Rows {
     pub(crate) transitions: Vec<TransitionRows>,
 }
 
-/// What one transition wrote.
+/// The rows of one transition.
 pub(crate) struct TransitionRows {
     pub(crate) agent: Value,
     pub(crate) writes: Vec<Write>,
 }
 
-/// One row that is put in or changed.
+/// One row that is inserted or updated.
 pub(crate) struct Write {
-    /// Its place among the statements.
+    /// Index of its statement.
     pub(crate) statement: usize,
     pub(crate) values: Vec<Value>,
 }
@@ -75,27 +75,27 @@ impl Rows {
         })
     }
 
-    /// How many statements the bare limit needs.
+    /// Average number of statements that the bare limit needs per transition.
     pub(crate) fn statements_per_transition(&self) -> f64 {
         let writes = self.transitions.iter().map(|transition| transition.writes.len());
         writes.sum::<usize>() as f64 / self.transitions.len() as f64
     }
 }
 
-/// A run while its journal is run again.
+/// A run during the replay of its run log.
 struct Open {
     turn: RunMachine,
     agent: Value,
     thread: Value,
 }
 
-/// Gives each transition its rows.
+/// Assigns rows to transitions.
 struct Reader {
     statements: Vec<String>,
     open: BTreeMap<Vec<u8>, Open>,
     journal: Table,
     insert_journal: usize,
-    /// What a run begins with: its agent and the head of that, its message and its wake.
+    /// The rows that a run starts with: its agent and the agent's head, its message and its wake.
     beginnings: [Queues; 4],
     runs: Queues,
     steps: Queues,
@@ -142,12 +142,12 @@ impl Reader {
         let open = self
             .open
             .remove(bytes(&run)?)
-            .context("a run that has not begun")?;
+            .context("a run that has not started")?;
         let moved = open.turn.apply(&reads, input.clone())?;
         let recorded = bytes(self.journal.value(&row, "state_hash")?)?;
         ensure!(
             digest(&moved.turn)?.as_bytes() == recorded,
-            "the journal leads to another state"
+            "the run log leads to another state"
         );
         for hash in contents(&input, &moved) {
             self.blobs
@@ -189,7 +189,7 @@ impl Reader {
         Ok(TransitionRows { agent, writes })
     }
 
-    /// The rows that make a run, and the machine as it stood before its first input.
+    /// The rows that create a run, and the machine before its first input.
     fn begin(&mut self, run: &Value, writes: &mut Vec<Write>) -> Result<()> {
         let row = self.runs.take_one(run)?;
         let last: RunMachine = serde_json::from_slice(bytes(self.runs.table.value(&row, "state")?)?)?;
@@ -198,7 +198,7 @@ impl Reader {
             .with_denied_tools(last.deny_tools);
         let agent = self.runs.table.value(&row, "agent_id")?.clone();
         let thread = self.runs.table.value(&row, "thread_id")?.clone();
-        // The agent and its head are there when it runs a second time.
+        // The agent and its head already exist when it runs a second time.
         for (queues, key) in self.beginnings.iter_mut().zip([&agent, &agent, run, run]) {
             queues.take_if_left(key, writes)?;
         }
@@ -225,7 +225,7 @@ impl Reader {
         }
     }
 
-    /// The next state of a run.
+    /// Updates the state of a run.
     fn put_state(&self, row: &[Value], moved: &Transition, writes: &mut Vec<Write>) -> Result<()> {
         let of_journal = |column| self.journal.value(row, column).cloned();
         let outcome = moved.turn.outcome();
@@ -249,7 +249,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The head of an agent after its newest event.
+    /// Updates the head of an agent to its newest event.
     fn put_head(&self, agent: &Value, writes: &mut Vec<Write>) -> Result<()> {
         let mut events = writes
             .iter()
@@ -257,7 +257,7 @@ impl Reader {
             .filter(|write| write.statement == self.events.statement);
         let last = &events.next().context("a transition without an event")?.values;
         let Value::Integer(seq) = self.events.table.value(last, "seq")? else {
-            anyhow::bail!("an event without a number");
+            anyhow::bail!("an event without a sequence number");
         };
         let hash = self.events.table.value(last, "hash")?.clone();
         writes.push(Write {
@@ -267,7 +267,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Every row that the engine wrote must have found its transition, or the bare limit would write less.
+    /// Checks that every row of the engine is assigned to a transition; otherwise the bare limit would
+    /// write less.
     fn all_were_used(&self) -> Result<()> {
         let others = [&self.runs, &self.steps, &self.entries, &self.events, &self.blobs];
         for queues in self.beginnings.iter().chain(others) {
@@ -281,7 +282,7 @@ impl Reader {
     }
 }
 
-/// The contents that a transition keeps.
+/// The blobs that a transition stores.
 fn contents(input: &RunInput, moved: &Transition) -> Vec<BlobHash> {
     let mut hashes = match input {
         RunInput::Admitted { body } => vec![*body],

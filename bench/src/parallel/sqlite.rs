@@ -1,4 +1,5 @@
-//! Many agents on a SQLite file, against one thread with prepared statements and a commit for each group.
+//! Many agents on a SQLite file, compared with one thread with prepared statements and one commit per
+//! group.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -17,23 +18,24 @@ use crate::{Setting, engine_setup, plain};
 pub(crate) const NAME: &str = "parallel_transitions_per_s";
 pub(crate) const FIVE_STEPS: &str = "five_step_runs_per_s";
 
-/// What the engine must reach of the bare limit.
+/// The fraction of the bare limit that the engine must reach.
 const TARGET: Target = Target::RatioAtLeast(0.45);
 
-/// Where the shared memory beside a database counts its transactions, as SQLite's file format documents it.
+/// Offset of the transaction counter in the shared-memory file, as documented in SQLite's file format.
 const TRANSACTIONS_AT: u64 = 8;
 
 /// One pass of the engine, and two of plain SQLite with its rows.
 struct Pass {
     engine: Spent,
-    /// All agents in every commit. This is the limit: one that grows with the engine's own groups can be beaten.
+    /// All agents in every commit. This is the limit: one that depends on the engine's own group size could
+    /// be exceeded.
     bare: Spent,
-    /// As many transitions in a commit as the engine had.
+    /// As many transitions per commit as the engine had.
     bare_alike: Spent,
     group: f64,
 }
 
-/// What the engine did in one pass.
+/// What the engine wrote in one pass.
 pub(crate) struct Written {
     spent: Spent,
     commits: u32,
@@ -49,7 +51,7 @@ impl Written {
         self.transitions() as f64 / f64::from(self.commits)
     }
 
-    /// The same rows without an engine, in commits of as many transitions, or a little more.
+    /// Writes the same rows without an engine, with as many transitions per commit, or slightly more.
     fn bare_alike(&self, folder: &Path) -> Result<Spent> {
         let commits = usize::try_from(self.commits)?;
         self.bare_in_groups_of(self.transitions().div_ceil(commits), folder)
@@ -72,7 +74,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     Ok(vec![about(measure, &written, workload::LONG)])
 }
 
-/// The same with short runs of sixteen clients, counted in runs.
+/// Short runs of sixteen clients, counted in runs.
 pub(crate) fn take_five_steps(setting: &Setting) -> Result<Vec<Measure>> {
     let (passes, written) = passes(setting, workload::FIVE_STEPS)?;
     let runs = workload::FIVE_STEPS.all_runs();
@@ -83,14 +85,14 @@ pub(crate) fn take_five_steps(setting: &Setting) -> Result<Vec<Measure>> {
 fn passes(setting: &Setting, load: Load) -> Result<(Vec<Pass>, Written)> {
     let folder = setting.folder.join("parallel");
     let (with_engine, without) = (folder.join("engine"), folder.join("bare"));
-    // The first pass is not counted: it warms up.
+    // The first pass is a warm-up and is not counted.
     let mut written = engine_pass(&with_engine, load)?;
     let mut passes = Vec::new();
     for _ in 0..setting.effort.pick(3, 9) {
         written = engine_pass(&with_engine, load)?;
         passes.push(Pass {
             engine: written.spent,
-            // Everybody in every commit: what groups could grow to.
+            // All agents in every commit: the maximum group size.
             bare: written.bare_in_groups_of(load.agents, &without)?,
             bare_alike: written.bare_alike(&without)?,
             group: written.group(),
@@ -99,8 +101,8 @@ fn passes(setting: &Setting, load: Load) -> Result<(Vec<Pass>, Written)> {
     Ok((passes, written))
 }
 
-/// Compares the best passes. Whatever else the machine does can only add to the time of a pass, so the best one is
-/// nearest to the truth; and of a limit no less should be said than what was reached.
+/// Compares the best passes. Other load on the machine only adds time to a pass, so the best one is the
+/// most accurate, for the engine and for the limit.
 fn told(
     passes: &[Pass],
     (name, unit): (&'static str, &'static str),
@@ -130,7 +132,7 @@ fn told(
         )
 }
 
-/// What was done, beside how fast.
+/// Adds facts about the work to the measure.
 fn about(measure: Measure, written: &Written, load: Load) -> Measure {
     measure
         .with("agents", load.agents as f64)
@@ -156,7 +158,7 @@ pub(crate) fn engine_pass(folder: &Path, load: Load) -> Result<Written> {
     Ok(Written { spent, commits, rows })
 }
 
-/// Writes everything to a file that is not there yet, and says how long it took.
+/// Writes all rows to a new file and returns the duration.
 fn write(path: &Path, rows: &Rows, transitions_per_commit: usize) -> Result<Duration> {
     let connection = plain::open(path)?;
     connection.execute_batch(&rows.schema)?;
@@ -174,7 +176,7 @@ fn write(path: &Path, rows: &Rows, transitions_per_commit: usize) -> Result<Dura
     Ok(begun.elapsed())
 }
 
-/// How many transactions an open database has committed, by its own count.
+/// Number of transactions that an open database has committed, by its own counter.
 pub(crate) fn commits(database: &Path) -> Result<u32> {
     let mut name = database.as_os_str().to_owned();
     name.push("-shm");
@@ -185,7 +187,7 @@ pub(crate) fn commits(database: &Path) -> Result<u32> {
     Ok(u32::from_ne_bytes(count))
 }
 
-/// An empty folder.
+/// Recreates an empty folder.
 fn fresh(folder: &Path) -> Result<()> {
     if folder.try_exists()? {
         std::fs::remove_dir_all(folder)?;
@@ -198,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_of_the_engine_is_written_by_the_bare_limit() {
+    fn the_bare_limit_writes_every_row_of_the_engine() {
         let folder = tempfile::tempdir().expect("a folder");
         let written = engine_pass(folder.path(), workload::SMALL).expect("a pass");
         let bare = folder.path().join("bare.sqlite");
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn every_commit_is_counted_once_also_across_a_checkpoint() {
+    fn every_commit_is_counted_once_across_a_checkpoint() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.sqlite");
         let connection = plain::open(&path).expect("a database");

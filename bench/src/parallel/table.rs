@@ -8,7 +8,6 @@ use rusqlite::types::Value;
 
 use super::rows::Write;
 
-/// A table with its rows.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
     columns: Vec<String>,
@@ -16,7 +15,6 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Reads a whole table.
     pub(crate) fn load(connection: &Connection, name: &'static str, order: &str) -> Result<Self> {
         let mut statement = connection.prepare(&format!("SELECT * FROM {name} ORDER BY {order}"))?;
         let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
@@ -29,15 +27,15 @@ impl Table {
         })
     }
 
-    /// The value of a column in one of the rows.
+    /// The value of a column in a row of this table.
     pub(crate) fn value<'a>(&self, row: &'a [Value], column: &str) -> Result<&'a Value> {
         let place = self.columns.iter().position(|name| name == column);
         place
             .and_then(|place| row.get(place))
-            .with_context(|| format!("there is no column {}.{column}", self.name))
+            .with_context(|| format!("unknown column {}.{column}", self.name))
     }
 
-    /// The statement that puts one row in.
+    /// The statement that inserts one row.
     pub(crate) fn insert(&self) -> String {
         let places: Vec<String> = (1..=self.columns.len())
             .map(|place| format!("?{place}"))
@@ -47,17 +45,17 @@ impl Table {
     }
 }
 
-/// The rows of a table by the value of one column, each queue in the order they were written.
+/// The rows of a table by the value of one column, each queue in the order of insertion.
 pub(crate) struct Queues {
-    /// The table, whose rows are in the queues now.
+    /// The table; its rows are in the queues.
     pub(crate) table: Table,
-    /// The place of its insertion among the statements.
+    /// Index of its insert statement.
     pub(crate) statement: usize,
     rows: BTreeMap<Vec<u8>, VecDeque<Vec<Value>>>,
 }
 
 impl Queues {
-    /// Reads a table and notes how to put its rows in.
+    /// Reads a table and registers its insert statement.
     pub(crate) fn load(
         connection: &Connection,
         name: &'static str,
@@ -85,7 +83,7 @@ impl Queues {
         row.with_context(|| format!("a row of {} is missing", self.table.name))
     }
 
-    /// Takes the next rows of a key, to be put in.
+    /// Takes the next rows of a key for insertion.
     pub(crate) fn take(&mut self, key: &Value, count: usize, writes: &mut Vec<Write>) -> Result<()> {
         for _ in 0..count {
             let values = self.take_one(key)?;
@@ -97,7 +95,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Takes the only row of a key, to be put in, unless it was put in before. Whether it was left.
+    /// Takes the only row of a key for insertion, unless it was already taken. Returns whether it was left.
     pub(crate) fn take_if_left(&mut self, key: &Value, writes: &mut Vec<Write>) -> Result<bool> {
         let is_left = self.rows.get(bytes(key)?).is_some_and(|rows| !rows.is_empty());
         self.take(key, usize::from(is_left), writes)?;
@@ -115,6 +113,6 @@ pub(crate) fn bytes(value: &Value) -> Result<&[u8]> {
     match value {
         Value::Text(text) => Ok(text.as_bytes()),
         Value::Blob(bytes) => Ok(bytes),
-        Value::Null | Value::Integer(_) | Value::Real(_) => bail!("text or bytes were expected"),
+        Value::Null | Value::Integer(_) | Value::Real(_) => bail!("expected text or bytes"),
     }
 }

@@ -1,4 +1,4 @@
-//! What the agents do: runs of tool rounds with a model and a tool that answer at once.
+//! The work of the agents: runs of tool rounds with a model and a tool that respond at once.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,18 +19,18 @@ use wakeful_store::Store;
 
 use crate::engine_setup;
 
-/// How much there is to do.
+/// The size of a workload.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
-    /// Runs at the same time.
+    /// Concurrent runs.
     pub(crate) agents: usize,
-    /// Runs one after the other in each of these places, each of an agent of its own.
+    /// Consecutive runs per concurrent slot, each of its own agent.
     pub(crate) runs: usize,
-    /// Rounds of a run with a tool; one more answers.
+    /// Tool rounds of a run; one more round answers.
     tool_rounds: u32,
 }
 
-/// Many agents with one long run each: the rounds that a run has by default.
+/// Many agents with one long run each, with the default number of rounds.
 pub(crate) const LONG: Load = Load {
     agents: 64,
     runs: 1,
@@ -44,7 +44,7 @@ pub(crate) const FIVE_STEPS: Load = Load {
     tool_rounds: 2,
 };
 
-/// A little of both, to test what is read back.
+/// A small workload for tests of the row collection.
 #[cfg(test)]
 pub(crate) const SMALL: Load = Load {
     agents: 2,
@@ -53,7 +53,7 @@ pub(crate) const SMALL: Load = Load {
 };
 
 impl Load {
-    /// Runs of all agents.
+    /// Total number of runs.
     pub(crate) const fn all_runs(self) -> usize {
         self.agents * self.runs
     }
@@ -61,7 +61,7 @@ impl Load {
 
 pub(crate) const TOOL: &str = "Note";
 
-/// Drives the runs of every agent to their end and says how long all of them took.
+/// Drives the runs of every agent to their end and returns the total duration.
 pub(crate) async fn drive(store: &Store, load: Load) -> Result<Duration> {
     let tools = Arc::new(NoOp);
     let mut runs = JoinSet::new();
@@ -72,7 +72,7 @@ pub(crate) async fn drive(store: &Store, load: Load) -> Result<Duration> {
         let engine = engine_setup::engine(store.clone(), model, Arc::clone(&tools));
         runs.spawn(async move {
             for run in 0..load.runs {
-                // An agent of its own: what a history costs is measured elsewhere.
+                // Each run has its own agent: the cost of a history is measured elsewhere.
                 let name = format!("agent-{agent:02}-{run:02}");
                 engine_setup::drive(&engine, &name, "/", ROUNDS_DEFAULT).await?;
             }
@@ -85,8 +85,8 @@ pub(crate) async fn drive(store: &Store, load: Load) -> Result<Duration> {
     Ok(begun.elapsed())
 }
 
-/// A model that answers at once. What it says differs from agent to agent and from round to round: equal
-/// contents would be stored only once.
+/// A model that responds at once. Its text differs between agents and rounds, because equal contents would
+/// be stored only once.
 struct Prompt {
     agent: usize,
     tool_rounds: u32,
@@ -113,7 +113,7 @@ impl Model for Prompt {
     }
 }
 
-/// A tool that does nothing, with the promises of a command and a result of the shape of one.
+/// A tool that does nothing, with the effect class and the result shape of a command.
 pub(crate) struct NoOp;
 
 impl ToolHost for NoOp {

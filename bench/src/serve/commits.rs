@@ -1,4 +1,4 @@
-//! Plain SQLite on the same disk: rows as long as a message, committed one after the other or in groups.
+//! Plain SQLite on the same disk: rows as long as a message, committed one by one or in groups.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ const TABLE: &str =
 
 const INSERT: &str = "INSERT INTO bare (body) VALUES (?1)";
 
-/// What is kept of a message, and no more.
+/// The stored part of a message.
 const BODY: &str = "Message 0: please look at the newest report.";
 
-/// A database in which only rows are put.
+/// A database that only receives rows.
 pub(crate) struct Commits {
     connection: Connection,
 }
@@ -28,7 +28,7 @@ impl Commits {
         Ok(Self { connection })
     }
 
-    /// How long so many rows take, in commits of so many.
+    /// The duration of this many rows in commits of this size.
     pub(crate) fn time(&self, rows: usize, rows_per_commit: usize) -> Result<Duration> {
         let mut insert = self.connection.prepare(INSERT)?;
         let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! The daemon as a process: started, asked, looked at from outside, ended.
+//! The daemon as a process: starts it, sends requests, observes it from outside, and ends it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,24 +16,24 @@ use crate::machine::processor_ms_of;
 use crate::measure::ms;
 use crate::program::{Site, peak_mb_of, quiet, wall_ms};
 
-/// The agent that is spoken to.
+/// The agent that receives the messages.
 pub(crate) const AGENT: &str = "bench";
 
-/// A script whose one answer is given at once and however often it is asked for.
+/// A script whose one answer is given at once and repeatedly.
 const SCRIPT: &str = "repeat_last: true\nrounds:\n  - text: \"Good morning.\"\n";
 
-/// The largest rates and the largest cap that a home may allow: what is measured is not how well the daemon refuses. The
-/// fake is sent a key, so every request to it has money put aside.
+/// The maximum rates and the maximum cap, because refusals are not measured. Requests to the fake provider
+/// carry a key, so each has a reservation.
 const CONFIG: &str =
     "[server]\nrate_per_minute = 1000000\nturns_per_minute = 1000000\n[budget]\ndaily_usd = 1000000\n";
 
-/// Longest wait for a daemon to come up or to go.
+/// Maximum time for a daemon to start or to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Between two looks at a daemon that comes up or goes. A thousandth of what is measured.
+/// Polling interval while a daemon starts or ends. A thousandth of the measured value.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// A daemon that serves. It is killed when dropped without being ended.
+/// A running daemon. It is killed when dropped without being ended.
 pub(crate) struct Daemon {
     child: Child,
     address: SocketAddr,
@@ -42,7 +42,7 @@ pub(crate) struct Daemon {
     pub(crate) ready_ms: f64,
 }
 
-/// A home with a database in which one run has ended, and with room for as many requests as can be.
+/// A home with one ended run in its database and the maximum request rates.
 pub(crate) fn furnished(setting: &Setting, name: &str) -> Result<Site> {
     let site = Site::new(&setting.folder.join(name), SCRIPT)?;
     wall_ms(&mut setting.program.run(&site))?;
@@ -50,13 +50,13 @@ pub(crate) fn furnished(setting: &Setting, name: &str) -> Result<Site> {
     Ok(site)
 }
 
-/// A folder in which nothing but a script and a workspace is.
+/// A folder with only a script and a workspace.
 pub(crate) fn bare_ground(setting: &Setting, name: &str) -> Result<Site> {
     Site::new(&setting.folder.join(name), SCRIPT)
 }
 
 impl Daemon {
-    /// Starts one and waits until it is ready.
+    /// Starts a daemon and waits until it is ready.
     pub(crate) fn start(setting: &Setting, site: &Site) -> Result<Self> {
         let address = free_address()?;
         let mut command = setting.program.serve(site, address);
@@ -72,7 +72,7 @@ impl Daemon {
             ready_ms: 0.0,
         };
         while !daemon.is_ready() {
-            ensure!(begun.elapsed() < PATIENCE, "the daemon does not come up");
+            ensure!(begun.elapsed() < PATIENCE, "the daemon does not become ready");
             let ended = daemon.child.try_wait()?;
             ensure!(ended.is_none(), "the daemon ended: {}", fs::read_to_string(&log)?);
             std::thread::sleep(LOOK);
@@ -89,7 +89,7 @@ impl Daemon {
         asked.is_ok_and(|answer| answer.status == 200)
     }
 
-    /// A connection to it.
+    /// Opens a connection to it.
     pub(crate) fn line(&self) -> Result<Line> {
         Line::open(self.address)
     }
@@ -105,13 +105,13 @@ impl Daemon {
         .into_bytes()
     }
 
-    /// The bytes of a message to an agent. Each is a new one: without a key, the daemon gives it one.
+    /// The bytes of a message to an agent. Each is new: the daemon assigns a key to a message without one.
     pub(crate) fn message(&self, agent: &str, number: usize) -> Vec<u8> {
         let body = format!("{{\"text\":\"Message {number}: please look at the newest report.\"}}");
         self.request("POST", &format!("/api/agents/{agent}/messages"), &body)
     }
 
-    /// The bytes of a delivery by a trigger, from somebody who shows nothing but its address. Each is a new one.
+    /// The bytes of a new delivery to a trigger, authorized only by its URL.
     pub(crate) fn delivery(&self, path: &str, number: usize, body: &str) -> Vec<u8> {
         let (address, length) = (self.address, body.len());
         format!(
@@ -121,7 +121,7 @@ impl Daemon {
         .into_bytes()
     }
 
-    /// Asks for something on a connection of its own and reads the answer.
+    /// Sends a request on its own connection and reads the response.
     pub(crate) fn call(&self, method: &str, path: &str, body: &str) -> Result<Value> {
         let answer = self.line()?.ask(&self.request(method, path, body))?;
         let said = || String::from_utf8_lossy(&answer.body).into_owned();
@@ -130,19 +130,19 @@ impl Daemon {
         Ok(serde_json::from_slice(&answer.body)?)
     }
 
-    /// Makes an agent that works in the site's workspace.
+    /// Creates an agent that works in the site's workspace.
     pub(crate) fn make_agent(&self, site: &Site, agent: &str) -> Result<()> {
         let body = serde_json::json!({"agent_id": agent, "workspace": site.workspace});
         self.call("POST", "/api/agents", &body.to_string()).map(drop)
     }
 
-    /// Lets an agent only keep what comes.
+    /// Pauses an agent, so that its messages are only queued.
     pub(crate) fn pause(&self, agent: &str) -> Result<()> {
         self.call("POST", &format!("/api/agents/{agent}/pause"), "")
             .map(drop)
     }
 
-    /// Follows the events of an agent from now on. What is read next comes after the greeting.
+    /// Follows the events of an agent from now on. The next read starts after the cursor event.
     pub(crate) fn follow(&self, agent: &str) -> Result<Line> {
         let mut line = self.line()?;
         let path = format!("/api/agents/{agent}/events");
@@ -156,14 +156,13 @@ impl Daemon {
         Ok(line)
     }
 
-    /// Its memory in megabytes.
     pub(crate) fn memory_mb(&self) -> Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let kb = number_of(&status, "VmRSS:").context("the daemon has no memory")?;
+        let kb = number_of(&status, "VmRSS:").context("the daemon has no memory information")?;
         Ok(kb as f64 * 1024.0 / 1e6)
     }
 
-    /// The most memory it has had so far, in megabytes.
+    /// Its peak memory so far, in megabytes.
     pub(crate) fn peak_mb(&self) -> Result<f64> {
         peak_mb_of(&self.child.id().to_string())
     }
@@ -173,19 +172,19 @@ impl Daemon {
         processor_ms_of(&self.child.id().to_string())
     }
 
-    /// How many bytes it has sent to the disk so far.
+    /// Bytes that it has written to disk so far.
     pub(crate) fn written_bytes(&self) -> Result<u64> {
         let io = fs::read_to_string(format!("/proc/{}/io", self.child.id()))?;
         number_of(&io, "write_bytes:").context("no count of bytes written")
     }
 
-    /// How often each of its threads was switched to or from, which each wake-up does.
+    /// Context switches of each of its threads; every wake-up is one.
     pub(crate) fn switches(&self) -> Result<BTreeMap<u32, u64>> {
         let mut switches = BTreeMap::new();
         for entry in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
             let entry = entry?;
             let thread = entry.file_name().to_string_lossy().parse()?;
-            // A thread may end between the two looks.
+            // A thread may end between the two reads.
             let Ok(status) = fs::read_to_string(entry.path().join("status")) else {
                 continue;
             };
@@ -196,7 +195,7 @@ impl Daemon {
         Ok(switches)
     }
 
-    /// Ends it in good order, so that the next one finds a tidy home.
+    /// Ends it cleanly, so that the next one finds a clean home.
     pub(crate) fn end(mut self) -> Result<()> {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, Signal::TERM)?;
@@ -211,7 +210,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // One that has ended cannot be killed, and that is all right.
+        // Killing a daemon that has already ended fails, which is harmless.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
-//! Very many agents that sleep until a far moment: how soon a daemon with them is ready, how much memory it holds, and
-//! that none of them keeps it awake.
+//! Measures a daemon with very many agents that wait for a distant time: its time until ready, its memory,
+//! and that no agent keeps it awake.
 
 use std::time::Instant;
 
@@ -18,19 +18,19 @@ pub(crate) const READY: &str = "dormant_agents_ready_ms";
 pub(crate) const MEMORY: &str = "dormant_agents_rss_mb";
 pub(crate) const WAKEUPS: &str = "dormant_agents_wakeups";
 
-/// Agents, each with a timer and a subscription.
+/// Number of agents, each with a schedule and a subscription.
 const AGENTS: usize = 10_000;
 
-/// Agents where only few samples are wanted: making them takes longer than looking at them.
+/// Number of agents in a quick measurement: creating them takes longer than measuring.
 const AGENTS_QUICK: usize = 1_000;
 
-/// Connections over which they are made, which is not measured.
+/// Connections for creating the agents, which is not measured.
 const LINES: usize = 16;
 
-/// What the daemon answers when it has made something.
+/// The status of a creation.
 const CREATED: u16 = 201;
 
-/// What the daemon answers when a subscription holds.
+/// The status of an accepted subscription.
 const OK: u16 = 200;
 
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
@@ -65,7 +65,8 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// Makes so many agents with a timer and a subscription each, as anybody would, and says how long that took.
+/// Creates this many agents with a schedule and a subscription each through the API, and returns the
+/// duration.
 fn make(setting: &Setting, site: &Site, agents: usize) -> Result<f64> {
     let daemon = Daemon::start(setting, site)?;
     let mut lines = (0..LINES).map(|_| daemon.line()).collect::<Result<Vec<Line>>>()?;
@@ -82,7 +83,7 @@ fn make(setting: &Setting, site: &Site, agents: usize) -> Result<f64> {
         &|number| json!({"agent_id": name(number), "all": ["TASK", format!("category={number}")]}),
     );
     let timed = post("/api/schedules", &|number| {
-        // No two in the same minute, for a while, and all of them far.
+        // Distinct minutes as far as possible, and all of them distant.
         let (day, hour, minute) = (1 + number / 1_440 % 28, number / 60 % 24, number % 60);
         let at = format!("2099-01-{day:02}T{hour:02}:{minute:02}:00Z");
         json!({

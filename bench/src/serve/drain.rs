@@ -1,5 +1,5 @@
-//! A queue that is worked off: what a message costs from the moment the agent may go on, when the model answers at
-//! once and calls no tool.
+//! Measures how a queue is drained: the cost of a message from the time the agent resumes, when the model
+//! responds at once and calls no tool.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,16 +18,17 @@ pub(crate) const NAME: &str = "drain_ms_per_message";
 /// Messages in the queue.
 const MESSAGES: usize = 200;
 
-/// Messages at either end that are looked at by themselves: what grows with the conversation shows between them.
+/// Messages at either end that are measured separately: the difference shows what grows with the
+/// conversation.
 const SOME: usize = 20;
 
-/// Commits that a message needs at least: its run begins, and ends with the answer.
+/// Minimum number of commits per message: the start of its run, and its end with the answer.
 const COMMITS: usize = 2;
 
-/// Connections over which the queue is filled, which is not measured.
+/// Connections for filling the queue, which is not measured.
 const LINES: usize = 16;
 
-/// What was measured, per message.
+/// The samples, per message.
 #[derive(Default)]
 struct Taken {
     here_ms: Vec<f64>,
@@ -46,7 +47,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let mut lines = (0..LINES).map(|_| daemon.line()).collect::<Result<Vec<_>>>()?;
     let mut taken = Taken::default();
     for pass in 0..setting.effort.pick(3, 7) {
-        // Each pass has an agent of its own: a conversation that grows from pass to pass would be measured too.
+        // Each pass has its own agent, so that the conversation does not grow from pass to pass.
         let agent = format!("bench-{pass}");
         daemon.make_agent(&site, &agent)?;
         daemon.pause(&agent)?;
@@ -64,7 +65,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
 }
 
 impl Taken {
-    /// Lets an agent go on and waits until it has answered everything.
+    /// Resumes an agent and waits until it has answered everything.
     fn pass(&mut self, daemon: &Daemon, agent: &str, database: &Path) -> Result<()> {
         let mut events = daemon.follow(agent)?;
         let mut line = daemon.line()?;

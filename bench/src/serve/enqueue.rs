@@ -1,5 +1,5 @@
-//! Durable messages per second: each is answered only when its commit is on the disk. The agent is paused, so that
-//! nothing but putting them into its queue is measured.
+//! Measures durable messages per second: each response is sent after the commit is on disk. The agent is
+//! paused, so that only the queueing is measured.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,19 +18,19 @@ use crate::parallel::commits;
 pub(crate) const ONE: &str = "enqueue_one_connection_per_s";
 pub(crate) const MANY: &str = "enqueue_16_connections_per_s";
 
-/// Connections that send at the same time.
+/// Connections that send concurrently.
 const LINES: usize = 16;
 
 /// Messages of one pass over one connection.
 const MESSAGES_ONE: usize = 320;
 
-/// Messages of one pass over all of them.
+/// Messages of one pass over all connections.
 const MESSAGES_MANY: usize = 1_600;
 
-/// What the daemon answers to a message that it keeps.
+/// The status of a queued message.
 pub(super) const ACCEPTED: u16 = 202;
 
-/// What was measured of one way to send.
+/// The samples of one way to send.
 #[derive(Default)]
 struct Taken {
     rates: Vec<f64>,
@@ -55,7 +55,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
         let first_bare = MESSAGES_ONE as f64 / bare.time(MESSAGES_ONE, 1)?.as_secs_f64();
         let second = one_pass(&daemon, &site.database(), &mut lines, MESSAGES_MANY)?;
         let second_bare = MESSAGES_MANY as f64 / bare.time(MESSAGES_MANY, LINES)?.as_secs_f64();
-        // The first pass warms up: statements are compiled, files grow.
+        // The first pass is a warm-up: statements are compiled, files grow.
         if pass > 0 {
             one.note(&first, first_bare);
             many.note(&second, second_bare);
@@ -103,8 +103,8 @@ fn one_pass(daemon: &Daemon, database: &Path, lines: &mut [Line], messages: usiz
     })
 }
 
-/// Sends all requests over some connections, each of which always waits for one answer, from one thread. Every answer
-/// must have this status.
+/// Sends all requests over some connections from one thread, one request in progress per connection. Every
+/// response must have this status.
 pub(super) fn send_all(lines: &mut [Line], requests: &[Vec<u8>], wanted: u16) -> Result<Duration> {
     let mut waiting = requests.iter();
     let begun = Instant::now();
@@ -129,7 +129,8 @@ pub(super) fn send_all(lines: &mut [Line], requests: &[Vec<u8>], wanted: u16) ->
     Ok(begun.elapsed())
 }
 
-/// Which connections have something to read. Waits until one has, or so long; a daemon that hangs up is readable as well.
+/// The connections that are readable. Waits until one is, or for the given time; a closed connection is
+/// readable as well.
 pub(super) fn readable(lines: &[Line], at_most: Option<&Timespec>) -> Result<Vec<usize>> {
     if lines.len() == 1 && at_most.is_none() {
         return Ok(vec![0]);

@@ -1,7 +1,8 @@
-//! A system outside that calls a trigger far too often: what it costs, and what others feel of it.
+//! Measures an external system that calls a trigger far too often: what it costs, and how it affects other
+//! clients.
 //!
-//! The flood does not wait for answers before it goes on, as long as one of its connections is free: what is not sent in
-//! time is sent late, and what is never sent is counted.
+//! The flood does not wait for responses while one of its connections is free: deliveries that are not sent
+//! in time are sent late, and those that are never sent are counted.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -21,35 +22,35 @@ use crate::program::Site;
 pub(crate) const LATE: &str = "trigger_flood_other_p99_ms";
 pub(crate) const MEMORY: &str = "trigger_flood_peak_mb";
 
-/// Deliveries that are offered each millisecond.
+/// Deliveries offered per millisecond.
 const PER_MS: usize = 10;
 
 /// Connections of the flood.
 const LINES: usize = 64;
 
-/// How long the flood waits for an answer before it looks at the clock again.
+/// How long the flood waits for a response before it reads the clock again.
 const TICK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 1_000_000,
 };
 
-/// Between two requests of the others: a hundred a second, which keeps nobody busy.
+/// Time between two requests of the other clients: a hundred a second, which is a light load.
 const PACE: Duration = Duration::from_millis(10);
 
-/// The agent that has nothing to do with it. It keeps what comes.
+/// The agent that the flood does not address. It queues its messages.
 const OTHER: &str = "other";
 
-/// What a delivery says.
+/// The body of a delivery.
 const BODY: &str = "{\"event\":\"push\",\"ref\":\"refs/heads/main\"}";
 
-/// What others feel, in milliseconds.
+/// The latencies of other clients, in milliseconds.
 #[derive(Default)]
 struct Felt {
     messages: Vec<f64>,
     questions: Vec<f64>,
 }
 
-/// What came of a flood.
+/// The result of a flood.
 #[derive(Default)]
 struct Flooded {
     offered: usize,
@@ -64,14 +65,14 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     daemon.make_agent(&site, OTHER)?;
     daemon.pause(OTHER)?;
     let time = Duration::from_secs(setting.effort.pick(3, 10) as u64);
-    // What the first ones cost, such as compiled statements, is nobody's fault.
+    // A warm-up: the first requests pay for such things as compiled statements.
     feel(&daemon, Duration::from_secs(1))?;
     let before_mb = daemon.memory_mb()?;
     let (mut calm, mut flooded, mut guessed) = (Felt::default(), Felt::default(), Felt::default());
     let (mut right, mut wrong) = (Flooded::default(), Flooded::default());
     let mut daemon_ms = 0.0;
     for pass in 0..setting.effort.pick(1, 3) {
-        // Each pass has an agent of its own, whose address has a fresh minute.
+        // Each pass has its own agent, whose trigger has a fresh rate window.
         let path = trigger(&daemon, &site, &format!("flooded-{pass}"))?;
         calm.add(feel(&daemon, time)?);
         let spent = daemon.processor_ms()?;
@@ -79,7 +80,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
         daemon_ms += daemon.processor_ms()? - spent;
         flooded.add(felt);
         right.add(came);
-        let (stem, _) = path.rsplit_once('/').context("an address without a token")?;
+        let (stem, _) = path.rsplit_once('/').context("a trigger URL without a token")?;
         let (felt, came) = during(&daemon, time, &format!("{stem}/{}", "0".repeat(64)))?;
         guessed.add(felt);
         wrong.add(came);
@@ -109,15 +110,15 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// Makes an agent and says where its trigger is.
+/// Creates an agent and returns the path of its trigger.
 fn trigger(daemon: &Daemon, site: &Site, agent: &str) -> Result<String> {
     daemon.make_agent(site, agent)?;
     let made = daemon.call("POST", &format!("/api/agents/{agent}/external-trigger"), "")?;
     let path = made.get("trigger_path").and_then(serde_json::Value::as_str);
-    path.map(str::to_owned).context("the trigger has no address")
+    path.map(str::to_owned).context("the trigger has no URL")
 }
 
-/// What others feel while a flood goes on.
+/// The latencies of other clients during a flood.
 fn during(daemon: &Daemon, time: Duration, path: &str) -> Result<(Felt, Flooded)> {
     let mut lines = (0..LINES).map(|_| daemon.line()).collect::<Result<Vec<_>>>()?;
     let request = |number: usize| daemon.delivery(path, number, BODY);
@@ -129,7 +130,7 @@ fn during(daemon: &Daemon, time: Duration, path: &str) -> Result<(Felt, Flooded)
     })
 }
 
-/// Asks in the name of others for a while: a message that has to be durable, and a question.
+/// Sends requests of other clients for a while: a message that must be durable, and a read.
 fn feel(daemon: &Daemon, time: Duration) -> Result<Felt> {
     let mut line = daemon.line()?;
     let question = daemon.request("GET", &format!("/api/agents/{OTHER}/status"), "");
@@ -149,12 +150,12 @@ fn feel(daemon: &Daemon, time: Duration) -> Result<Felt> {
         let sent = Instant::now();
         let answer = line.ask(&question)?;
         felt.questions.push(ms(sent.elapsed()));
-        ensure!(answer.status == 200, "a question was refused: {}", answer.status);
+        ensure!(answer.status == 200, "a read was refused: {}", answer.status);
     }
     Ok(felt)
 }
 
-/// Offers deliveries for a while, and waits for the answers to those that were sent.
+/// Offers deliveries for a while, and waits for the responses to those that were sent.
 fn flood(lines: &mut [Line], time: Duration, request: impl Fn(usize) -> Vec<u8>) -> Result<Flooded> {
     let mut came = Flooded::default();
     let mut waits = vec![false; lines.len()];
@@ -202,7 +203,7 @@ impl Flooded {
         }
     }
 
-    /// Tells how many were offered and sent, and what they were answered.
+    /// Adds the numbers of offered and sent deliveries, and of their responses by status.
     fn told(&self, measure: Measure, kind: &str) -> Measure {
         let measure = measure
             .with(format!("{kind}_offered"), self.offered as f64)

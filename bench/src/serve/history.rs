@@ -1,4 +1,4 @@
-//! A home that has seen much: one real run, copied until its events are as many as wanted.
+//! Creates a home with a long history: one real run, copied until it has the wanted number of events.
 
 use std::path::Path;
 
@@ -10,13 +10,12 @@ use wakeful_core::run::{InputReads, RunInput, RunMachine};
 
 use crate::plain;
 
-/// The agent whose history it is.
 const AGENT: &str = "history";
 
 /// Events of one copied run. A run with two tool rounds has about as many.
 const EVENTS_PER_RUN: u32 = 10;
 
-/// Nothing here has to outlive a power cut, and a home of a million events is made anew for each report.
+/// Durability is not needed here, and a home of a million events is created for each report.
 const HURRY: &str = "PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;";
 
 const PUT_AGENT: &str = "
@@ -45,7 +44,7 @@ const PUT_MESSAGES: &str = "
         admitted_at_ms + i, options, sub_run_depth, cause
     FROM n, (SELECT * FROM message LIMIT 1)";
 
-/// The events of the real run, numbered from nought.
+/// The events of the real run, numbered from zero.
 const SEEN: &str = "
     CREATE TEMP TABLE seen AS SELECT ROW_NUMBER() OVER (ORDER BY seq) - 1 AS place, kind, at_ms, policy_version, payload,
         salt
@@ -58,7 +57,7 @@ const PUT_EVENTS: &str = "
         randomblob(32), policy_version, payload, salt
     FROM n JOIN seen ON seen.place = i % (SELECT COUNT(*) FROM seen)";
 
-/// Adds an agent with so many events, and with the runs and messages that they belong to.
+/// Adds an agent with this many events, and with the runs and messages that they belong to.
 pub(crate) fn add(database: &Path, events: u32) -> Result<()> {
     let mut connection = plain::open(database)?;
     connection.execute_batch(HURRY)?;
@@ -72,7 +71,7 @@ pub(crate) fn add(database: &Path, events: u32) -> Result<()> {
     let put = transaction.execute(PUT_EVENTS, params![AGENT, events, EVENTS_PER_RUN])?;
     anyhow::ensure!(
         put == events as usize,
-        "{put} events were put instead of {events}"
+        "{put} events were inserted instead of {events}"
     );
     transaction.commit()?;
     close(connection)
@@ -91,7 +90,7 @@ const PUT_HEADS: &str = "
     SELECT printf('open-%06d', i), incarnation, NULL, 1, 1, zeroblob(32), 0
     FROM n, (SELECT * FROM agent_head LIMIT 1)";
 
-/// The key of an open run is told apart from a copied one by its first letter.
+/// The first letter of its key distinguishes an open run from a copied one.
 const PUT_OPEN_RUNS: &str = "
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms,
@@ -109,8 +108,8 @@ const PUT_OPEN_MESSAGES: &str = "
         surface, context, body_hash, admitted_at_ms + i, '{}', sub_run_depth, cause
     FROM n, (SELECT * FROM message LIMIT 1)";
 
-/// Adds so many agents with a run each that has just begun and that nobody drives: half of them are due, the others wait
-/// for something that does not come.
+/// Adds this many agents with one newly started run each that no process drives: half of them are due, the
+/// others wait for something that never happens.
 pub(crate) fn add_open(database: &Path, runs: u32, model_ref: &str) -> Result<()> {
     let mut connection = plain::open(database)?;
     connection.execute_batch(HURRY)?;

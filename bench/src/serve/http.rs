@@ -1,6 +1,6 @@
-//! HTTP/1.1 as far as the daemon speaks it, on plain blocking sockets: requests are made beforehand, and an answer is
-//! looked at only for its status and its length. A real client would take a good part of the processor that is
-//! measured.
+//! A minimal HTTP/1.1 client on blocking sockets: requests are prepared in advance, and of a response only
+//! status and length are parsed. A complete client would use a considerable part of the measured processor
+//! time.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-/// Longest wait for a byte: more than the daemon itself may take for an answer.
+/// Maximum wait for a byte: more than the daemon may take for a response.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Room for one answer of the kinds that are asked for here.
+/// Buffer size: enough for one of the expected responses.
 const PIECE_BYTES: usize = 16 * 1024;
 
-/// Largest answer that is read.
+/// Maximum size of a response.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 
-/// A connection that is kept alive.
+/// A kept-alive connection.
 pub(crate) struct Line {
     stream: TcpStream,
     received: Vec<u8>,
 }
 
-/// What came back.
+/// A response.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
@@ -33,8 +33,8 @@ pub(crate) struct Answer {
 impl Line {
     pub(crate) fn open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address)?;
-        // A port that nobody listens on may be given to the caller itself, which then hears its own words.
-        ensure!(stream.local_addr()? != address, "nobody listens");
+        // The kernel may connect a socket to itself if no process listens on the port.
+        ensure!(stream.local_addr()? != address, "no process listens on this port");
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         Ok(Self {
@@ -47,7 +47,7 @@ impl Line {
         Ok(self.stream.write_all(request)?)
     }
 
-    /// Sends and waits for the answer.
+    /// Sends a request and waits for the response.
     pub(crate) fn ask(&mut self, request: &[u8]) -> Result<Answer> {
         self.send(request)?;
         loop {
@@ -58,17 +58,20 @@ impl Line {
         }
     }
 
-    /// Takes what has come, or waits for something to come.
+    /// Reads the available bytes, or waits for some.
     pub(crate) fn receive(&mut self) -> Result<()> {
         let mut piece = [0; PIECE_BYTES];
         let length = self.stream.read(&mut piece)?;
-        ensure!(length > 0, "the daemon hung up");
+        ensure!(length > 0, "the daemon closed the connection");
         self.received.extend(piece.iter().take(length));
-        ensure!(self.received.len() <= ANSWER_BYTES_MAX, "the answer does not end");
+        ensure!(
+            self.received.len() <= ANSWER_BYTES_MAX,
+            "the response is too large"
+        );
         Ok(())
     }
 
-    /// The answer, if all of it is there.
+    /// The response, if it is complete.
     pub(crate) fn answer(&mut self) -> Result<Option<Answer>> {
         let Some((status, head_bytes, body_bytes)) = head(&self.received)? else {
             return Ok(None);
@@ -81,7 +84,7 @@ impl Line {
         Ok(Some(Answer { status, body }))
     }
 
-    /// Reads a stream of events until some text has come so many times, and says when it did each time.
+    /// Reads an event stream until some text has occurred this many times, and returns the times.
     pub(crate) fn times_of(&mut self, text: &str, count: usize) -> Result<Vec<Instant>> {
         let mut times = Vec::with_capacity(count);
         while times.len() < count {
@@ -91,7 +94,7 @@ impl Line {
                 drop(self.received.drain(..at + text.len()));
                 continue;
             }
-            // What is left may be the beginning of the text.
+            // The remaining bytes may be the beginning of the text.
             let keep = self.received.len().min(text.len());
             drop(self.received.drain(..self.received.len() - keep));
             self.receive()?;
@@ -106,7 +109,7 @@ impl AsFd for Line {
     }
 }
 
-/// The status, the length of the head and the length of the body, once the head is there.
+/// The status, the length of the head and the length of the body, once the head is complete.
 fn head(bytes: &[u8]) -> Result<Option<(u16, usize, usize)>> {
     const END: &[u8] = b"\r\n\r\n";
     let Some(end) = find(bytes, END) else {
@@ -114,12 +117,12 @@ fn head(bytes: &[u8]) -> Result<Option<(u16, usize, usize)>> {
     };
     let text = String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).to_lowercase();
     let status = text.split(' ').nth(1).and_then(|status| status.parse().ok());
-    let status = status.context("this is no HTTP")?;
+    let status = status.context("the response is not HTTP")?;
     let length = text
         .lines()
         .find_map(|line| line.strip_prefix("content-length: "));
     let Some(length) = length else {
-        bail!("the answer does not say how long it is");
+        bail!("the response has no content length");
     };
     Ok(Some((status, end + END.len(), length.parse()?)))
 }
@@ -133,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_is_understood_once_it_is_whole() {
+    fn a_response_head_is_parsed_once_it_is_complete() {
         let whole = b"HTTP/1.1 202 Accepted\r\nContent-Length: 3\r\nx: y\r\n\r\nabc";
         let (status, head_bytes, body_bytes) = head(whole).expect("HTTP").expect("whole");
         assert_eq!((status, whole.len() - head_bytes, body_bytes), (202, 3, 3));

@@ -1,4 +1,4 @@
-//! A daemon to which nothing happens: how much memory it holds, and that it sleeps.
+//! Measures an idle daemon: its memory, and that it sleeps.
 
 use std::collections::BTreeMap;
 use std::thread::sleep;
@@ -14,7 +14,8 @@ use crate::program::peak_mb;
 pub(crate) const MEMORY: &str = "serve_idle_rss_mb";
 pub(crate) const WAKEUPS: &str = "serve_idle_wakeups";
 
-/// Rest after the last work: threads that were lent to it go home after ten seconds, which is a wake-up each.
+/// Seconds to settle after the last work: idle pool threads end after ten seconds, which is one wake-up
+/// each.
 const SETTLE_S: usize = 13;
 
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
@@ -24,7 +25,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let mut events = daemon.follow(AGENT)?;
     daemon.line()?.ask(&daemon.message(AGENT, 0))?;
     events.times_of(r#""kind":"run_ended""#, 1)?;
-    // An open stream says now and then that it is there, and a kept connection is given up after a while.
+    // An open stream sends keep-alives, and an idle connection is closed after a while.
     drop(events);
     let (sleeping, memory_mb) = watch(setting, &daemon, WAKEUPS)?;
     daemon.end()?;
@@ -33,7 +34,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     Ok(vec![memory.beside("`wakeful --version`", &[floor]), sleeping])
 }
 
-/// Lets a daemon settle and then watches it do nothing: how often it woke, and the memory it has afterwards.
+/// Lets a daemon settle and then observes it while idle: its wake-ups, and its memory afterwards.
 pub(super) fn watch(setting: &Setting, daemon: &Daemon, name: &'static str) -> Result<(Measure, f64)> {
     let begun = daemon.switches()?;
     sleep(seconds(SETTLE_S));
@@ -54,7 +55,7 @@ pub(super) fn watch(setting: &Setting, daemon: &Daemon, name: &'static str) -> R
     Ok((sleeping, daemon.memory_mb()?))
 }
 
-/// How often threads woke between two looks. One that came or went in between has woken at least once.
+/// Number of wake-ups between two readings. A thread that started or ended in between counts at least once.
 fn wakeups(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> u64 {
     let woken = after.iter().map(|(thread, now)| match before.get(thread) {
         Some(then) => now.saturating_sub(*then),
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_sleeps_counts_nothing_and_whoever_comes_or_goes_counts_once() {
+    fn a_sleeping_thread_counts_nothing_and_a_started_or_ended_one_once() {
         let before = BTreeMap::from([(1, 10), (2, 20), (3, 30)]);
         assert_eq!(wakeups(&before, &before), 0);
         let after = BTreeMap::from([(1, 10), (2, 22), (4, 0)]);

@@ -1,18 +1,18 @@
-//! The daemon's numbers: the shipped program as a process of its own, spoken to over loopback, on a SQLite home.
+//! Measures the daemon: the shipped program as a separate process, over loopback, on a SQLite home.
 //!
 //! | module | measures |
 //! |---|---|
 //! | [`ready`] | from the start of the process to the first `200` of `/readyz` |
 //! | [`idle`] | memory and wake-ups while nothing happens |
 //! | [`enqueue`] | durable messages per second |
-//! | [`stream`] | how late an event is, and what many listeners cost |
-//! | [`drain`] | a queue that is worked off |
-//! | [`notice`] | from a write to the journal to the run that it leads to |
-//! | [`dormant`] | very many agents that sleep |
-//! | [`flood`] | what a flood of triggers does to others |
+//! | [`stream`] | the delay of an event, and the cost of many listeners |
+//! | [`drain`] | draining a queue |
+//! | [`notice`] | from a write to the journal to the run that it starts |
+//! | [`dormant`] | very many sleeping agents |
+//! | [`flood`] | the effect of a trigger flood on other clients |
 //!
-//! `daemon` is the process, `http` a client that costs next to nothing, `history` a home that has seen much, `commits`
-//! what plain SQLite does on the same disk.
+//! `daemon` is the process, `http` a client with minimal cost, `history` a home with a long history,
+//! `commits` plain SQLite on the same disk.
 
 mod commits;
 pub(crate) mod daemon;

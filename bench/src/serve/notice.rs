@@ -1,5 +1,5 @@
-//! From a write to the journal to the run that it leads to. Three commits lie between them, each of them synced: the
-//! record, the wake of whoever subscribes to it, the beginning of the run.
+//! Measures the time from a write to the journal to the run that it starts. Three synced commits are
+//! between them: the record, the wake of the subscriber, the start of the run.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -15,21 +15,22 @@ use crate::parallel::commits;
 
 pub(crate) const NAME: &str = "commit_to_run_ms";
 
-/// Commits without which it cannot be.
+/// The minimum number of commits.
 const COMMITS: usize = 3;
 
-/// Between the end of a run and the next write: what the end leads to is over by then.
+/// Time between the end of a run and the next write, so that the work after the end is finished.
 const PACE: Duration = Duration::from_millis(10);
 
-/// Subscriptions of others, none of which the write concerns.
+/// Other subscriptions that do not match the write.
 const OTHERS: usize = 100;
 
-/// What was measured, in milliseconds.
+/// The samples, in milliseconds.
 #[derive(Default)]
 struct Taken {
-    /// From sending the write to seeing the run begin.
+    /// From sending the write to seeing the run start.
     whole: Vec<f64>,
-    /// From the answer to the write, which is durable then, to seeing the run begin; 0 when that came first.
+    /// From the response to the write, which is then durable, to seeing the run start; 0 when that came
+    /// first.
     late: Vec<f64>,
     written: Vec<f64>,
     bare: Vec<f64>,
@@ -50,7 +51,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     }
     let mut taken = Taken::default();
     let wakes = setting.effort.pick(60, 1_000);
-    // The first ones warm up: statements are compiled, files grow.
+    // The first wakes are a warm-up: statements are compiled, files grow.
     let warm_up = wakes / 10;
     let (mut events, mut line) = (daemon.follow(AGENT)?, daemon.line()?);
     let before = commits(&site.database())?;
@@ -65,7 +66,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
         let begun = *events
             .times_of(r#""kind":"run_started""#, 1)?
             .first()
-            .context("no run began")?;
+            .context("no run started")?;
         events.times_of(r#""kind":"run_ended""#, 1)?;
         let bare = plain.time(COMMITS, 1)?;
         if number >= warm_up {

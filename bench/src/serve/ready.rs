@@ -1,4 +1,4 @@
-//! From the start of the process until the daemon says that it can be used.
+//! Measures the time from the start of the process until the daemon is ready.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -21,10 +21,10 @@ pub(crate) const OPEN: &str = "serve_ready_open_runs_ms";
 /// Events of a home that has been used for years.
 const EVENTS: usize = 1_000_000;
 
-/// Events where only few samples are wanted: making the home takes longer than looking at it.
+/// Events in a quick measurement: creating the home takes longer than measuring.
 const EVENTS_QUICK: usize = 100_000;
 
-/// Runs that are open when a large house goes down.
+/// Open runs in the home of a large installation that restarts.
 const RUNS: usize = 100_000;
 
 /// See [`EVENTS_QUICK`].
@@ -33,7 +33,7 @@ const RUNS_QUICK: usize = 10_000;
 pub(super) const BARE: &str =
     "`wakeful --version`, a byte there and back over a new socket, plain SQLite: open, read its tables";
 
-/// On a home that is there.
+/// On an existing home.
 pub(crate) fn take_existing(setting: &Setting) -> Result<Vec<Measure>> {
     let site = furnished(setting, "ready")?;
     let (here, bare) = samples(setting, &site)?;
@@ -66,7 +66,7 @@ pub(crate) fn take_million(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// On a home in which a hundred thousand runs are open and a million events are kept.
+/// On a home with a hundred thousand open runs and a million events.
 pub(crate) fn take_open(setting: &Setting) -> Result<Vec<Measure>> {
     let site = furnished(setting, "open")?;
     let (events, runs) = (
@@ -95,7 +95,7 @@ pub(crate) fn take_open(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// On a home that has to be made.
+/// On a home that must be created.
 pub(crate) fn take_fresh(setting: &Setting) -> Result<Vec<Measure>> {
     let (mut here, mut bare) = (Vec::new(), Vec::new());
     for round in 0..setting.effort.pick(5, 20) {
@@ -114,14 +114,14 @@ pub(crate) fn take_fresh(setting: &Setting) -> Result<Vec<Measure>> {
     )])
 }
 
-/// Starts, each beside its bare limit.
+/// Starts, each with its bare limit.
 fn samples(setting: &Setting, site: &Site) -> Result<(Vec<f64>, Vec<f64>)> {
-    // The first one makes what is left from the life before, such as the token.
+    // The first start creates files that persist, such as the token.
     Daemon::start(setting, site)?.end()?;
     starts(setting, site, setting.effort.pick(7, 30))
 }
 
-/// So many starts, each beside its bare limit.
+/// This many starts, each with its bare limit.
 pub(super) fn starts(setting: &Setting, site: &Site, count: usize) -> Result<(Vec<f64>, Vec<f64>)> {
     let (mut here, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..count {
@@ -147,14 +147,15 @@ fn socket_ms() -> Result<f64> {
     Ok(ms(begun.elapsed()))
 }
 
-/// Milliseconds to open a database and read what tables it has.
+/// Milliseconds to open a database and read its list of tables.
 fn look_ms(database: &Path) -> Result<f64> {
     let begun = Instant::now();
     plain::schema(&plain::open(database)?)?;
     Ok(ms(begun.elapsed()))
 }
 
-/// Milliseconds to make a database with these tables, which is not closed, because the daemon goes on with its own.
+/// Milliseconds to create a database with these tables. It is not closed, because the daemon keeps its own
+/// open.
 fn make_ms(database: &Path, schema: &str) -> Result<f64> {
     let begun = Instant::now();
     let connection = plain::open(database)?;

@@ -1,4 +1,4 @@
-//! How late an event reaches whoever listens, and what many listeners cost while nothing happens.
+//! Measures the delay of an event to a listener, and the cost of many listeners while nothing happens.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -15,16 +15,16 @@ use crate::measure::{Measure, Target, median, ms, p95};
 pub(crate) const LATE: &str = "event_to_sse_p95_ms";
 pub(crate) const LISTENERS: &str = "sse_1000_idle_mb";
 
-/// Between two messages: a hundred a second, which keeps nobody busy.
+/// Time between two messages: a hundred a second, which is a light load.
 const PACE: Duration = Duration::from_millis(10);
 
 /// Idle listeners.
 const CLIENTS: usize = 1_000;
 
-/// Files beside the listeners that a process may have open here.
+/// Files other than the listeners' that a process may have open here.
 const OTHER_FILES: u64 = 200;
 
-/// Rest after the last listener came, so that what was only needed for coming is given back.
+/// Time after the last listener connected, so that memory used only for connecting is released.
 const SETTLE: Duration = Duration::from_secs(2);
 
 pub(crate) fn take_late(setting: &Setting) -> Result<Vec<Measure>> {
@@ -49,7 +49,7 @@ pub(crate) fn take_late(setting: &Setting) -> Result<Vec<Measure>> {
     }
     let seen = listening.join().map_err(|_| anyhow!("the listener panicked"))??;
     daemon.end()?;
-    // One that came before the answer was not late at all.
+    // An event that arrived before the response has no delay.
     let between = |from: &[Instant], to: &[Instant]| -> Vec<f64> {
         let pairs = from.iter().zip(to);
         pairs
@@ -71,7 +71,7 @@ pub(crate) fn take_late(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// Milliseconds of each of so many bytes to another thread and back.
+/// Milliseconds of each of this many round trips of a byte to another thread.
 pub(crate) fn ping_pong_ms(count: usize) -> Result<Vec<f64>> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let mut client = TcpStream::connect(listener.local_addr()?)?;
@@ -122,7 +122,7 @@ pub(crate) fn take_listeners(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// Raises the number of files that this process and the daemon it starts may have open, where that is needed.
+/// Raises the limit of open files for this process and the daemon that it starts, if needed.
 fn allow_files() -> Result<()> {
     let wanted = CLIENTS as u64 + OTHER_FILES;
     let now = getrlimit(Resource::Nofile);
@@ -133,5 +133,5 @@ fn allow_files() -> Result<()> {
         current: Some(wanted),
         maximum: now.maximum,
     };
-    setrlimit(Resource::Nofile, raised).context("asking for more open files")
+    setrlimit(Resource::Nofile, raised).context("raising the limit of open files")
 }

@@ -1,22 +1,22 @@
-//! How much of everything a simulation met.
+//! Counts what a simulation covered.
 
 use std::collections::BTreeMap;
 
 use crate::evidence::Evidence;
 
-/// How much of everything was met, by its name. Shows whether the worlds are as wild as they should be.
+/// Counters by name. They show whether the simulated scenarios are varied enough.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Coverage(pub BTreeMap<String, u64>);
 
 impl Coverage {
-    /// Adds what another simulation met.
+    /// Adds the counters of another simulation.
     pub fn add(&mut self, other: &Self) {
         for (name, count) in &other.0 {
             *self.0.entry(name.clone()).or_default() += count;
         }
     }
 
-    /// What one world met.
+    /// Counts what one simulation covered.
     pub(crate) fn of(evidence: &Evidence) -> Self {
         let mut tally = Self::default();
         let mut met = |name: String| *tally.0.entry(name).or_default() += 1;

@@ -1,8 +1,8 @@
-//! The world outside the processes: time, the mishaps to come, and the ledger of what really happened.
+//! The environment of the simulated processes: time, the pending faults, and the ledger of what really
+//! happened.
 //!
-//! Every call of a port passes through here and is counted, and at its count a mishap strikes. The world
-//! outlives every process, and it is the only judge of what took effect: the engine cannot write to its ledger
-//! but by acting.
+//! Every port call is counted here, and a fault is injected at its count. The environment outlives every
+//! process and alone decides what took effect: the engine can change the ledger only through its effects.
 
 mod fault;
 
@@ -28,43 +28,43 @@ use crate::process::at_once;
 use crate::rng::Rng;
 use crate::time::Time;
 
-/// When every simulation begins.
+/// The start time of every simulation.
 pub(crate) const BEGINNING: Millis = Millis(1_771_344_000_000);
 
-/// Most passages of one process. A run of this size passes some hundred ports, a model that never answers some
-/// ten thousand; beyond that it goes round in circles.
+/// Maximum number of port calls of one process. A run of this size makes some hundred calls, a model that
+/// never responds causes some ten thousand; beyond that the process counts as looping.
 const PASSAGES_MAX: u64 = 100_000;
 
-/// How often a daemon looks at a database that others write to, however far its next moment is.
+/// How often a daemon polls a database that has other writers, independent of its next due time.
 pub(crate) const LOOK_MS: u64 = 1_000;
 
-/// Whether a crash may come at any moment, or not between the intent of a plain action and its result.
+/// Whether a crash may happen at any time, or not between the intent of a plain action and its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Timing {
     Any,
     Harmless,
 }
 
-/// How a process is.
+/// The state of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProcessState {
     Awake,
     Asleep,
     Dead,
-    /// It passed more ports than any run needs.
+    /// It made more port calls than any run needs.
     Lost,
 }
 
 /// How the store fails a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Absence {
-    /// This one only.
+    /// Only this call fails.
     Once,
-    /// It is away and will be for a while.
+    /// The store is unavailable for a while.
     Longer,
 }
 
-/// The world. Everything is behind one lock that is never held while anybody waits.
+/// The environment. All state is behind one lock that is never held across an await.
 pub(crate) struct Environment {
     pub(crate) store: Store,
     agent: AgentId,
@@ -92,7 +92,7 @@ struct LifeState {
     passages: u64,
     skew_ms: i64,
     born_ms: u64,
-    /// Whether it has to doubt its lease once another process was born.
+    /// Whether the process loses its lease once another process starts.
     doubts: bool,
     slept: bool,
     store: Condition,
@@ -102,17 +102,17 @@ struct LifeState {
     found: BTreeSet<OperationId>,
 }
 
-/// How the store is to a process.
+/// The condition of the store for a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Condition {
     Well,
     /// The next call fails.
     FailsOnce,
-    /// Every call fails until this moment.
+    /// Every call fails until this time.
     AwayUntil(u64),
 }
 
-/// What a process could know when it reached for a tool.
+/// What a process could know when it called a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KnownState {
     intended: bool,
@@ -120,16 +120,16 @@ pub(crate) struct KnownState {
     braked: bool,
 }
 
-/// What a new process is like.
+/// The options of a new process.
 pub(crate) struct ProcessOptions {
-    /// How far its wall clock is off.
+    /// The offset of its wall clock.
     pub(crate) skew_ms: i64,
-    /// Whether it knows when its lease is gone.
+    /// Whether it detects the loss of its lease.
     pub(crate) doubts: bool,
 }
 
 impl Environment {
-    /// A world at its beginning.
+    /// Creates an environment.
     pub(crate) fn new(store: Store, agent: AgentId, (salts, people): (Rng, Rng), timing: Timing) -> Self {
         let time: Arc<Time> = Arc::default();
         let people = People::new(store.clone(), Arc::clone(&time), agent.clone(), people);
@@ -154,14 +154,14 @@ impl Environment {
         }
     }
 
-    /// What will go wrong from now on.
+    /// Sets the faults to inject from now on.
     pub(crate) fn expect(&self, mishaps: &[Fault]) {
         let mut state = self.state();
         state.mishaps = mishaps.iter().copied().collect();
         state.eager = 0;
     }
 
-    /// A new process; returns its number.
+    /// Registers a new process and returns its number.
     pub(crate) fn bear(&self, birth: &ProcessOptions) -> Result<usize, StoreError> {
         let found = self.intended()?.into_keys().collect();
         let mut state = self.state();
@@ -183,33 +183,33 @@ impl Environment {
         Ok(state.lives.len() - 1)
     }
 
-    /// The ledger as it stands.
+    /// A copy of the ledger.
     pub(crate) fn ledger(&self) -> Ledger {
         self.state().ledger.clone()
     }
 
-    /// Lets a port write to the ledger.
+    /// Writes to the ledger.
     pub(crate) fn note(&self, write: impl FnOnce(&mut Ledger)) {
         write(&mut self.state().ledger);
     }
 
-    /// Whether money is put aside for a request, durably: who was let through has that.
+    /// Whether a reservation for a request is stored: every permitted request has one.
     pub(crate) fn has_put_aside(&self) -> bool {
         let days = read(&self.store, |view| view.spend_days(None, UtcDay(i64::MIN)));
         days.is_ok_and(|days| days.iter().any(|day| day.reserved > MicroUsd(0)))
     }
 
-    /// Says what a port found wrong by itself.
+    /// Records an error that a port detected.
     pub(crate) fn complain(&self, what: String) {
         self.state().ledger.complaints.push(what);
     }
 
-    /// Somebody is told of a run.
+    /// Records that a run was acknowledged.
     pub(crate) fn acknowledge(&self, run: RunKey) {
         self.state().ledger.acknowledged.insert(run);
     }
 
-    /// A process tells somebody that a run has ended.
+    /// Records that a process reported the end of a run.
     pub(crate) fn tell_end(&self, life: usize, run: RunKey) {
         let mut state = self.state();
         let born_ms = state.lives.get(life).map_or(0, |life| life.born_ms);
@@ -235,19 +235,19 @@ impl Environment {
         Millis(BEGINNING.0.saturating_add(elapsed).saturating_add(skew))
     }
 
-    /// Counts one passage of a process, and lets the mishap strike that is due.
+    /// Counts one port call of a process and injects the fault that is due.
     pub(crate) async fn pass(&self, life: usize, site: Site) {
         self.awake(life).await;
         let struck = self
             .due(life)
             .and_then(|what| what.map_or(Ok(()), |what| self.strike(life, site, what)));
         if let Err(error) = struck {
-            self.complain(format!("the world itself failed: {error}"));
+            self.complain(format!("the simulated environment failed: {error}"));
         }
         self.awake(life).await;
     }
 
-    /// Whether the store must now fail a process, and whether it is away altogether.
+    /// Whether the store must now fail a call of the process, and for how long.
     pub(crate) fn failure(&self, life: usize) -> Option<Absence> {
         let mut state = self.state();
         let now_ms = self.time.now_ms();
@@ -262,7 +262,7 @@ impl Environment {
         failure
     }
 
-    /// By what a process learns that it is to stop.
+    /// The halt signal of a process.
     pub(crate) fn halt(&self, life: usize) -> Halt {
         self.state()
             .lives
@@ -270,24 +270,25 @@ impl Environment {
             .map_or_else(Halt::never, |life| life.halt.clone())
     }
 
-    /// A process has stopped by itself.
+    /// Records that a process stopped by itself.
     pub(crate) fn stopped(&self, life: usize) {
         let mut state = self.state();
         let now_ms = self.time.now_ms();
         state.ledger.stopped.insert(life, now_ms);
     }
 
-    /// Whether the store has ever failed a process.
+    /// Whether the store has ever failed a call of the process.
     pub(crate) fn has_failed(&self, life: usize) -> bool {
         self.state().lives.get(life).is_some_and(|life| life.has_failed)
     }
 
-    /// Whether a process has slept. What it loads afterwards may be of a run that went on without it.
+    /// Whether a process was suspended. What it loads afterwards may belong to a run that continued without
+    /// it.
     pub(crate) fn has_slept(&self, life: usize) -> bool {
         self.state().lives.get(life).is_some_and(|life| life.slept)
     }
 
-    /// How a process is.
+    /// The state of a process.
     pub(crate) fn fate(&self, life: usize) -> ProcessState {
         self.state()
             .lives
@@ -295,21 +296,22 @@ impl Environment {
             .map_or(ProcessState::Dead, |life| life.fate)
     }
 
-    /// Lets a sleeping process go on.
+    /// Resumes a suspended process.
     pub(crate) fn rouse(&self, life: usize) {
         if let Some(life) = self.state().lives.get_mut(life) {
             life.fate = ProcessState::Awake;
         }
     }
 
-    /// Whether a process may be sure to act alone. One that cannot know must assume that it may.
+    /// Whether a process holds its lease as far as it can know. One that cannot detect the loss assumes
+    /// that it does.
     pub(crate) fn holds_lease(&self, life: usize) -> bool {
         let state = self.state();
         let doubts = state.lives.get(life).is_some_and(|life| life.doubts);
         !doubts || life + 1 == state.lives.len()
     }
 
-    /// What a process could know when it reached for a tool.
+    /// What a process could know when it called a tool.
     pub(crate) fn standing(&self, life: usize, operation_id: OperationId) -> KnownState {
         let intended = self
             .intended()
@@ -323,7 +325,7 @@ impl Environment {
         }
     }
 
-    /// Waits until a daemon hears that the end of a run was asked for: it looks every second.
+    /// Waits until a daemon notices that a run was cancelled: it polls every second.
     pub(crate) async fn hears_of_end(&self, run: RunKey) {
         let is_asked = || read(&self.store, move |view| view.cancel_requested(&run)).unwrap_or(false);
         poll_fn(|_| {
@@ -341,12 +343,12 @@ impl Environment {
         });
     }
 
-    /// Whether a brake is on, whoever was told of it.
+    /// Whether a brake is set, acknowledged or not.
     pub(crate) fn is_braked(&self) -> Result<bool, StoreError> {
         read(&self.store, |view| Ok(!view.brakes()?.is_empty()))
     }
 
-    /// A process begins an action.
+    /// Records that a process begins an action.
     pub(crate) fn begin(&self, life: usize, operation_id: OperationId, standing: KnownState) {
         let (wall, slept) = (self.wall(life), self.has_slept(life));
         let KnownState {
@@ -360,7 +362,7 @@ impl Environment {
             .begun
             .iter()
             .any(|begun| begun.operation_id == operation_id);
-        // Where the database failed it the run was loaded again, and what is loaded may have begun.
+        // After a database failure the run was loaded again, and its actions may have begun already.
         let is_sure = |life: &LifeState| !life.slept && !life.has_failed;
         let fresh = state
             .lives
@@ -381,13 +383,13 @@ impl Environment {
         });
     }
 
-    /// A model request leaves.
+    /// Records that a model request was sent.
     pub(crate) fn send(&self, life: usize) {
         let (at_ms, slept) = (self.time.now_ms(), self.has_slept(life));
         self.state().ledger.sent.push(Sent { at_ms, slept });
     }
 
-    /// How often an action is known to have failed for the moment: what a process counted that died is not known.
+    /// How many temporary failures of an action are stored: what a dead process counted is lost.
     pub(crate) fn failures_of(&self, operation_id: OperationId) -> Result<u32, StoreError> {
         for run in self.open_runs()? {
             let row = read(&self.store, move |view| view.run(&run))?;
@@ -408,9 +410,9 @@ impl Environment {
         self.state().ledger.count(operation_id) > 0
     }
 
-    /// An action takes effect, unless somebody has ended its process meanwhile.
+    /// Lets an action take effect, unless its process was ended meanwhile.
     pub(crate) fn take_effect(&self, life: usize, deed: Deed) -> bool {
-        // Asked now: a process may also fall asleep while it acts.
+        // Read here, because a process may also be suspended during the action.
         let slept = self.has_slept(life);
         let mut state = self.state();
         let lives = !state.killed.contains(&(life, deed.operation_id));
@@ -420,12 +422,12 @@ impl Environment {
         lives
     }
 
-    /// An action is over.
+    /// Records that an action ended.
     pub(crate) fn finish(&self, life: usize, operation_id: OperationId) {
         self.state().running.remove(&(life, operation_id));
     }
 
-    /// Ends whatever is left of an action.
+    /// Ends the remains of an action.
     pub(crate) fn clear(&self, operation_id: OperationId) {
         let mut state = self.state();
         let left: Vec<_> = state
@@ -438,7 +440,7 @@ impl Environment {
         state.ledger.cleared.insert(operation_id);
     }
 
-    /// Waits while a process sleeps, and for ever when it is dead.
+    /// Waits while a process is suspended, and forever if it is dead.
     async fn awake(&self, life: usize) {
         poll_fn(|_| match self.fate(life) {
             ProcessState::Awake => Poll::Ready(()),
@@ -458,7 +460,7 @@ impl Environment {
         Ok(open.into_iter().map(|run| run.run_key).collect())
     }
 
-    /// The actions whose intent is durable and whose result is not.
+    /// The actions with a stored intent and no stored result.
     fn intended(&self) -> Result<BTreeMap<OperationId, EffectClass>, StoreError> {
         let mut intended = BTreeMap::new();
         for run in self.open_runs()? {
@@ -476,7 +478,7 @@ impl Environment {
     }
 }
 
-/// Reads past all processes.
+/// Reads the store directly, without a process.
 pub(crate) fn read<T: Send + 'static>(
     store: &Store,
     f: impl FnOnce(&mut wakeful_store::View<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -484,7 +486,7 @@ pub(crate) fn read<T: Send + 'static>(
     at_once(store.read(f)).unwrap_or(Err(StoreError::Closed))
 }
 
-/// Writes past all processes.
+/// Writes to the store directly, without a process.
 pub(crate) fn write<T: Send + 'static>(
     store: &Store,
     f: impl Fn(&mut wakeful_store::Tx<'_>) -> Result<T, StoreError> + Send + 'static,

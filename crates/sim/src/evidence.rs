@@ -1,4 +1,4 @@
-//! What ledger and store say after a mishap, or at the end: all that an invariant may look at.
+//! Collects ledger and store contents after a fault or at the end: all that an invariant may inspect.
 
 use wakeful_core::budget::UtcDay;
 use wakeful_core::conversation::Block;
@@ -18,7 +18,7 @@ use crate::ledger::Ledger;
 use crate::person::POISON;
 use crate::script::Script;
 
-/// Everything that is known.
+/// The evidence of one simulation.
 #[derive(Debug, Clone)]
 pub(crate) struct Evidence {
     /// Whether everything has ended.
@@ -29,23 +29,23 @@ pub(crate) struct Evidence {
     pub(crate) events: Vec<EventRow>,
     pub(crate) runs: Vec<RunEvidence>,
     pub(crate) entries: Vec<(TranscriptEntryRow, Vec<Block>)>,
-    /// What every day has cost.
+    /// The cost of every day.
     pub(crate) spent: Vec<SpendDay>,
-    /// The head of the agent's log; only at the end, because it can be seen only by claiming it.
+    /// The head of the agent's log; only at the end, because reading it requires a claim.
     pub(crate) head: Option<LockedHead>,
     pub(crate) script: Script,
 }
 
-/// When the evidence was taken.
+/// When the evidence was collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// After a mishap.
+    /// After a fault.
     Midway,
     /// After the last ask was answered.
     End,
 }
 
-/// One run with all that belongs to it.
+/// One run with everything that belongs to it.
 #[derive(Debug, Clone)]
 pub(crate) struct RunEvidence {
     pub(crate) row: RunRow,
@@ -55,17 +55,16 @@ pub(crate) struct RunEvidence {
     pub(crate) steps: Vec<StepRow>,
     pub(crate) journal: Vec<RunLogRow>,
     pub(crate) decisions: Vec<Decision>,
-    /// Whether somebody asked for its end.
+    /// Whether its cancellation was requested.
     pub(crate) is_called_off: bool,
 }
 
 impl RunEvidence {
-    /// Whether it stands aside, or was given up there.
+    /// Whether it is quarantined, or was abandoned from quarantine.
     pub(crate) fn is_aside(&self) -> bool {
         self.row.status == RunStatus::Quarantined || self.row.status == RunStatus::Abandoned
     }
 
-    /// Whether it still goes on.
     pub(crate) fn is_open(&self) -> bool {
         self.row.status == RunStatus::Open
     }
@@ -77,7 +76,7 @@ impl RunEvidence {
 }
 
 impl Evidence {
-    /// Takes the evidence.
+    /// Collects the evidence.
     pub(crate) fn take(world: &Environment, script: &Script, moment: Moment) -> Result<Self, StoreError> {
         let asked = script.clone();
         let head = match moment {
@@ -114,7 +113,6 @@ impl Evidence {
         })
     }
 
-    /// The step of an operation.
     pub(crate) fn step(&self, operation_id: OperationId) -> Option<(&RunEvidence, &StepRow)> {
         let steps = self
             .runs
@@ -126,10 +124,11 @@ impl Evidence {
     }
 }
 
-/// A run with all that belongs to it.
+/// Loads a run with everything that belongs to it.
 pub(crate) fn load(view: &mut View<'_>, mut row: RunRow, ledger: &Ledger) -> Result<RunEvidence, StoreError> {
     let run = row.run_key;
-    // What rotted is judged by what it was: the journal knows of no rot.
+    // A corrupted state is replaced by the one before the corruption: the run log does not contain the
+    // corruption.
     if row.state == POISON
         && let Some(poison) = ledger.poisons.get(&run)
     {

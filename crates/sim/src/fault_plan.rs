@@ -1,98 +1,95 @@
-//! What a simulation is made from: a seed, and a list of mishaps.
+//! The input of a simulation: a seed and a list of faults.
 //!
-//! Written as one line, `0x2a crash+12 sleep+3`, which is what a failure prints, what `seeds.txt` keeps and what
-//! can be given back to replay it.
+//! Its text form is one line, `0x2a crash+12 sleep+3`. A failure prints it, `seeds.txt` stores it, and the
+//! simulator replays it.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::rng::Rng;
 
-/// Most mishaps of a schedule that is drawn. Deaths during the recovery from a death need two; six make a bad day.
+/// Maximum number of faults of a drawn plan. A crash during crash recovery needs two; six cover longer
+/// chains.
 const MISHAPS_MAX: u32 = 6;
 
-/// Most things that any seed asks for.
+/// Maximum number of asks of a seed.
 pub const ASKS_MAX: u32 = 2;
 
-/// The word for no mishap at all.
+/// The word for a plan without faults.
 const CALM: &str = "calm";
 
-/// The word for the world that is woken.
+/// The word for a daemon scenario.
 const ALERT: &str = "alert";
 
-/// The word for a world in which less is asked and done.
+/// The word for a scenario with fewer asks and actions.
 const SMALL: &str = "small";
 
-/// One seed in so many is played as a world that is woken, where nobody says which.
+/// One seed in this many is a daemon scenario, where the kind is not given.
 const ALERT_ONE_IN: u32 = 3;
 
-/// One of the others in so many is as large as worlds are: many small ones find more in the same time.
+/// One of the others in this many has full size: many small scenarios find more in the same time.
 const LARGE_ONE_IN: u32 = 5;
 
-/// Which world a seed makes.
+/// The kind of scenario that a seed makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Processes that answer what people ask, one run after another.
+    /// Processes that answer asks, one run after another.
     Run,
-    /// A daemon that is woken by changes, moments, calls from outside, people and other agents.
+    /// A daemon that is woken by changes, schedules, external triggers, people and other agents.
     Alert,
 }
 
-/// A seed and its mishaps.
+/// A seed and its faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultPlan {
-    /// Which world it makes.
     pub kind: Kind,
-    /// Fixes everything but the mishaps.
+    /// Determines everything but the faults.
     pub seed: u64,
-    /// What goes wrong, in order.
+    /// The faults, in order.
     pub mishaps: Vec<Fault>,
-    /// Most things that are asked for, where the seed has more.
+    /// Upper bound on the asks, where the seed has more.
     pub asks: u32,
-    /// Whether less is asked and done than the seed has.
+    /// Whether the scenario has fewer asks and actions than its seed.
     pub is_small: bool,
-    /// The moves of the seed that are played, where not all of them are.
+    /// The numbers of the script actions that are played, if not all are.
     pub moves: Option<Vec<u32>>,
 }
 
-/// One thing that goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// What it is.
     pub what: FaultKind,
-    /// How many passages through ports lie between the mishap before it and this one.
+    /// Number of port calls between the previous fault and this one.
     pub after: u32,
 }
 
-/// What may go wrong.
+/// The kinds of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FaultKind {
-    /// The process dies: nothing of it runs again.
+    /// The process dies, and nothing of it runs again.
     Crash,
-    /// The process sleeps while another takes over, and then goes on as if nothing had happened.
+    /// The process is suspended while another takes over, and then continues unaware of it.
     Sleep,
-    /// The store fails, before or after a call took effect, once or for a while.
+    /// The store fails before or after a call took effect, once or for a while.
     StoreFails,
-    /// The process is asked to come to a stop, as by a service manager.
+    /// The process is asked to stop, as by a service manager.
     Halt,
-    /// Somebody asks for the end of the run.
+    /// A person cancels the run.
     Cancel,
-    /// Somebody answers a question, well or badly; where none is open, as soon as one is.
+    /// A person answers a question, validly or not; if none is open, as soon as one is.
     Answer,
-    /// Somebody sets a brake.
+    /// A person sets a brake.
     Brake,
-    /// Somebody releases all brakes.
+    /// A person releases all brakes.
     Release,
-    /// The stored state of the run rots.
+    /// The stored state of the run is corrupted.
     Poison,
-    /// Every process dies soon after it took up the run, until somebody moves it aside.
+    /// Every process dies soon after it claimed the run, until the run is quarantined.
     Loop,
-    /// The wall clock is set, forward or back, up to ten years. In a world that is woken.
+    /// The wall clock is set forward or back, by up to ten years. Daemon scenarios only.
     Jump,
 }
 
 impl FaultKind {
-    /// All of them.
     pub const ALL: [Self; 11] = [
         Self::Crash,
         Self::Sleep,
@@ -107,7 +104,7 @@ impl FaultKind {
         Self::Jump,
     ];
 
-    /// The word in a line.
+    /// The word of this fault in the text form.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -126,7 +123,7 @@ impl FaultKind {
     }
 }
 
-/// A line that is no schedule.
+/// A line that is not a fault plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadSchedule(String);
 
@@ -134,7 +131,7 @@ impl fmt::Display for BadSchedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is no seed and no mishap; a line reads `0x2a crash+12 sleep+3`",
+            "`{}` is neither a seed nor a fault; use a line like `0x2a crash+12 sleep+3`",
             self.0
         )
     }
@@ -143,7 +140,7 @@ impl fmt::Display for BadSchedule {
 impl std::error::Error for BadSchedule {}
 
 impl FaultPlan {
-    /// The schedule that belongs to a seed: its mishaps are drawn from it as well.
+    /// The plan of a seed, with faults drawn from it.
     #[must_use]
     pub fn drawn(seed: u64) -> Self {
         let mut chance = Rng::at(seed, "mishaps");
@@ -171,7 +168,7 @@ impl FaultPlan {
         }
     }
 
-    /// The schedule that belongs to a seed in a world that is woken.
+    /// The plan of a seed as a daemon scenario.
     #[must_use]
     pub fn drawn_alert(seed: u64) -> Self {
         let mut chance = Rng::at(seed, "alert mishaps");
@@ -193,7 +190,7 @@ impl FaultPlan {
         }
     }
 
-    /// The schedule that belongs to a seed where nobody says in which world.
+    /// The plan of a seed, which also selects the kind of scenario.
     #[must_use]
     pub fn any(seed: u64) -> Self {
         match Rng::at(seed, "kind").one_in(ALERT_ONE_IN) {
@@ -202,7 +199,7 @@ impl FaultPlan {
         }
     }
 
-    /// The schedule that belongs to a seed, in a world that is mostly small.
+    /// The plan of a seed, mostly in a small scenario.
     #[must_use]
     pub fn drawn_of_any_size(seed: u64) -> Self {
         Self {
@@ -211,13 +208,13 @@ impl FaultPlan {
         }
     }
 
-    /// Whether a move of the seed is played.
+    /// Whether a script action of the seed is played.
     #[must_use]
     pub fn has_move(&self, number: u32) -> bool {
         self.moves.as_ref().is_none_or(|kept| kept.contains(&number))
     }
 
-    /// A seed without mishaps.
+    /// A seed without faults.
     #[must_use]
     pub const fn calm(seed: u64) -> Self {
         Self {
@@ -230,7 +227,7 @@ impl FaultPlan {
         }
     }
 
-    /// The same seed with only its crashes.
+    /// The same plan with only its crashes.
     #[must_use]
     pub fn only_crashes(mut self) -> Self {
         self.mishaps.retain(|mishap| mishap.what == FaultKind::Crash);
@@ -294,7 +291,7 @@ fn parse_seed(word: &str) -> Option<u64> {
     }
 }
 
-/// Small gaps hit the recovery from the mishap before; large ones the rest of the run.
+/// Small gaps hit the recovery from the previous fault; large ones hit the rest of the run.
 fn gap(chance: &mut Rng) -> u32 {
     if chance.one_in(2) {
         chance.below(10)
@@ -322,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schedule_is_read_back_as_it_was_written() {
+    fn a_plan_round_trips_through_its_text_form() {
         for seed in 0..200 {
             let schedule = FaultPlan::drawn(seed);
             assert_eq!(schedule.to_string().parse(), Ok(schedule.clone()));
@@ -345,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_says_something_else_is_refused_by_its_word() {
+    fn an_invalid_line_is_refused_naming_the_bad_word() {
         for (line, word) in [
             ("", ""),
             ("zero", "zero"),

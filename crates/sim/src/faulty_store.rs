@@ -1,4 +1,4 @@
-//! A store whose process may die before or after each commit, and which may fail for a moment.
+//! A store whose process may die before or after each commit, and which may fail temporarily.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,17 +9,17 @@ use crate::environment::Absence;
 use crate::ledger::Site;
 use crate::rng::Rng;
 
-/// A process as its store knows it.
+/// A process as seen by its store.
 pub(crate) trait Process: Send + Sync + 'static {
-    /// Passes a port. Whoever is dead never comes out of it.
+    /// Passes a port. The future of a dead process never resolves.
     fn pass(&self, site: Site) -> impl Future<Output = ()> + Send;
-    /// Whether the store must now fail it, and whether it is away altogether.
+    /// Whether the store must now fail a call, and for how long.
     fn failure(&self) -> Option<Absence>;
-    /// Whether it may be sure to act alone.
+    /// Whether the process still holds its lease.
     fn holds_lease(&self) -> bool;
 }
 
-/// The faults that a process meets at its store.
+/// The faults of a process at its store.
 struct ProcessFaults<P> {
     process: P,
     chance: Mutex<Rng>,
@@ -55,11 +55,13 @@ impl<P: Process> Faults for ProcessFaults<P> {
             let Some(absence) = self.process.failure() else {
                 return Ok(());
             };
-            // After a commit, the only fault left is a lost answer.
+            // After a commit, the only possible fault is a lost response.
             Err(match (site, absence) {
                 (Site::BeforeCommit, Absence::Once) if self.one_in(2) => StoreError::Conflict,
                 (Site::BeforeCommit | Site::Pack, Absence::Once) if self.one_in(2) => StoreError::Full,
-                (_, Absence::Once | Absence::Longer) => StoreError::Unreachable("the line went dead".into()),
+                (_, Absence::Once | Absence::Longer) => {
+                    StoreError::Unreachable("the connection was lost".into())
+                }
             })
         })
     }

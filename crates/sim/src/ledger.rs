@@ -1,6 +1,6 @@
-//! The ledger: what really happened, as the world saw it.
+//! The ledger: what really happened in a simulation.
 //!
-//! It is written by ports and mishaps alone and never read by them, so the engine cannot talk it into anything.
+//! Only ports and faults write it, and they never read it, so the engine cannot influence what it records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use wakeful_core::time::Millis;
 
 use crate::fault_plan::FaultKind;
 
-/// A place where a process may be struck.
+/// A place where a fault can be injected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Site {
     Sleep,
@@ -26,60 +26,60 @@ pub(crate) enum Site {
     AfterCommit,
 }
 
-/// What really happened. Written by the ports alone.
+/// What really happened. Written by ports and faults only.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ledger {
-    /// Every effect on the world, in order.
+    /// Every effect, in order.
     pub(crate) deeds: Vec<Deed>,
-    /// Every action that was begun, whether it took effect or not.
+    /// Every begun action, whether it took effect or not.
     pub(crate) begun: Vec<Begun>,
-    /// Actions after which the world was tidied.
+    /// Actions whose remains were ended.
     pub(crate) cleared: BTreeSet<OperationId>,
-    /// What each operation id stood for, whenever it was performed.
+    /// The action that each operation id stood for, at every use.
     pub(crate) meanings: BTreeMap<OperationId, BTreeSet<Digest>>,
-    /// The hash of each request that the model saw, by ask and number: more than one when they differed.
+    /// The hashes of each model request, by ask and number: more than one if they differed.
     pub(crate) requests: BTreeMap<(u32, u32), BTreeSet<Digest>>,
-    /// What a port itself found wrong with a call.
+    /// Errors that a port detected in a call.
     pub(crate) complaints: Vec<String>,
     /// Payloads that were shown to a person.
     pub(crate) shown: Vec<Digest>,
-    /// Runs that somebody was told of.
+    /// Runs that were acknowledged.
     pub(crate) acknowledged: BTreeSet<RunKey>,
-    /// Runs whose end was asked for, and when.
+    /// Cancelled runs, and when.
     pub(crate) cancels: BTreeMap<RunKey, u64>,
-    /// When a daemon that waited for the moment of a run looked, and could see that its end was asked for.
+    /// When a daemon that waited for a run's due time polled, and could notice its cancellation.
     pub(crate) looked: BTreeMap<RunKey, u64>,
-    /// Runs that somebody was told the end of: when who told it was born, and when it was told.
+    /// Runs whose end was reported: when the reporting process was started, and when it reported.
     pub(crate) ended: BTreeMap<RunKey, (u64, u64)>,
-    /// Requests to the model that were given up before their answer came, by the model that was asked, and when.
+    /// Model requests that were dropped before their response, by model, and when.
     pub(crate) hung_up: BTreeMap<String, u64>,
     /// Processes that were asked to stop, and when.
     pub(crate) halts: BTreeMap<usize, u64>,
     /// Processes that stopped by themselves, and when.
     pub(crate) stopped: BTreeMap<usize, u64>,
-    /// Actions whose own tool could not say what became of them.
+    /// Actions whose tool could not determine the outcome.
     pub(crate) unsure: BTreeSet<OperationId>,
-    /// Mishaps that struck, and where.
+    /// Injected faults, and where.
     pub(crate) struck: Vec<(FaultKind, usize, Site)>,
-    /// What a person would see of each action that was begun: the tool and its arguments.
+    /// What a person would see of each begun action: the tool and its arguments.
     pub(crate) words: BTreeMap<OperationId, (String, String)>,
-    /// Model requests that left, in order.
+    /// Model requests that were sent, in order.
     pub(crate) sent: Vec<Sent>,
-    /// What people said to questions, whether it was taken or not.
+    /// Answers that people gave, accepted or not.
     pub(crate) said: BTreeSet<(DecisionId, String)>,
-    /// Answers that somebody was told are taken.
+    /// Answers that were acknowledged.
     pub(crate) answers: Vec<Answered>,
-    /// Answers that were not taken, or that nobody was told of.
+    /// Answers that were refused or not acknowledged.
     pub(crate) rebuffs: u64,
-    /// Brakes that somebody was told are on, in order.
+    /// Brakes that were acknowledged, in order.
     pub(crate) brakes: Vec<Held>,
-    /// How often somebody reached for a brake.
+    /// How often a person tried to set a brake.
     pub(crate) brake_tries: u64,
-    /// States that rotted, as they were before.
+    /// Corrupted states, as they were before.
     pub(crate) poisons: BTreeMap<RunKey, Poison>,
 }
 
-/// An answer that was taken.
+/// An answer that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answered {
     pub(crate) decision_id: DecisionId,
@@ -87,26 +87,25 @@ pub(crate) struct Answered {
     pub(crate) at_ms: u64,
 }
 
-/// A brake that is known to be on.
+/// A brake that was acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// Whom it holds; none for all.
+    /// The agent that it holds; `None` for all.
     pub(crate) scope: Option<AgentId>,
-    /// When it was acknowledged.
     pub(crate) from_ms: u64,
-    /// When somebody reached for its release.
+    /// When its release was first requested.
     pub(crate) until_ms: Option<u64>,
 }
 
-/// A model request that left.
+/// A model request that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub(crate) at_ms: u64,
-    /// Whether its process had slept, and so may not have seen what happened meanwhile.
+    /// Whether its process had been suspended, and so may have missed changes.
     pub(crate) slept: bool,
 }
 
-/// A state before it rotted.
+/// A state before its corruption.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Poison {
     pub(crate) version: i64,
@@ -114,32 +113,32 @@ pub(crate) struct Poison {
     pub(crate) machine_version: u32,
 }
 
-/// One effect on the world.
+/// One effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Deed {
     pub(crate) operation_id: OperationId,
     pub(crate) class: EffectClass,
-    /// Whether its process had slept, and so may not have known what became of it meanwhile.
+    /// Whether its process had been suspended, and so may have missed what happened to the action.
     pub(crate) slept: bool,
 }
 
-/// The beginning of an action.
+/// The start of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Begun {
     pub(crate) operation_id: OperationId,
     pub(crate) life: usize,
     pub(crate) at_ms: u64,
-    /// Whether nobody can have begun it before: a found one must be settled even when the run is cancelled.
+    /// Whether it cannot have been begun before: an action found begun must be settled even after a
+    /// cancellation.
     pub(crate) fresh: bool,
-    /// Whether its intent was durable and had no result when the tool was reached for.
+    /// Whether its intent was stored and had no result when the tool was called.
     pub(crate) intended: bool,
-    /// Whether its process held the lease.
     pub(crate) leased: bool,
-    /// Whether a brake was known to be on when the tool was reached for.
+    /// Whether a brake was acknowledged when the tool was called.
     pub(crate) braked: bool,
-    /// Whether its process had slept.
+    /// Whether its process had been suspended.
     pub(crate) slept: bool,
-    /// What its process took the time for.
+    /// The time on the process's wall clock.
     pub(crate) wall: Millis,
 }
 
@@ -152,7 +151,7 @@ impl Ledger {
             .count()
     }
 
-    /// Mishaps after which an outcome may be unknown: all in which a process stops without having its say.
+    /// Number of faults after which an outcome may be unknown: all that stop a process without notice.
     pub(crate) fn disturbances(&self) -> usize {
         let struck = self.struck.iter().filter(|(what, ..)| match what {
             FaultKind::Crash | FaultKind::Loop | FaultKind::Sleep | FaultKind::StoreFails => true,
@@ -167,17 +166,17 @@ impl Ledger {
         struck.count()
     }
 
-    /// Whether a brake that somebody was told of is on.
+    /// Whether an acknowledged brake is set.
     pub(crate) fn is_braked(&self) -> bool {
         self.brakes.iter().any(|held| held.until_ms.is_none())
     }
 
-    /// Whether something of a kind struck.
+    /// Whether a fault of this kind was injected.
     pub(crate) fn had(&self, wanted: FaultKind) -> bool {
         self.struck.iter().any(|(what, ..)| *what == wanted)
     }
 
-    /// Whether a process slept while others went on.
+    /// Whether a process was suspended while others continued.
     pub(crate) fn has_sleepers(&self) -> bool {
         self.struck.iter().any(|(what, ..)| *what == FaultKind::Sleep)
     }

@@ -1,28 +1,29 @@
-//! The real engine in a world made from a seed, where anything may stop at any moment.
+//! A deterministic simulation of the real engine, in which faults are injected at any port call.
 //!
-//! A [`Schedule`] is a seed and a list of mishaps. The seed fixes everything that models, tools and clocks do; the
-//! mishaps say when a process dies, falls asleep, loses its database for a moment, or is asked to stop. Playing
-//! a schedule twice gives the same bytes, so a failure is its seed and its few mishaps and nothing else.
+//! A [`FaultPlan`] is a seed and a list of faults. The seed determines everything that models, tools and
+//! clocks do; the faults determine when a process dies, is suspended, loses its database for a moment, or
+//! is asked to stop. Playing a plan twice gives the same bytes, so the plan is enough to reproduce a
+//! failure.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `chance` | random numbers from a seed |
-//! | [`schedule`](Schedule) | the seed and the mishaps, and how they are written down |
-//! | `script` | what people ask, what the model answers, how tools behave |
-//! | `world`, `time`, `ledger` | the mishaps to come; virtual time; what really happened |
-//! | `life` | one process: the ports of an engine, and the loop that polls it until it ends or dies |
-//! | `ports`, `faulty` | model, tools, clock and salts of such a process; a store that may fail it |
-//! | `person` | people: answers, brakes, and what they do about runs that stand aside |
+//! | `rng` | random numbers from a seed |
+//! | [`fault_plan`](FaultPlan) | the seed and the faults, and their text form |
+//! | `script` | what people ask, what the model responds, how tools behave |
+//! | `environment`, `time`, `ledger` | the pending faults; virtual time; what really happened |
+//! | `process` | one process: the ports of an engine, and the loop that polls it until it ends or dies |
+//! | `ports`, `faulty_store` | model, tools, clock and salts of such a process; a store that may fail |
+//! | `person` | people: answers, brakes, and the handling of quarantined runs |
 //! | `service` | what a process does for an ask, as the command line or as the daemon |
-//! | `play`, `tally` | a whole schedule: asks, processes, sleepers, and the judge after each |
-//! | `alert` | the other kind of world: a daemon that is woken by changes, moments and calls from outside |
-//! | `evidence`, `invariant` | what ledger and store say, and what must hold of it |
-//! | `warning` | what the program logs, for those who must know of it |
-//! | [`search`](mod@search) | many schedules, and the smallest one that still fails |
+//! | `simulate`, `coverage` | a whole plan: asks, processes, suspended processes, and the checks after each; what was covered |
+//! | `daemon` | the other kind of scenario: a daemon that is woken by changes, schedules and external triggers |
+//! | `evidence`, `invariant` | the contents of ledger and store, and what must hold of them |
+//! | `warning` | observes what the program logs |
+//! | [`search`](mod@search) | many plans, and the smallest one that still fails |
 //!
-//! There is no thread, no real clock and no runtime here: a process is one future, polled by hand. When it waits
-//! for nothing but time, time moves on. A crash is that future dropped while a port keeps it waiting for ever, so
-//! that nothing in it runs again, while the database and the ledger keep what they were told.
+//! The simulation uses no threads, no real clock and no runtime: a process is one future, polled by hand.
+//! When it waits for nothing but time, time advances. A crash drops that future while a port keeps it
+//! pending, so that nothing in it runs again, while the database and the ledger keep what was written.
 #![forbid(unsafe_code)]
 
 mod coverage;

@@ -1,8 +1,8 @@
-//! Plays many schedules: `wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J] [--worlds KIND]`, or one:
-//! `wakeful-sim --seed SEED [MISHAP…]`.
+//! Plays many fault plans: `wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J]
+//! [--worlds KIND]`, or one: `wakeful-sim --seed SEED [FAULT…]`.
 //!
-//! Without a first seed it takes a fresh one and says which; the seeds after it are the next numbers. A failure prints
-//! the smallest schedule that still fails and the command that plays it, and ends the program with 1.
+//! Without a first seed it chooses a random one and prints it; further seeds are the following numbers. A
+//! failure prints the smallest plan that still fails and the command that replays it, and exits with 1.
 #![forbid(unsafe_code)]
 
 use std::hash::{BuildHasher as _, RandomState};
@@ -15,16 +15,18 @@ use std::time::{Duration, Instant};
 use wakeful_sim::search::{examine, shrink};
 use wakeful_sim::{Coverage, FaultPlan, Violation, log_hash};
 
-/// Between two lines about how far it has come.
+/// Time between two progress lines.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// Most threads: more than any machine here has cores.
+/// Maximum number of threads: more than any expected machine has cores.
 const JOBS_MAX: u64 = 64;
 
-const USAGE: &str = "usage: wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J] [--worlds run|large|alert]
-       wakeful-sim --seed SEED [alert] [small] [calm | MISHAP…] [asks=1] [moves=0,3]     a mishap reads crash+12";
+const USAGE: &str =
+    "\
+usage: wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J] [--worlds run|large|alert]
+       wakeful-sim --seed SEED [alert] [small] [calm | FAULT…] [asks=1] [moves=0,3]     a fault is written as crash+12";
 
-/// How long to search.
+/// When to stop the search.
 #[derive(Clone, Copy)]
 enum Until {
     Count(u64),
@@ -35,12 +37,12 @@ struct Args {
     until: Until,
     from: u64,
     jobs: u64,
-    /// How the schedule of a seed is drawn.
+    /// Draws the plan of a seed.
     drawn: fn(u64) -> FaultPlan,
     one: Option<FaultPlan>,
 }
 
-/// What the threads of a search share.
+/// The state that the threads of a search share.
 struct Search {
     began: Instant,
     next: AtomicU64,
@@ -67,12 +69,12 @@ fn main() -> ExitCode {
     };
     say(&format!("FAILED {schedule}\n{violation}"));
     let (small, violation) = shrink(&schedule, &violation, examine);
-    say(&format!("\nas small as it gets: {small}\n{violation}"));
+    say(&format!("\nsmallest failing plan: {small}\n{violation}"));
     say(&format!("\ncargo run -p wakeful-sim -- --seed {small}"));
     ExitCode::FAILURE
 }
 
-/// Plays one schedule and says what its log came to.
+/// Plays one plan and prints the hash of its log.
 fn one(schedule: &FaultPlan) -> Option<(FaultPlan, Violation)> {
     let played = examine(schedule).and_then(|tally| Ok((tally, log_hash(schedule)?)));
     match played {
@@ -85,7 +87,7 @@ fn one(schedule: &FaultPlan) -> Option<(FaultPlan, Violation)> {
     }
 }
 
-/// Plays one schedule after another until the end is reached or one fails.
+/// Plays one plan after another until the limit is reached or one fails.
 fn search(args: &Args) -> Option<(FaultPlan, Violation)> {
     say(&format!("from seed {:#x}", args.from));
     let search = Search {
@@ -118,7 +120,7 @@ fn search(args: &Args) -> Option<(FaultPlan, Violation)> {
 }
 
 impl Search {
-    /// Takes one number after another.
+    /// Plays the next seeds until the search ends.
     fn work(&self, args: &Args) {
         let mut tally = Coverage::default();
         while !self.is_over.load(Ordering::Relaxed) {
@@ -154,7 +156,7 @@ impl Search {
         let rate = done.saturating_mul(1_000) / elapsed_ms;
         let seconds = elapsed.as_secs();
         say(&format!(
-            "{done} schedules in {seconds} s, {rate} a second, none failed before"
+            "{done} plans in {seconds} s, {rate} per second, no earlier failure"
         ));
     }
 }
@@ -175,7 +177,11 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
     };
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
-        let number = || value.parse::<u64>().map_err(|_| format!("{value} is no number"));
+        let number = || {
+            value
+                .parse::<u64>()
+                .map_err(|_| format!("{value} is not a number"))
+        };
         let seed = || value.parse::<FaultPlan>().map_err(|error| error.to_string());
         match word.as_str() {
             "--count" => args.until = Until::Count(number()?),
@@ -191,25 +197,23 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
                 let drawn = rest.is_empty().then(|| FaultPlan::any(given.seed));
                 args.one = Some(drawn.unwrap_or(given));
             }
-            _ => return Err(format!("there is no {word}")),
+            _ => return Err(format!("unknown option {word}")),
         }
     }
     Ok(args)
 }
 
-/// How schedules of one kind of worlds are drawn.
+/// How plans of one kind of scenario are drawn.
 fn drawn(word: &str) -> Result<fn(u64) -> FaultPlan, String> {
     match word {
         "run" => Ok(FaultPlan::drawn_of_any_size),
         "large" => Ok(FaultPlan::drawn),
         "alert" => Ok(FaultPlan::drawn_alert),
-        _ => Err(format!(
-            "{word} is no kind of world; there are run, large and alert"
-        )),
+        _ => Err(format!("unknown kind of world {word}; use run, large or alert")),
     }
 }
 
-/// Says a line. Nobody who reads it may be gone by then; a search goes on all the same.
+/// Prints a line. A closed output does not stop the search.
 fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }

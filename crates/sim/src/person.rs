@@ -1,7 +1,7 @@
-//! The people of a world: they answer questions, set and release brakes, and see to runs that stand aside.
+//! Simulates people: they answer questions, set and release brakes, and handle quarantined runs.
 //!
-//! They do it at the real runtime, in a process of their own, past whoever drives. That process may die in the middle of
-//! a call as well: then nobody was told anything, and what it had committed stands.
+//! They call the real runtime in their own process, independent of the process that drives the run. That
+//! process may also die in the middle of a call: then no response arrives, and what it committed stays.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -25,31 +25,30 @@ use crate::ledger::{Answered, Held, Poison};
 use crate::rng::Rng;
 use crate::time::Time;
 
-/// What a person types who does not read what may be answered.
+/// An answer that is not among the options.
 const NONSENSE: &str = "perhaps";
 
-/// A state that no machine can read.
+/// A state that the machine cannot read.
 pub(crate) const POISON: &str = "{\"nobody\":\"can read this\"";
 
-/// A version of the machine that nobody has.
+/// A machine version that no program has.
 const FOREIGN_VERSION: u32 = 0;
 
-/// How a person answers at a bad moment.
+/// How a person answers at a bad time.
 #[derive(Debug, Clone, Copy)]
 enum AnswerStyle {
     Approve,
     Deny,
-    /// To a version of the question that does not stand any more.
+    /// To an outdated version of the question.
     Outdated,
-    /// By two ways at once, and not the same.
+    /// Twice at once, with different answers.
     Twice,
-    /// To a question that is closed.
+    /// To a closed question.
     TooLate,
-    /// With a word that is no option, or to a question that nobody asked.
+    /// With an invalid option, or to a question that does not exist.
     Wrong,
 }
 
-/// The people of a world.
 pub(crate) struct People {
     store: Store,
     time: Arc<Time>,
@@ -72,7 +71,7 @@ impl Entropy for Salts {
     }
 }
 
-/// A wall clock that is right.
+/// A wall clock without offset.
 struct TrueClock(Arc<Time>);
 
 impl Clock for TrueClock {
@@ -90,7 +89,7 @@ impl Clock for TrueClock {
     }
 }
 
-/// A process that comes to a halt after some passages, for a moment or for ever.
+/// A process that stops after some port calls, for a moment or forever.
 struct Mortal(Arc<AtomicU32>);
 
 impl Faults for Mortal {
@@ -108,14 +107,14 @@ impl Faults for Mortal {
     }
 }
 
-/// A process at the runtime.
+/// A process of a person that calls the runtime.
 struct PersonProcess {
     api: RuntimeApi,
     left: Arc<AtomicU32>,
 }
 
 impl People {
-    /// The people around an agent.
+    /// Creates the people around an agent.
     pub(crate) fn new(store: Store, time: Arc<Time>, agent: AgentId, chance: Rng) -> Self {
         let mut salts = chance.clone();
         salts.next();
@@ -128,7 +127,7 @@ impl People {
         }
     }
 
-    /// A process at the runtime that lives for so many passages.
+    /// A process that calls the runtime and lives for this many port calls.
     fn visit(&self, passages: u32) -> PersonProcess {
         let left = Arc::new(AtomicU32::new(passages));
         let store = self
@@ -143,7 +142,7 @@ impl People {
         }
     }
 
-    /// One that may die early.
+    /// A process that may die early.
     fn short_visit(&self) -> PersonProcess {
         let passages = if self.one_in(4) { self.below(6) } else { u32::MAX };
         self.visit(passages)
@@ -163,7 +162,7 @@ impl People {
         read(&self.store, move |view| view.decisions(&filter))
     }
 
-    /// Somebody answers at a bad moment, well or badly.
+    /// A person answers at a bad time, validly or not.
     pub(crate) fn answer(&self, world: &Environment) -> Result<(), StoreError> {
         let manner = match self.below(12) {
             0..4 => AnswerStyle::Approve,
@@ -201,7 +200,7 @@ impl People {
         Ok(())
     }
 
-    /// Says one word to a question.
+    /// Gives one answer to a question.
     pub(crate) fn say(&self, world: &Environment, question: &Decision, word: &str, version: Option<u32>) {
         let visit = self.short_visit();
         let id = question.inquiry.decision_id;
@@ -210,7 +209,7 @@ impl People {
         self.hear(world, id, word, said);
     }
 
-    /// Two people say different things to a question: the one who read it first speaks last.
+    /// Two people answer a question differently: the one who read it first answers last.
     fn say_twice(&self, world: &Environment, question: &Decision) {
         let id = question.inquiry.decision_id;
         speak(world, id, APPROVE);
@@ -225,7 +224,7 @@ impl People {
         self.hear(world, id, APPROVE, late);
     }
 
-    /// Writes down what became of an answer.
+    /// Records the result of an answer.
     fn hear(
         &self,
         world: &Environment,
@@ -245,7 +244,7 @@ impl People {
             Some(Err(EngineError::Unanswerable(_) | EngineError::UnknownDecision(_))) | None => {
                 world.note(|ledger| ledger.rebuffs += 1);
             }
-            Some(Err(error)) => world.complain(format!("an answer met {error:?}")),
+            Some(Err(error)) => world.complain(format!("an answer failed with {error:?}")),
         }
     }
 
@@ -253,12 +252,12 @@ impl People {
         let visit = self.visit(u32::MAX);
         let said = at_the_desk(visit.api.decisions.answer(id.to_string(), reply(word, version)));
         if let Some(Ok(_)) = said {
-            world.complain(format!("{word} to version {version:?} of {id} was taken"));
+            world.complain(format!("{word} to version {version:?} of {id} was accepted"));
         }
         self.hear(world, id, word, said);
     }
 
-    /// Somebody sets a brake, on the agent or on all.
+    /// A person sets a brake on the agent or on all.
     pub(crate) fn brake(&self, world: &Environment) {
         let scope = self.one_in(2).then(|| self.agent.clone());
         let visit = self.short_visit();
@@ -280,13 +279,13 @@ impl People {
                     });
                 });
             }
-            // Before the first ask there is no agent to hold.
+            // Before the first ask the agent does not exist.
             Some(Err(EngineError::UnknownAgent(_))) | None => {}
-            Some(Err(error)) => world.complain(format!("a brake met {error:?}")),
+            Some(Err(error)) => world.complain(format!("a brake failed with {error:?}")),
         }
     }
 
-    /// Releases every brake that is on. It no longer holds from the moment somebody reaches for it.
+    /// Releases every brake that is set. A brake counts as released from the first attempt.
     pub(crate) fn release(&self, world: &Environment, is_careful: bool) -> Result<(), StoreError> {
         for brake in read(&self.store, |view| view.brakes())? {
             let now_ms = self.time.now_ms();
@@ -302,13 +301,13 @@ impl People {
                 self.short_visit()
             };
             if let Some(Err(error)) = at_the_desk(visit.api.brakes.release(brake.agent_id, Channel::Page)) {
-                world.complain(format!("a release met {error:?}"));
+                world.complain(format!("a release failed with {error:?}"));
             }
         }
         Ok(())
     }
 
-    /// The state of a run rots, or a program that is too old finds it.
+    /// Corrupts the state of a run, or gives it a version that is too old.
     pub(crate) fn poison(&self, world: &Environment, run: RunKey) -> Result<(), StoreError> {
         let Some(row) = self.row(run)?.filter(|row| row.status == RunStatus::Open) else {
             return Ok(());
@@ -333,24 +332,24 @@ impl People {
         write(&self.store, move |tx| tx.put_state(&rotten, rotten.version))
     }
 
-    /// Somebody sees to a run that stands aside: mends it and has it tried again, or gives it up. A run that is given up
-    /// leaves calls without results in its conversation, so only the last one is.
+    /// A person handles a quarantined run: repairs and resumes it, or abandons it. An abandoned run leaves
+    /// calls without results in its conversation, so only the last run is abandoned.
     pub(crate) fn see_to(&self, world: &Environment, run: RunKey, is_last: bool) -> Result<(), StoreError> {
         let visit = self.visit(u32::MAX);
         if self.one_in(3) && is_last {
             if !matches!(at_the_desk(visit.api.runs.abandon(run)), Some(Ok(_))) {
-                world.complain(format!("{run} could not be given up"));
+                world.complain(format!("{run} could not be abandoned"));
             }
             return Ok(());
         }
         if !matches!(at_the_desk(visit.api.runs.resume(run)), Some(Ok(_))) {
-            world.complain(format!("{run} could not be tried again"));
+            world.complain(format!("{run} could not be resumed"));
         }
         let again = at_the_desk(visit.api.runs.resume(run));
         if !matches!(again, Some(Err(EngineError::NotQuarantined { .. }))) {
-            world.complain(format!("{run} was tried again twice: {again:?}"));
+            world.complain(format!("{run} was resumed twice: {again:?}"));
         }
-        // Sometimes nobody mends it first.
+        // Sometimes the state is not repaired first.
         if self.one_in(4) {
             Ok(())
         } else {
@@ -389,7 +388,7 @@ impl People {
     }
 }
 
-/// Writes down what somebody is about to say.
+/// Records the answer that a person is about to give.
 fn speak(world: &Environment, id: DecisionId, word: &str) {
     let said = (id, word.to_owned());
     world.note(|ledger| ledger.said.extend([said]));
@@ -404,7 +403,7 @@ fn reply(word: &str, version: Option<u32>) -> AnswerInput {
     }
 }
 
-/// What a call at the runtime comes to; none when its process died before it could say.
+/// The result of an API call; `None` when its process died before it returned.
 fn at_the_desk<T>(call: impl Future<Output = Result<T, EngineError>>) -> Option<Result<T, EngineError>> {
     poll(pin!(call))
 }

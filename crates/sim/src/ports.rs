@@ -1,5 +1,4 @@
-//! The ports of a simulated process. Each call passes the world, where a mishap may strike before or after the
-//! call has taken effect.
+//! The ports of a simulated process. A fault may be injected before or after each call takes effect.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -30,7 +29,7 @@ use crate::ledger::{Deed, Site};
 use crate::process::SimProcess;
 use crate::script::{ModelScript, Script, ToolBehaviour, check, class, retry, specs};
 
-/// The clocks of a process: virtual time, and a wall clock that may be wrong.
+/// The clocks of a process: virtual time, and a wall clock with an offset.
 pub(crate) struct VirtualClock(pub(crate) SimProcess);
 
 impl Clock for VirtualClock {
@@ -47,7 +46,7 @@ impl Clock for VirtualClock {
     }
 }
 
-/// Salts from the seed.
+/// Salts derived from the seed.
 pub(crate) struct Salts(pub(crate) SimProcess);
 
 impl Entropy for Salts {
@@ -56,7 +55,7 @@ impl Entropy for Salts {
     }
 }
 
-/// What a person sees on the way.
+/// Records the events that are shown to a person.
 pub(crate) struct Screen(pub(crate) SimProcess);
 
 impl Observer for Screen {
@@ -68,7 +67,7 @@ impl Observer for Screen {
     }
 }
 
-/// A model that answers by the script.
+/// A model that responds by the script.
 #[derive(Clone)]
 pub(crate) struct SimModel {
     life: SimProcess,
@@ -76,7 +75,6 @@ pub(crate) struct SimModel {
 }
 
 impl SimModel {
-    /// The model of a process.
     pub(crate) fn new(life: SimProcess, script: &Arc<Script>) -> Self {
         let script = Arc::clone(script);
         Self { life, script }
@@ -84,7 +82,7 @@ impl SimModel {
 
     fn look_at(&self, ask: u32, request: &ModelRequest) {
         if !self.life.world.has_put_aside() {
-            let what = format!("request {} of ask {ask} came without leave", request.request);
+            let what = format!("request {} of ask {ask} has no reservation", request.request);
             self.life.world.complain(what);
         }
         if let Err(what) = is_whole(request) {
@@ -103,7 +101,7 @@ impl SimModel {
 
 impl Model for SimModel {
     fn profile(&self, _model_ref: &str) -> ModelProfile {
-        // It costs something, so that money is put aside and settled in every mishap.
+        // A price above zero, so that every fault exercises reservations and settlement.
         let price = Price {
             input: MicroUsd(1_000),
             output: MicroUsd(1_000),
@@ -124,8 +122,8 @@ impl Model for SimModel {
         let Some(ask) = named.and_then(|index| index.parse::<u32>().ok()) else {
             self.life
                 .world
-                .complain(format!("asked for the model {}", request.model_ref));
-            return Err(runtime_failure("unknown_model", "there is no such model"));
+                .complain(format!("unexpected model {}", request.model_ref));
+            return Err(runtime_failure("unknown_model", "unknown model"));
         };
         self.life.world.send(self.life.number);
         if !self.life.world.has_slept(self.life.number) {
@@ -150,7 +148,7 @@ impl Model for SimModel {
     }
 }
 
-/// A request that is under way. Who drops it hangs up.
+/// A request in progress. Dropping it records that it was given up.
 struct Line<'a> {
     life: &'a SimProcess,
     model_ref: &'a str,
@@ -168,8 +166,8 @@ impl Drop for Line<'_> {
     }
 }
 
-/// What every provider demands of a conversation: it begins with a person, and each call has its one result, in
-/// order, before anybody speaks again.
+/// Checks what every provider requires of a conversation: it begins with a person, and each call has
+/// exactly one result, in order, before the next message.
 fn is_whole(request: &ModelRequest) -> Result<(), String> {
     if request.tools != specs() {
         return Err("it does not offer the tools".to_owned());
@@ -178,7 +176,7 @@ fn is_whole(request: &ModelRequest) -> Result<(), String> {
         return Err("it does not begin with a person".to_owned());
     }
     if request.entries.last().map(|entry| entry.role) == Some(Role::Assistant) {
-        return Err("it ends with the model's own words".to_owned());
+        return Err("it ends with a message of the model".to_owned());
     }
     let entries = request
         .entries
@@ -192,7 +190,7 @@ fn is_whole(request: &ModelRequest) -> Result<(), String> {
     }
 }
 
-/// Tools that write what they do into the ledger.
+/// Tools that record their effects in the ledger.
 #[derive(Clone)]
 pub(crate) struct SimTools {
     life: SimProcess,
@@ -200,13 +198,12 @@ pub(crate) struct SimTools {
 }
 
 impl SimTools {
-    /// The tools of a process.
     pub(crate) fn new(life: SimProcess, script: &Arc<Script>) -> Self {
         let script = Arc::clone(script);
         Self { life, script }
     }
 
-    /// Waits, unless the action is told to end. True when it was.
+    /// Waits, unless the action is stopped. Returns true if it was.
     async fn wait(&self, ms: u64, stop: &impl StopSignal) -> bool {
         if ms == 0 {
             return false;
@@ -218,7 +215,7 @@ impl SimTools {
         }
     }
 
-    /// Writes down what a tool host can see by itself to be wrong.
+    /// Records what a tool host can detect as wrong by itself.
     fn look_at(&self, act: &ToolRequest, class: Option<EffectClass>) {
         let meaning = digest(&(&act.tool, &act.input));
         let words = (act.tool.clone(), act.input.to_string());
@@ -227,7 +224,7 @@ impl SimTools {
             if class.is_none() || check(&act.input).is_err() {
                 ledger
                     .complaints
-                    .push(format!("it was refused and is to be performed: {act:?}"));
+                    .push(format!("it was refused and is performed: {act:?}"));
             }
             if let Ok(meaning) = meaning {
                 ledger
@@ -239,7 +236,7 @@ impl SimTools {
         });
     }
 
-    /// Whether a tool is not in the mood for an action, and what it says about when it will be.
+    /// Whether a tool fails temporarily for an action, and the delay that it requests.
     fn mood(&self, operation_id: OperationId, conduct: &ToolBehaviour) -> Option<Option<u64>> {
         if conduct.moods == 0 {
             return None;
@@ -249,7 +246,7 @@ impl SimTools {
             Err(error) => {
                 self.life
                     .world
-                    .complain(format!("the world itself failed: {error}"));
+                    .complain(format!("the simulated environment failed: {error}"));
                 None
             }
         }
@@ -258,7 +255,7 @@ impl SimTools {
     async fn carry_out(&self, deed: Deed, tool: &str, stop: &impl StopSignal) -> ToolOutcome {
         let conduct = self.script.conduct(deed.operation_id);
         let (world, life) = (&self.life.world, self.life.number);
-        // A sink that knows the operation id answers a second use of it at once, and in the same way.
+        // An idempotent receiver answers a second use of an operation id at once, with the same result.
         let is_second = deed.class == EffectClass::Idempotent && world.has_done(deed.operation_id);
         if !is_second && self.wait(conduct.before_ms, stop).await {
             return failed(tool, "cancelled");
@@ -322,7 +319,8 @@ impl ToolHost for SimTools {
     }
 
     async fn perform(&self, act: ToolRequest, stop: impl StopSignal) -> ToolOutcome {
-        // Asked before the process may fall asleep: what it does after that check is the window that remains.
+        // Read before the process may be suspended: an action after that check is the remaining race
+        // window.
         let standing = self.life.world.standing(self.life.number, act.operation_id);
         self.life.pass(Site::BeforeAct).await;
         let class = class(&act.tool);

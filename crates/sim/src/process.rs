@@ -1,4 +1,4 @@
-//! One process: an engine with its ports, and the loop that polls it until it ends, sleeps or dies.
+//! One process: an engine with its ports, and the loop that polls it until it ends, is suspended or dies.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -19,31 +19,30 @@ use crate::ledger::Site;
 use crate::ports::{Salts, Screen, SimModel, SimTools, VirtualClock};
 use crate::script::{Script, TOOLS};
 
-/// A process as its ports know it.
+/// A process as seen by its ports.
 #[derive(Clone)]
 pub(crate) struct SimProcess {
     pub(crate) world: Arc<Environment>,
     pub(crate) number: usize,
 }
 
-/// The engine of a simulated process: everything but its ports is what ships.
+/// The engine of a simulated process: everything but its ports is the shipped code.
 pub(crate) type SimEngine = Engine<SimModel, SimTools>;
 
-/// A run, and where driving it has led.
+/// A run, and the outcome of driving it.
 pub(crate) type Driven = (RunKey, DriveOutcome);
 
-/// What a process is busy with.
+/// The future that a process works on.
 pub(crate) type ProcessFuture = Pin<Box<dyn Future<Output = Result<Driven, EngineError>>>>;
 
-/// How polling a process came to an end.
+/// How polling a process ended.
 pub(crate) enum End {
-    /// It is done, or knows why it cannot be.
+    /// It finished, or returned an error.
     Done(Result<Driven, EngineError>),
-    /// It is dead.
     Died,
-    /// It sleeps, and may be polled again when it is roused.
+    /// It is suspended, and may be polled again when it is resumed.
     Slept(ProcessFuture),
-    /// It waits for nothing that will ever come, or goes round in circles.
+    /// It waits for something that cannot happen, or loops.
     Stuck(&'static str),
 }
 
@@ -62,13 +61,11 @@ impl Process for SimProcess {
 }
 
 impl SimProcess {
-    /// Waits.
     pub(crate) async fn sleep(&self, ms: u64) {
         self.pass(Site::Sleep).await;
         self.world.time.wait(ms).await;
     }
 
-    /// The engine of this process.
     pub(crate) fn engine(&self, script: &Arc<Script>) -> SimEngine {
         let life = self.clone();
         let chance = script.at(&format!("store/{}", self.number));
@@ -91,7 +88,7 @@ impl SimProcess {
         }
     }
 
-    /// Polls what the process does. Time moves only when it waits for nothing else.
+    /// Polls the process. Time advances only when it waits for nothing else.
     pub(crate) fn live(&self, mut doings: ProcessFuture) -> End {
         let woken = Arc::new(Woken::default());
         let waker = Waker::from(Arc::clone(&woken));
@@ -103,16 +100,16 @@ impl SimProcess {
             match self.world.fate(self.number) {
                 ProcessState::Dead => return End::Died,
                 ProcessState::Asleep => return End::Slept(doings),
-                ProcessState::Lost => return End::Stuck("goes round in circles"),
+                ProcessState::Lost => return End::Stuck("loops without progress"),
                 ProcessState::Awake if woken.0.swap(false, Ordering::Relaxed) => {}
                 ProcessState::Awake if self.world.time.advance() => {}
-                ProcessState::Awake => return End::Stuck("waits for something that will never come"),
+                ProcessState::Awake => return End::Stuck("waits for something that cannot happen"),
             }
         }
     }
 }
 
-/// Remembers that something in the process asked to be polled again.
+/// Records that the process was woken and must be polled again.
 #[derive(Default)]
 struct Woken(AtomicBool);
 
@@ -122,7 +119,7 @@ impl Wake for Woken {
     }
 }
 
-/// The value of a future that does not wait; none when it does.
+/// The value of a future that is ready at once; `None` if it is pending.
 pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {

@@ -1,26 +1,25 @@
 //! Random numbers from a seed.
 //!
-//! Each place in a simulation has numbers of its own, so that one more question in one place changes no answer in
-//! another, and what a model answers does not depend on how often it was asked.
+//! Each place in a simulation has its own stream, so that one more draw in one place changes nothing
+//! elsewhere, and a model's response does not depend on how often the model was asked.
 
-/// A stream of numbers (SplitMix64), good enough to choose by and the same on every machine.
+/// A stream of numbers (SplitMix64), random enough for choices and the same on every machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Rng(u64);
 
 impl Rng {
-    /// The numbers of one place under one seed.
+    /// The stream of one place under one seed.
     pub(crate) fn at(seed: u64, place: &str) -> Self {
-        // FNV-1a, so that the names of places may be words.
+        // FNV-1a, so that places can be named by words.
         let named = place.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
         let mut chance = Self(seed);
-        // Two near seeds would otherwise stay near in every place.
+        // Otherwise, close seeds would give close streams in every place.
         let far = chance.next();
         Self(far ^ named)
     }
 
-    /// The next number.
     pub(crate) const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -28,18 +27,18 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below the bound; 0 when the bound is.
+    /// A number below the bound, or 0 if the bound is 0.
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         let scaled = ((self.next() >> 32) * u64::from(bound)) >> 32;
         u32::try_from(scaled).unwrap_or(0)
     }
 
-    /// True once in so many times.
+    /// True with a probability of one in `times`.
     pub(crate) fn one_in(&mut self, times: u32) -> bool {
         self.below(times) == 0
     }
 
-    /// Some milliseconds: mostly none, sometimes a few, now and then as many as given.
+    /// A duration: mostly zero, sometimes a few milliseconds, rarely up to the given maximum.
     pub(crate) fn pause_ms(&mut self, at_most: u32) -> u64 {
         match self.below(10) {
             0..6 => 0,
@@ -54,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_has_the_same_numbers_every_time_and_its_own() {
+    fn a_place_has_its_own_reproducible_stream() {
         let first = |seed, place| Rng::at(seed, place).next();
         assert_eq!(first(7, "model"), first(7, "model"));
         assert_ne!(first(7, "model"), first(7, "tools"));
@@ -62,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_below_a_bound_comes_up_and_none_above() {
+    fn every_number_below_a_bound_occurs_and_none_above() {
         let mut chance = Rng::at(1, "bound");
         let mut seen = [0_u32; 5];
         (0..500).for_each(|_| seen[chance.below(5) as usize] += 1);

@@ -1,8 +1,7 @@
-//! What people ask, what the model answers and how tools behave, each a function of the seed.
+//! What people ask, what the model responds and how tools behave, each a function of the seed.
 //!
-//! Nothing here remembers anything: the answer to a request depends on the seed, the ask and the number of the
-//! request, and the conduct of an action on its operation id. So a world that was cut off and goes on is the
-//! same world.
+//! Nothing here has state: a response depends on the seed, the ask and the number of the request, and the
+//! behaviour of an action on its operation id. So an interrupted simulation continues unchanged.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +19,7 @@ use wakeful_runtime::wake::ResolvedOptions;
 
 use crate::rng::Rng;
 
-/// The registered tools. Half of them are plain, because that is the class with the most to lose.
+/// The registered tools. Half of them are plain, because that class has the weakest recovery.
 pub(crate) const TOOLS: [(&str, EffectClass); 5] = [
     ("Shell", EffectClass::Plain),
     ("Mail", EffectClass::Plain),
@@ -29,83 +28,78 @@ pub(crate) const TOOLS: [(&str, EffectClass); 5] = [
     ("Book", EffectClass::Idempotent),
 ];
 
-/// A tool that no run here may use.
+/// A tool that policy denies to every run.
 const DENIED: &str = "Format";
 
-/// A tool that nobody registered.
+/// A tool that is not registered.
 const INVENTED: &str = "Teleport";
 
-/// Most rounds with tools that a model wants before it answers.
+/// Maximum number of tool rounds before a model answers.
 const ROUNDS_WANTED_MAX: u32 = 6;
 
-/// The same in a small world.
+/// The same in a small scenario.
 const SMALL_ROUNDS_MAX: u32 = 2;
 
-/// Most calls of a reply.
+/// Maximum number of calls of a reply.
 const CALLS_MAX: u32 = 4;
 
-/// The same in a small world.
+/// The same in a small scenario.
 const SMALL_CALLS_MAX: u32 = 2;
 
-/// Equal actions must be common, so there are few arguments.
+/// Number of distinct arguments: few, so that equal actions are common.
 const ARGUMENTS: u32 = 3;
 
-/// One world in so many is watched most closely.
+/// One scenario in this many is watched closely.
 const WATCHED: u64 = 16;
 
-/// What a person asks for.
+/// A request of a person.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
-    /// Whom.
     pub(crate) agent: AgentId,
-    /// In which conversation.
     pub(crate) session: SessionId,
-    /// Its key.
     pub(crate) turn: TurnId,
-    /// In which words.
     pub(crate) prompt: String,
-    /// How its run is limited.
     pub(crate) limits: ResolvedOptions,
 }
 
-/// What becomes of one model request.
+/// The result of one model request.
 #[derive(Debug, Clone)]
 pub(crate) enum ModelScript {
-    /// It is answered after some time.
+    /// A response after some milliseconds.
     Answer(u64, ModelResponse),
-    /// It fails after some time.
+    /// A failure after some milliseconds.
     Failure(u64, ModelFailure),
-    /// Nothing ever comes.
+    /// No response ever comes.
     Silence,
 }
 
-/// How one action goes.
+/// The behaviour of one action.
 #[derive(Debug, Clone)]
 pub(crate) struct ToolBehaviour {
-    /// How long it takes until it takes effect.
+    /// Time until it takes effect.
     pub(crate) before_ms: u64,
-    /// How long it takes from there to its end.
+    /// Time from the effect to its end.
     pub(crate) after_ms: u64,
     /// Whether it fails instead of taking effect.
     pub(crate) fails: bool,
-    /// Whether its tool cannot say afterwards what became of it. Only plain actions have such tools: another can
-    /// be asked again.
+    /// Whether its tool cannot determine the outcome afterwards. Only plain actions have such tools: others
+    /// can be repeated.
     pub(crate) is_unsure: bool,
-    /// How often it fails for the moment before it goes.
+    /// How often it fails temporarily before it succeeds.
     pub(crate) moods: u32,
-    /// What its tool then says about when to come back.
+    /// The retry delay that its tool then requests.
     pub(crate) again_ms: Option<u64>,
-    /// Something that it wants kept with its result.
+    /// Blobs to store with its result.
     pub(crate) blobs: Vec<Blob>,
 }
 
-/// What a person thinks of a question.
+/// How a person reacts to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PersonBehaviour {
     pub(crate) opinion: Opinion,
-    /// Whether it is answered before it holds anything up.
+    /// Whether it is answered before the run waits for it.
     pub(crate) is_eager: bool,
-    /// Whether nobody takes the run up again for longer than a permission stands.
+    /// Whether no process resumes the run until the approval has expired.
     pub(crate) is_forgotten: bool,
 }
 
@@ -114,13 +108,13 @@ pub(crate) struct PersonBehaviour {
 pub(crate) enum Opinion {
     Yes,
     No,
-    /// Only once the question has grown more severe.
+    /// Only after the question was escalated.
     YesButLate,
-    /// Nothing, ever.
+    /// No answer ever.
     None,
 }
 
-/// Everything that a seed says about people, models and tools.
+/// Everything that a seed determines about people, models and tools.
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
     seed: u64,
@@ -132,7 +126,7 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// The script of a seed, with at most so many asks.
+    /// The script of a seed, with a maximum number of asks.
     pub(crate) fn new(seed: u64, asks_max: u32) -> Result<Self, BadId> {
         Ok(Self {
             seed,
@@ -144,13 +138,13 @@ impl Script {
         })
     }
 
-    /// The same script, in which one thing is asked, of a model that soon has enough.
+    /// The same script with one ask and fewer model rounds if it is small.
     pub(crate) fn of_size(self, is_small: bool) -> Self {
         Self { is_small, ..self }
     }
 
-    /// The same script, in which nothing depends on how long it took: no question has a deadline, nobody answers before
-    /// the run waits, and no permission is left until it lapses.
+    /// The same script without dependence on durations: no question has a deadline, no person answers
+    /// before the run waits, and no approval expires unused.
     pub(crate) fn timeless(self) -> Self {
         Self {
             is_timeless: true,
@@ -158,25 +152,24 @@ impl Script {
         }
     }
 
-    /// Whether every process of this world is followed by the dearest questions too: those that walk through the whole
-    /// record. In the end they are asked of every world.
+    /// Whether the expensive invariants, which read the whole log, are checked after every process. At the
+    /// end they are checked for every scenario.
     pub(crate) fn is_watched(&self) -> bool {
         self.seed.is_multiple_of(WATCHED)
     }
 
-    /// The conversation that everything is said in.
+    /// The thread of all conversations.
     pub(crate) fn thread(&self) -> ThreadId {
         ThreadId::of_session(&self.agent, &self.session)
     }
 
-    /// How many things are asked for, one after another.
+    /// The number of asks, one after another.
     pub(crate) fn ask_count(&self) -> u32 {
         let wanted = 1 + self.at("asks").below(10) / 7;
         let most = if self.is_small { 1 } else { self.asks_max };
         wanted.min(most)
     }
 
-    /// One thing that is asked for.
     pub(crate) fn ask(&self, index: u32) -> Result<Ask, BadId> {
         let mut chance = self.at(&format!("ask/{index}"));
         let limits = ResolvedOptions {
@@ -198,21 +191,21 @@ impl Script {
         })
     }
 
-    /// Something else that somebody asks for at a bad moment.
+    /// Another ask that arrives at a bad time.
     pub(crate) fn stranger(&self, life: usize) -> Result<Ask, BadId> {
         let mut ask = self.ask(u32::MAX)?;
         ask.turn = TurnId::parse(&format!("stranger-{life}"))?;
         Ok(ask)
     }
 
-    /// The tools that the run of an ask may not use.
+    /// The tools that policy denies to the run of an ask.
     pub(crate) fn denied(&self, index: u32) -> BTreeSet<String> {
         let mail = self.at(&format!("denied/{index}")).one_in(4);
         let denied = [DENIED].into_iter().chain(mail.then_some("Mail"));
         denied.map(str::to_owned).collect()
     }
 
-    /// The tools that the run of an ask may use only after a person said so.
+    /// The tools that the run of an ask may use only after an approval.
     pub(crate) fn asked(&self, index: u32) -> BTreeSet<String> {
         let mut chance = self.at(&format!("asked/{index}"));
         if !chance.one_in(3) {
@@ -222,14 +215,14 @@ impl Script {
         tools.map(|(name, _)| name.to_owned()).collect()
     }
 
-    /// How long a question stands before it grows more severe.
+    /// Time until a question is escalated.
     pub(crate) fn patience_ms(&self) -> Option<u64> {
         let mut chance = self.at("patience");
         let is_endless = chance.one_in(6) || self.is_timeless;
         (!is_endless).then(|| u64::from(30_000 + chance.below(600_000)))
     }
 
-    /// How a person who has time answers a question.
+    /// How a person answers a question without time pressure.
     pub(crate) fn mind(&self, question: DecisionId) -> PersonBehaviour {
         let mut chance = self.at(&format!("mind/{question}"));
         let opinion = match chance.below(10) {
@@ -246,7 +239,7 @@ impl Script {
         }
     }
 
-    /// What the model says to a request of an ask.
+    /// The model's response to a request of an ask.
     pub(crate) fn said(&self, ask: u32, request: u32) -> ModelScript {
         let wanted = self.at(&format!("wanted/{ask}")).below(ROUNDS_WANTED_MAX + 1);
         let (wanted, calls_max) = match self.is_small {
@@ -260,7 +253,7 @@ impl Script {
             8..10 => ModelScript::Failure(delay_ms, failure(ModelFailureKind::FailFast, None)),
             10 if chance.one_in(40) => ModelScript::Silence,
             11..13 => ModelScript::Answer(delay_ms, answer(request, vec![], twin_ids(request))),
-            // Dear, and seldom new: a few worlds that are full of it show as much.
+            // Expensive and rarely useful, so only a few scenarios use it.
             13 if !self.is_small && chance.one_in(8) => {
                 ModelScript::Answer(delay_ms, answer(request, too_many(), vec![]))
             }
@@ -276,7 +269,6 @@ impl Script {
         }
     }
 
-    /// How an action goes.
     pub(crate) fn conduct(&self, operation: OperationId) -> ToolBehaviour {
         let mut chance = self.at(&format!("act/{operation}"));
         let blob = || Blob::new(format!("kept by {operation}").into_bytes());
@@ -296,13 +288,13 @@ impl Script {
         }
     }
 
-    /// Numbers of one place under this seed.
+    /// The stream of one place under this seed.
     pub(crate) fn at(&self, place: &str) -> Rng {
         Rng::at(self.seed, place)
     }
 }
 
-/// The tools as the model is told of them.
+/// The tool descriptions that the model receives.
 pub(crate) fn specs() -> Vec<ToolSpec> {
     let spec = |(name, _): (&str, EffectClass)| ToolSpec {
         name: name.to_owned(),
@@ -312,7 +304,7 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
     TOOLS.into_iter().map(spec).collect()
 }
 
-/// The class of a registered tool.
+/// The effect class of a registered tool.
 pub(crate) fn class(tool: &str) -> Option<EffectClass> {
     TOOLS
         .into_iter()
@@ -320,7 +312,7 @@ pub(crate) fn class(tool: &str) -> Option<EffectClass> {
         .map(|(_, class)| class)
 }
 
-/// How often a tool is tried again by itself. The engine must not believe it of a plain one.
+/// The retry policy of a tool. The engine must ignore it for a plain tool.
 pub(crate) fn retry(tool: &str) -> Option<RetryPolicy> {
     match tool {
         "Read" | "Shell" => Some(RetryPolicy::REPEATABLE),
@@ -333,7 +325,7 @@ pub(crate) fn retry(tool: &str) -> Option<RetryPolicy> {
     }
 }
 
-/// Whether the arguments are as the tools want them.
+/// Whether the arguments are valid.
 pub(crate) fn check(input: &Value) -> Result<(), ToolError> {
     match input.get("n") {
         Some(Value::Number(_)) => Ok(()),
@@ -341,7 +333,7 @@ pub(crate) fn check(input: &Value) -> Result<(), ToolError> {
     }
 }
 
-/// The word for arguments that no tool takes.
+/// The error code for invalid arguments.
 pub(crate) const INVALID: &str = "invalid_arguments";
 
 fn call(chance: &mut Rng) -> (String, Value) {
@@ -368,7 +360,7 @@ fn too_many() -> Vec<(String, Value)> {
         .collect()
 }
 
-/// Two calls under one id, which no machine could answer.
+/// Two calls under one id, which is invalid.
 fn twin_ids(request: u32) -> Vec<Block> {
     let twin = || tool_use(format!("c{request}-twin"), ("Shell".to_owned(), json!({"n": 0})));
     vec![twin(), twin()]
@@ -404,7 +396,7 @@ fn failure(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> ModelFailure 
     let artifact = FailureArtifact::new(
         FailureCategory::Transport,
         "no_luck",
-        "the provider is not in the mood",
+        "the provider is unavailable",
     );
     ModelFailure {
         retry_after_ms,

@@ -1,4 +1,4 @@
-//! Many schedules, and of one that fails the smallest that still does.
+//! Examines many fault plans, and shrinks one that fails.
 
 use crate::coverage::Coverage;
 use crate::daemon::MOVES_MAX;
@@ -6,11 +6,11 @@ use crate::fault_plan::{Fault, FaultKind, FaultPlan, Kind};
 use crate::invariant::Violation;
 use crate::simulate::{crashing_equals_not_crashing, is_same_again, played};
 
-/// Most schedules that are tried to make a failing one smaller.
+/// Maximum number of plans that are tried while shrinking.
 const TRIES_MAX: u32 = 2_000;
 
-/// Plays a schedule, and by its seed also looks whether playing it again is the same, and whether crashes change
-/// anything but times. That costs another play, or two, so not every schedule pays for them.
+/// Plays a plan. For some seeds it also checks that replaying it gives the same result, and that crashes
+/// change only times. That takes one or two more plays, so not every plan is checked this way.
 pub fn examine(schedule: &FaultPlan) -> Result<Coverage, Violation> {
     let (tally, hash) = played(schedule)?;
     match (schedule.seed % 16, schedule.kind) {
@@ -21,7 +21,7 @@ pub fn examine(schedule: &FaultPlan) -> Result<Coverage, Violation> {
     Ok(tally)
 }
 
-/// The smallest schedule found that still fails in the same way as a given one.
+/// The smallest plan found that still fails in the same way as the given one.
 pub fn shrink(
     schedule: &FaultPlan,
     violation: &Violation,
@@ -47,7 +47,8 @@ pub fn shrink(
     }
 }
 
-/// Schedules that are a little smaller: an ask or a move less, a mishap less, one that comes sooner, one that is only a crash.
+/// Slightly smaller plans: one ask, script action or fault less, a fault that comes sooner, or one replaced
+/// by a crash.
 fn smaller(schedule: &FaultPlan) -> Vec<FaultPlan> {
     let mut found = fewer_moves(schedule);
     if schedule.asks > 1 && schedule.kind == Kind::Run {
@@ -89,7 +90,8 @@ fn smaller(schedule: &FaultPlan) -> Vec<FaultPlan> {
     found
 }
 
-/// The same without the second half of its moves, without the first, and without each of them.
+/// The same plan without the second half of its script actions, without the first half, and without each of
+/// them.
 fn fewer_moves(schedule: &FaultPlan) -> Vec<FaultPlan> {
     if schedule.kind == Kind::Run {
         return Vec::new();
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_schedule_is_made_as_small_as_it_can_be() {
+    fn a_failing_plan_is_shrunk_to_its_minimum() {
         let large: FaultPlan = "0x5 crash+40 sleep+17 cancel+1 store+9"
             .parse()
             .expect("a schedule");
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn moves_that_are_not_needed_are_left_out() {
+    fn unneeded_script_actions_are_removed() {
         let fails = |schedule: &FaultPlan| match schedule.has_move(3) && schedule.has_move(9) {
             true => fails_with_two_crashes_late_enough(&"0x5 crash+3 crash+3".parse().expect("a schedule")),
             false => Ok(Coverage::default()),

@@ -1,4 +1,4 @@
-//! What a process does for an ask: get hold of its run, drive it as far as it goes, and tell.
+//! What a process does for an ask: it claims the run, drives it as far as possible, and reports the end.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,24 +18,26 @@ use wakeful_store::rows::{RunFilter, RunRow, RunState, Visibility};
 use crate::process::{Driven, SimEngine, SimProcess};
 use crate::script::Ask;
 
-/// Most looks of one process at a run. Each is a moment that came or a question that grew older, and a run has few.
+/// Maximum number of checks of one run by one process. Each is a due time or an escalated question, and a
+/// run has few.
 const LOOKS_MAX: u32 = 500;
 
-/// How often in a row a run may be ready and yet rest. Somebody may have answered in between, but not for ever.
+/// How often in a row a run may be ready without progress. An answer may arrive in between, but not
+/// forever.
 const IDLE_MAX: u32 = 5;
 
-/// How a process comes to the run that it is to drive.
+/// How a process finds the run to drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// It asks, as for the first time.
+    /// It asks as if for the first time.
     Ask,
-    /// It looks for what is open, and asks only when nothing is.
+    /// It looks for an open run, and asks only if there is none.
     Resume,
-    /// It drives whoever has work, as a daemon does, and waits for the moments of the others.
+    /// It drives every agent with work, as a daemon does, and waits for the due times of the others.
     Serve,
 }
 
-/// Gets hold of a run, drives it as far as it goes, and tells.
+/// Claims a run, drives it as far as possible, and reports the end.
 pub(crate) async fn serve(
     engine: SimEngine,
     life: SimProcess,
@@ -48,7 +50,7 @@ pub(crate) async fn serve(
             Err(error) => return Err(error),
             Ok(_) => life
                 .world
-                .complain("a second run began beside an open one".to_owned()),
+                .complain("a second run started beside an open one".to_owned()),
         }
     }
     let agent = ask.agent.clone();
@@ -68,7 +70,7 @@ pub(crate) async fn serve(
     };
     let driven = match driven {
         Ok(driven) => driven,
-        // What can never go on is moved out of the way, as a daemon does.
+        // A run that cannot continue is quarantined, as by a daemon.
         Err(error) => {
             let standing = engine.store.read(move |view| view.overview(&agent)).await?;
             if let Some(run) = standing.and_then(|overview| overview.open_run) {
@@ -137,7 +139,7 @@ fn wishes(limits: &ResolvedOptions) -> RunOptions {
     }
 }
 
-/// Asks, and drives the run that answers as far as it goes.
+/// Asks, and drives the answering run as far as possible.
 async fn asked(
     engine: &SimEngine,
     life: &SimProcess,
@@ -180,8 +182,8 @@ async fn resume(engine: &SimEngine, run: RunKey) -> Result<Driven, EngineError> 
     }
 }
 
-/// Drives the agent whenever it has work, and waits for the moment of its run otherwise. Who waits for a person goes,
-/// and comes back when somebody was there.
+/// Drives the agent while it has work, and otherwise waits for its run's due time. A process that waits for
+/// a person ends; another starts after the answer.
 async fn looked_after(
     engine: &SimEngine,
     life: &SimProcess,
@@ -212,7 +214,7 @@ async fn looked_after(
             idle += 1;
             if idle > IDLE_MAX {
                 life.world
-                    .complain(format!("it is ready and rests, again and again: {row:?}"));
+                    .complain(format!("it is ready and makes no progress: {row:?}"));
                 return Ok((run, DriveOutcome::Waiting(Wait::Due { until: wall })));
             }
             driven = Some(resume(engine, run).await?);
@@ -227,7 +229,7 @@ async fn looked_after(
             if engine.store.read(move |view| view.is_braked(&agent)).await? {
                 return Ok((run, DriveOutcome::Braked));
             }
-            // It was released since.
+            // It was released meanwhile.
             continue;
         };
         tokio::select! {
@@ -237,7 +239,7 @@ async fn looked_after(
             () = life.world.hears_of_end(run) => {}
         }
     }
-    life.world.complain(format!("{run} was looked at without end"));
+    life.world.complain(format!("{run} was checked too often"));
     Ok((run, DriveOutcome::Stopped))
 }
 
@@ -253,7 +255,7 @@ async fn open_run(engine: &SimEngine) -> Result<Option<RunRow>, EngineError> {
     Ok(engine.store.read(|view| view.runs(&open_only())).await?.pop())
 }
 
-/// The same ask again, and then another one under its key.
+/// Repeats the ask, and then sends another one under its key.
 pub(crate) async fn repeat(engine: SimEngine, mut ask: Ask) -> Result<Driven, EngineError> {
     let run = run_of(&ask);
     let is_same =
@@ -274,7 +276,7 @@ pub(crate) fn run_of(ask: &Ask) -> RunKey {
     RunKey::of_user(&ask.agent, &ask.session, &ask.turn)
 }
 
-/// The newest run that is open.
+/// A filter for the newest open run.
 pub(crate) fn open_only() -> RunFilter {
     RunFilter {
         agent_id: None,

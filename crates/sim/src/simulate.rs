@@ -1,4 +1,5 @@
-//! A whole schedule: what is asked, the processes that answer it one after another, and the judge after each.
+//! Plays a whole fault plan: the asks, the processes that answer them one after another, and the checks
+//! after each.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,24 +25,24 @@ use crate::rng::Rng;
 use crate::script::{Opinion, Script};
 use crate::service::{Way, open_only, repeat, run_of, serve};
 
-/// Processes that one ask may need beyond those that mishaps end: each question may take a few.
+/// Maximum number of processes of one ask beyond those that faults end: each question may take a few.
 const LIVES_MAX: usize = 150;
 
-/// Longer than any permission stands, whatever the clocks say.
+/// Longer than any approval is valid, for every clock offset.
 const FORGOTTEN_MS: u64 = 26 * 60 * 60 * 1000;
 
-/// How far clocks may be behind, and a little more.
+/// The maximum clock offset, and a little more.
 const BEHIND_MS: u64 = 700_000;
 
-/// How often somebody tries to be heard at the runtime. A process there dies now and then.
+/// How often a person retries an API call whose process dies now and then.
 const TRIES_MAX: u32 = 20;
 
-/// Plays a schedule and judges it after every mishap and at the end.
+/// Plays a plan and checks the invariants after every fault and at the end.
 pub fn play(schedule: &FaultPlan) -> Result<Coverage, Violation> {
     played(schedule).map(|(tally, _)| tally)
 }
 
-/// The same with what [`log_hash`] says of it.
+/// The same with the result of [`log_hash`].
 pub(crate) fn played(schedule: &FaultPlan) -> Result<(Coverage, Digest), Violation> {
     match schedule.kind {
         Kind::Alert => {
@@ -55,18 +56,18 @@ pub(crate) fn played(schedule: &FaultPlan) -> Result<(Coverage, Digest), Violati
     }
 }
 
-/// What a schedule leaves, for tests that tamper with it.
+/// The evidence that a plan leaves, for tests that tamper with it.
 #[cfg(test)]
 pub(crate) fn evidence_of(schedule: &FaultPlan) -> Result<Evidence, Violation> {
     Simulation::new(schedule, Timing::Any, Judging::AtTheEnd)?.play()
 }
 
-/// Plays a schedule twice: the chain of events, which holds every time and every salt, must come out the same.
+/// Plays a plan twice: the event chain, which covers every time and salt, must be the same.
 pub fn same_again(schedule: &FaultPlan) -> Result<(), Violation> {
     is_same_again(schedule, log_hash(schedule)?)
 }
 
-/// Plays a schedule once more: its chain must end as it did before.
+/// Plays a plan once more: its chain must end with the same hash.
 pub(crate) fn is_same_again(schedule: &FaultPlan, here: Digest) -> Result<(), Violation> {
     let there = log_hash(schedule)?;
     if here == there {
@@ -76,7 +77,7 @@ pub(crate) fn is_same_again(schedule: &FaultPlan, here: Digest) -> Result<(), Vi
     Err(violation("TheSameSeedIsTheSameWorld", what))
 }
 
-/// The last link of the chain of events that a schedule leaves: it stands for every event, time and salt before it.
+/// The last hash of the event chain that a plan leaves: it covers every event, time and salt before it.
 pub fn log_hash(schedule: &FaultPlan) -> Result<Digest, Violation> {
     match schedule.kind {
         Kind::Alert => daemon::play(schedule).map(|scene| daemon::log_hash(&scene)),
@@ -91,8 +92,8 @@ fn last_hash(evidence: &Evidence) -> Digest {
     evidence.events.last().map_or(Digest::ZERO, |event| event.hash)
 }
 
-/// Plays a seed without mishaps and with the crashes of its schedule, each put off while the intent of a plain
-/// action has no result: nothing but times may differ.
+/// Plays a seed without faults and with the crashes of its plan, each delayed while the intent of a plain
+/// action has no result: only times may differ.
 pub fn crashing_equals_not_crashing(schedule: &FaultPlan) -> Result<(), Violation> {
     let crashing = schedule.clone().only_crashes();
     let calm = FaultPlan {
@@ -110,26 +111,27 @@ pub fn crashing_equals_not_crashing(schedule: &FaultPlan) -> Result<(), Violatio
     }
 }
 
-/// One world with all that happens in it.
+/// One scenario and everything in it.
 struct Simulation {
     world: Arc<Environment>,
     script: Arc<Script>,
-    /// Whether strangers ask in between. A sleeping one would ask too late to be refused.
+    /// Whether other asks arrive in between. One from a suspended process would arrive too late to be
+    /// refused.
     strangers: bool,
     lives_max: usize,
     judging: Judging,
 }
 
-/// When the invariants are asked.
+/// When the invariants are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Judging {
     /// After every process and at the end.
     Always,
-    /// At the end only, where the end is to be compared.
+    /// Only at the end, where results are compared.
     AtTheEnd,
 }
 
-/// A process and what it is doing.
+/// A process and its future.
 struct Actor {
     life: SimProcess,
     doings: ProcessFuture,
@@ -155,7 +157,8 @@ impl Simulation {
                 .mishaps
                 .iter()
                 .all(|mishap| mishap.what != FaultKind::Sleep),
-            // A mishap ends one process and, when it was sleep, at most one more; what kills them all ends a dozen.
+            // A fault ends one process and, if it was a suspension, at most one more; a crash loop ends a
+            // dozen.
             lives_max: LIVES_MAX + 14 * schedule.mishaps.len(),
             judging,
         })
@@ -185,13 +188,13 @@ impl Simulation {
         judge(&evidence)?;
         let happened = |evidence: &Evidence| (evidence.ledger.begun.len(), evidence.events.len());
         if happened(&before) != happened(&evidence) {
-            let what = "the same key started something".to_owned();
+            let what = "the same key started another run".to_owned();
             return Err(violation("NoAcknowledgedInputLost", what));
         }
         Ok(evidence)
     }
 
-    /// Lets processes come and go until one ask has its answer.
+    /// Runs processes until one ask is answered.
     fn answer(&self, index: u32) -> Result<(), Violation> {
         let mut sleepers: VecDeque<Actor> = VecDeque::new();
         let asked = run_of(&self.script.ask(index).map_err(bad_id)?);
@@ -203,7 +206,7 @@ impl Simulation {
                 None if lives > self.lives_max => {
                     return Err(violation(
                         "NoAcknowledgedInputLost",
-                        format!("ask {index} has no end"),
+                        format!("ask {index} does not end"),
                     ));
                 }
                 None => {
@@ -219,7 +222,7 @@ impl Simulation {
                     return Err(violation("NoAcknowledgedInputLost", what));
                 }
                 End::Slept(doings) => {
-                    // An older sleeper goes on first, in the middle of what the younger one is doing.
+                    // An older suspended process continues first, in the middle of the younger one's work.
                     next = sleepers.pop_front();
                     sleepers.push_back(Actor { life, doings });
                 }
@@ -239,9 +242,10 @@ impl Simulation {
         }
     }
 
-    /// A new process, and what is left of the chance by which it was made.
+    /// Creates a process, and returns the rest of the stream that determined it.
     fn bear(&self, index: u32) -> Result<(SimProcess, Rng), Violation> {
-        // By what has gone wrong so far and not by its number: leaving out a later mishap changes nothing here.
+        // Derived from the faults so far and not from the process number, so that omitting a later fault
+        // changes nothing here.
         let struck = self.world.ledger().struck.len();
         let mut chance = self.script.at(&format!("life/{index}/{struck}"));
         let birth = ProcessOptions {
@@ -259,7 +263,7 @@ impl Simulation {
         Ok((life, chance))
     }
 
-    /// A new process that is to answer an ask.
+    /// Creates a process that answers an ask.
     fn enter(&self, index: u32) -> Result<Actor, Violation> {
         let (life, mut chance) = self.bear(index)?;
         let is_open = self.open_run()?.is_some();
@@ -279,8 +283,8 @@ impl Simulation {
         Ok(Actor { life, doings })
     }
 
-    /// What people do while nobody drives: they release brakes, see to runs that stand aside, and answer what they are
-    /// asked, each in their own time.
+    /// What people do while no process drives: they release brakes, handle quarantined runs, and answer
+    /// questions, each in their own time.
     fn rest(&self, index: u32, run: RunKey, lives: usize) -> Result<(), Violation> {
         let (world, people) = (&self.world, &self.world.people);
         let mut chance = self.script.at(&format!("rest/{run}/{lives}"));
@@ -299,7 +303,8 @@ impl Simulation {
         }
         let turn: Option<RunMachine> = serde_json::from_str(&row.state).ok();
         for question in people.pending().map_err(unreadable)? {
-            // Of a state that has rotted nobody can tell what it waits for: then whatever is asked holds the run up.
+            // A corrupted state does not show what it waits for: then every open question counts as
+            // blocking.
             let is_next = turn
                 .as_ref()
                 .is_none_or(|turn| turn.waits_on() == Some(question.inquiry.decision_id));
@@ -308,11 +313,11 @@ impl Simulation {
         Ok(())
     }
 
-    /// What a person with time does about a question.
+    /// How a person without time pressure reacts to a question.
     fn decide(&self, question: &Decision, is_next: bool) -> Result<(), Violation> {
         let id = question.inquiry.decision_id;
         let mind = self.script.mind(id);
-        // Some answer only what holds the run up, some all that is there.
+        // Some people answer only blocking questions, some answer all.
         if !is_next && !mind.is_eager {
             return Ok(());
         }
@@ -368,7 +373,7 @@ impl Simulation {
                 | EngineError::Quarantined { .. }
                 | EngineError::CrashLoop { .. },
             ) => is_poisoned,
-            // There is always money enough here, and who serves waits for the moments of others.
+            // The budget always suffices here, and a daemon waits for the due times of others.
             Ok((
                 _,
                 DriveOutcome::Waiting(Wait::Due { .. } | Wait::Children | Wait::Budget { .. } | Wait::Turn),
@@ -409,7 +414,7 @@ impl Simulation {
         Err(violation("NobodyStopsWithoutAReason", what))
     }
 
-    /// Asks once more for what was answered: the same key is the same run.
+    /// Asks again for what was answered: the same key is the same run.
     fn ask_again(&self, index: u32) -> Result<(), Violation> {
         let (life, _) = self.bear(index)?;
         let ask = self.script.ask(index).map_err(bad_id)?;
@@ -424,13 +429,13 @@ impl Simulation {
             | End::Died
             | End::Slept(_)
             | End::Stuck(_) => {
-                let what = format!("ask {index} was taken for a new one");
+                let what = format!("ask {index} was accepted as a new one");
                 Err(violation("NoAcknowledgedInputLost", what))
             }
         }
     }
 
-    /// Judges what a mishap has left, where somebody wants to know.
+    /// Checks the invariants after a fault, if enabled.
     fn judge(&self) -> Result<(), Violation> {
         match self.judging {
             Judging::Always => judge(&self.evidence(Moment::Midway)?),
@@ -484,7 +489,7 @@ fn violation(invariant: &'static str, what: String) -> Violation {
 
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "it stands where `map_err` wants a function"
+    reason = "the signature is the one that `map_err` expects"
 )]
 fn unreadable(error: StoreError) -> Violation {
     violation("TheStoreCanBeRead", format!("{error:?}"))
@@ -492,7 +497,7 @@ fn unreadable(error: StoreError) -> Violation {
 
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "it stands where `map_err` wants a function"
+    reason = "the signature is the one that `map_err` expects"
 )]
 fn bad_id(error: wakeful_core::id::BadId) -> Violation {
     violation("TheWorldWorks", error.to_string())

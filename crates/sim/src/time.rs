@@ -1,5 +1,5 @@
-//! Virtual time: it stands still while anybody has something to do, and then moves to the next moment that
-//! somebody waits for. A simulated hour takes as long as what happens in it.
+//! Virtual time: it stands still while a task has work, and then advances to the next awaited time. A
+//! simulated hour takes only as long as the work in it.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -7,25 +7,25 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
-/// The one time of a world.
+/// The clock of a simulation.
 #[derive(Debug, Default)]
 pub(crate) struct Time(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     now_ms: u64,
-    /// Who waits for which moment; the second number tells those apart who wait for the same.
+    /// Waits by due time; the second number separates waits for the same time.
     waits: BTreeSet<(u64, u64)>,
     next: u64,
 }
 
 impl Time {
-    /// Milliseconds since the beginning.
+    /// Milliseconds since the start.
     pub(crate) fn now_ms(&self) -> u64 {
         self.state().now_ms
     }
 
-    /// Moves on to the next moment that somebody waits for. False when nobody waits for any.
+    /// Advances to the next awaited time. Returns false if there is none.
     pub(crate) fn advance(&self) -> bool {
         let mut state = self.state();
         let later = (state.now_ms + 1, 0);
@@ -36,7 +36,7 @@ impl Time {
         true
     }
 
-    /// Lets time pass in which nothing happens.
+    /// Advances time without waking a waiter.
     pub(crate) fn jump(&self, ms: u64) {
         let mut state = self.state();
         state.now_ms = state.now_ms.saturating_add(ms);
@@ -57,7 +57,7 @@ impl Time {
     }
 }
 
-/// Resolves at its moment.
+/// A future that resolves at its time.
 pub(crate) struct Wait {
     time: Arc<Time>,
     entry: (u64, u64),
@@ -67,7 +67,7 @@ impl Future for Wait {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        // Nobody has to be woken: whoever moves time polls again.
+        // No waker is needed: the loop that advances time polls again.
         if self.time.now_ms() >= self.entry.0 {
             Poll::Ready(())
         } else {
@@ -88,7 +88,7 @@ mod tests {
     use crate::process::at_once;
 
     #[test]
-    fn time_moves_from_one_awaited_moment_to_the_next_and_no_further() {
+    fn time_advances_only_to_the_next_awaited_time() {
         let time = Arc::new(Time::default());
         let (mut late, soon) = (Box::pin(time.wait(500)), time.wait(20));
         assert_eq!(
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_moment_that_was_given_up() {
+    fn a_dropped_wait_is_removed() {
         let time = Arc::new(Time::default());
         drop(time.wait(500));
         assert!(!time.advance());

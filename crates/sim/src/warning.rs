@@ -1,4 +1,4 @@
-//! Observes what the program logs: a simulation has to know of failures that a daemon only writes to its log.
+//! Observes log output: a simulation must detect failures that a daemon only logs.
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};

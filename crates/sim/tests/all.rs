@@ -1,4 +1,4 @@
-//! Whatever goes wrong, and whenever: the promises of the engine hold.
+//! The engine's invariants hold under any faults at any time.
 #![expect(
     clippy::expect_used,
     clippy::panic,
@@ -21,10 +21,10 @@ use wakeful_sim::{
     Coverage, Fault, FaultKind, FaultPlan, Kind, crashing_equals_not_crashing, log_hash, play, same_again,
 };
 
-/// Schedules that once failed, one a line, with the reason behind a `#`.
+/// Plans that failed once, one per line, with the reason after a `#`.
 const SEEDS: &str = include_str!("../seeds.txt");
 
-/// A few mishaps, close together or far apart.
+/// A few faults, close together or far apart.
 fn mishaps() -> impl Strategy<Value = Vec<Fault>> {
     let what = prop_oneof![
         5 => Just(FaultKind::Crash),
@@ -49,7 +49,7 @@ fn schedule() -> impl Strategy<Value = FaultPlan> {
     })
 }
 
-/// A schedule of a daemon that is woken, with the mishaps that there are for it.
+/// A daemon plan with the faults that apply to it.
 fn woken() -> impl Strategy<Value = FaultPlan> {
     let what = prop_oneof![
         5 => Just(FaultKind::Crash),
@@ -68,40 +68,41 @@ fn woken() -> impl Strategy<Value = FaultPlan> {
 }
 
 proptest! {
-    /// The same of a daemon that is woken by changes, moments, calls from outside, people and other agents.
+    /// The same for a daemon that is woken by changes, schedules, external triggers, people and other
+    /// agents.
     #[test]
-    fn whatever_wakes_a_daemon_and_whatever_goes_wrong_every_invariant_holds(schedule in woken()) {
+    fn every_invariant_holds_for_a_woken_daemon_under_any_faults(schedule in woken()) {
         if let Err(violation) = play(&schedule) {
             prop_assert!(false, "{schedule}\n{violation}");
         }
     }
 
-    /// The whole of it: no seed and no mishap may break an invariant, neither on the way nor in the end.
+    /// The main property: no seed and no fault breaks an invariant, neither midway nor at the end.
     #[test]
-    fn whatever_goes_wrong_every_invariant_holds(schedule in schedule()) {
+    fn every_invariant_holds_under_any_faults(schedule in schedule()) {
         if let Err(violation) = play(&schedule) {
             prop_assert!(false, "{schedule}\n{violation}");
         }
     }
 
-    /// Otherwise a failure could not be looked at again.
+    /// Otherwise a failure could not be reproduced.
     #[test]
-    fn the_same_schedule_is_the_same_world(schedule in schedule()) {
+    fn the_same_plan_gives_the_same_log(schedule in schedule()) {
         if let Err(violation) = same_again(&schedule) {
             prop_assert!(false, "{schedule}\n{violation}");
         }
     }
 
-    /// As long as no plain action is under way, nobody can tell afterwards that a process died.
+    /// While no plain action is in progress, a crash leaves no trace but times.
     #[test]
-    fn crashing_between_plain_actions_changes_nothing_but_times(schedule in schedule()) {
+    fn crashing_between_plain_actions_changes_only_times(schedule in schedule()) {
         if let Err(violation) = crashing_equals_not_crashing(&schedule) {
             prop_assert!(false, "{schedule}\n{violation}");
         }
     }
 }
 
-/// One mishap at every passage of a run in turn, until it comes too late to strike.
+/// Injects one fault at every port call of a run in turn, until it comes too late.
 fn one_at_every_passage(seed: u64, what: FaultKind) -> Result<Coverage, String> {
     let mut tally = Coverage::default();
     for after in 0.. {
@@ -120,8 +121,8 @@ fn one_at_every_passage(seed: u64, what: FaultKind) -> Result<Coverage, String> 
 }
 
 #[test]
-fn a_run_survives_one_mishap_of_each_kind_at_every_single_passage() {
-    // A world with plain and repeatable actions, a failed attempt and a refusal.
+fn a_run_survives_each_kind_of_fault_at_every_port_call() {
+    // A seed with plain and idempotent actions, a failed attempt and a refusal.
     let seed = 0x306;
     for what in [
         FaultKind::Crash,
@@ -136,16 +137,16 @@ fn a_run_survives_one_mishap_of_each_kind_at_every_single_passage() {
     }
 }
 
-/// The invariant says how soon; here it is made sure that requests are under way when their end is asked for.
+/// The invariant checks the delay; this test ensures that requests are in progress at the cancellation.
 #[test]
-fn a_model_that_is_asked_is_hung_up_on_within_a_tenth_of_a_second_of_a_cancel() {
+fn a_cancellation_drops_the_model_request_within_a_tenth_of_a_second() {
     let tally = one_at_every_passage(0x306, FaultKind::Cancel).unwrap_or_else(|failed| panic!("{failed}"));
     let given_up = tally.0.get("request given up").copied().unwrap_or_default();
     assert!(given_up > 5, "{tally:?}");
 }
 
 #[test]
-fn drawn_schedules_meet_every_kind_of_mishap_outcome_and_status() {
+fn drawn_plans_cover_every_fault_outcome_and_status() {
     let mut tally = Coverage::default();
     for number in 0..150 {
         let schedule = FaultPlan::drawn(number);
@@ -188,7 +189,7 @@ fn drawn_schedules_meet_every_kind_of_mishap_outcome_and_status() {
 }
 
 #[test]
-fn drawn_worlds_are_woken_by_every_cause_and_have_every_outcome() {
+fn drawn_daemon_plans_cover_every_cause_and_outcome() {
     let wanted = [
         "operator run",
         "subscription run",
@@ -218,7 +219,7 @@ fn drawn_worlds_are_woken_by_every_cause_and_have_every_outcome() {
     ];
     let mut tally = Coverage::default();
     let is_missing = |tally: &Coverage, name: &str| !tally.0.contains_key(&format!("alert: {name}"));
-    // Some outcomes come up once in a hundred worlds.
+    // Some outcomes occur once in a hundred scenarios.
     for number in 0..400 {
         if number >= 200 && !wanted.iter().any(|name| is_missing(&tally, name)) {
             break;
@@ -231,7 +232,7 @@ fn drawn_worlds_are_woken_by_every_cause_and_have_every_outcome() {
     assert!(missing.is_empty(), "{missing:?} never came up: {tally:?}");
 }
 
-/// What a process of the simulator prints about one schedule.
+/// The output of a simulator process for one plan.
 fn printed(schedule: &FaultPlan) -> String {
     let line = schedule.to_string();
     let words = ["--seed"].into_iter().chain(line.split_whitespace());
@@ -243,7 +244,7 @@ fn printed(schedule: &FaultPlan) -> String {
 }
 
 #[test]
-fn the_same_seed_leaves_the_same_log_in_two_processes_and_in_this_one() {
+fn the_same_seed_leaves_the_same_log_in_every_process() {
     for schedule in [
         FaultPlan::drawn(3),
         FaultPlan::drawn(0x28b),
@@ -258,7 +259,7 @@ fn the_same_seed_leaves_the_same_log_in_two_processes_and_in_this_one() {
 }
 
 #[test]
-fn every_schedule_that_once_failed_passes() {
+fn every_plan_that_once_failed_passes() {
     for line in SEEDS.lines() {
         let line = line.split('#').next().unwrap_or_default().trim();
         if line.is_empty() {

@@ -1,26 +1,25 @@
-//! The file in which every effect left a line: `MESSAGE ACTION MOMENT`, the action counted from 1, the moment in nanoseconds
-//! by the clock on the wall.
+//! Reads the file in which every effect left a line: `MESSAGE ACTION TIME`, the action counted from 1, the
+//! time in nanoseconds of the wall clock.
 //!
-//! What an agent does when the clock wakes it has no message; its lines begin with `tick`.
+//! An agent that is woken by the clock has no message; its lines begin with `tick`.
 
 use std::collections::BTreeMap;
 
-/// Who has no message.
+/// Takes the place of the message in the lines of clock wakes.
 const TICK: &str = "tick";
 
-/// What really happened.
+/// The effects that really happened.
 #[derive(Debug, Default)]
 pub(crate) struct EffectFile {
-    /// Where each effect stands in the file and when it took place, in order; more than one is one too many.
+    /// The line number and time of each effect, in order; more than one is a repetition.
     places: BTreeMap<(String, usize), Vec<(usize, u64)>>,
-    /// When the clock led to something.
+    /// The times of effects of clock wakes.
     pub(crate) ticks: Vec<u64>,
-    /// Lines that are no effect of anybody.
+    /// Lines that belong to no known effect.
     pub(crate) strange: Vec<String>,
 }
 
 impl EffectFile {
-    /// Reads the file.
     pub(crate) fn parse(text: &str) -> Self {
         let mut world = Self::default();
         for (place, line) in text.lines().enumerate() {
@@ -52,20 +51,20 @@ impl EffectFile {
         self.places_of(message, action).len()
     }
 
-    /// Where an action took effect, and when.
+    /// The line numbers and times at which an action took effect.
     pub(crate) fn places_of(&self, message: &str, action: usize) -> &[(usize, u64)] {
         let places = self.places.get(&(message.to_owned(), action));
         places.map_or(&[], Vec::as_slice)
     }
 
-    /// Every effect there is.
+    /// All effects.
     pub(crate) fn effects(&self) -> impl Iterator<Item = (&str, usize)> {
         self.places
             .keys()
             .map(|(message, action)| (message.as_str(), *action))
     }
 
-    /// How many lines are effects.
+    /// Number of lines that are effects.
     pub(crate) fn lines(&self) -> usize {
         self.places.values().map(Vec::len).sum::<usize>() + self.ticks.len()
     }

@@ -1,10 +1,9 @@
-//! What clients did and what they were told, as lines of JSON in the order in which it happened.
+//! Reads what clients did and which responses they received, as lines of JSON in the order of events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-/// One line.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 enum Event {
@@ -13,58 +12,57 @@ enum Event {
         at: u64,
         message: String,
         agent: String,
-        /// What it asks for, in order.
+        /// The actions that it requests, in order.
         actions: Vec<Action>,
         /// A digest of its text.
         text: String,
-        /// Whether people are asked before each line.
+        /// Whether each line needs an approval.
         #[serde(default)]
         asks: bool,
-        /// Whether somebody wants its run to end early.
+        /// Whether a person cancels its run.
         #[serde(default)]
         cancels: bool,
     },
-    /// The program said that it has the message.
+    /// The program acknowledged the message.
     Acknowledged {
         at: u64,
         message: String,
         run: String,
         admission: Admission,
     },
-    /// What the program said of a run while others still worked.
+    /// The program's response about a run before the end.
     Told { run: String, answer: Answer },
-    /// Somebody begins to have a run tried again that stood aside. Whether that was heard may be unknown.
+    /// A person begins to resume a quarantined run. Whether that succeeded may be unknown.
     Retried { run: String },
-    /// What it says at the end, when nothing moves any more.
+    /// The program's response at the end, when everything is idle.
     Final {
         message: String,
-        /// The HTTP status.
         status: u16,
         answer: Option<Answer>,
     },
-    /// What is put aside for an agent at the end.
+    /// The amount reserved for an agent at the end.
     Rest { agent: String, reserved_usd: String },
-    /// From here on files fail.
+    /// From here on, disk faults are injected.
     Faults {},
-    /// The program said that it holds an agent, or all of them; by the clock of the world file.
+    /// The program acknowledged a brake on an agent, or on all; time by the clock of the effect file.
     Braked { agent: Option<String>, ns: u64 },
-    /// Somebody begins to ask for the end of that.
+    /// A person begins to release that brake.
     Release { agent: Option<String>, ns: u64 },
-    /// An answer to a question was taken.
+    /// An answer to a question was accepted.
     Answered { decision: String, option: String },
-    /// A question as it stands at the end.
+    /// The state of a question at the end.
     Decided(Decided),
-    /// A task that stands in the journal at the end.
+    /// A task in the journal at the end.
     Task(Task),
-    /// A file was put where the program looks.
+    /// A file was put into the watched folder.
     Put { file: String },
-    /// A message that told an agent of files, as it stands at the end.
+    /// A message that notified an agent of files, in its state at the end.
     Noticed(Noticed),
-    /// When an agent is woken by the clock: how often, from when, and until when.
+    /// The schedule of an agent: its interval, its start and its end.
     Schedule(Schedule),
-    /// What became of one of those moments, or of several that were missed.
+    /// The record of one firing, or of several missed ones.
     Fired(Fired),
-    /// Something for people who read the file.
+    /// A note for readers of the file.
     Note {
         #[serde(rename = "at")]
         _at: u64,
@@ -73,19 +71,19 @@ enum Event {
     },
 }
 
-/// One thing that a message asks for.
+/// One action that a message requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Action {
-    /// A line in the world file.
+    /// A line in the effect file.
     Line,
-    /// A task in the journal.
+    /// A new task in the journal.
     Task,
-    /// Other words for the task that all share.
+    /// A change of the shared task.
     Change,
 }
 
-/// A question to a person about one action, and what the program says of it at the end.
+/// A question to a person about one action, in its state at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Decided {
@@ -93,19 +91,17 @@ pub(crate) struct Decided {
     pub(crate) message: String,
     /// The action, counted from 1.
     pub(crate) action: usize,
-    /// Where it stands.
     pub(crate) state: String,
     pub(crate) option: Option<String>,
 }
 
-/// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Task {
     pub(crate) title: String,
     /// How often it was written.
     pub(crate) version: u64,
-    /// When, by the clock of the world file.
+    /// When, by the clock of the effect file.
     pub(crate) created_ns: u64,
 }
 
@@ -116,11 +112,11 @@ pub(crate) struct Noticed {
     pub(crate) run: String,
     pub(crate) outcome: String,
     pub(crate) files: Vec<String>,
-    /// How many more it speaks of without naming them.
+    /// How many further files it counts without naming them.
     pub(crate) more: usize,
 }
 
-/// When an agent is woken by the clock.
+/// The schedule of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Schedule {
@@ -130,25 +126,25 @@ pub(crate) struct Schedule {
     pub(crate) until_ms: u64,
 }
 
-/// What became of a moment.
+/// The record of a firing.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fired {
     pub(crate) due_ms: u64,
-    /// How many moments this speaks of, from that one on.
+    /// Number of firings that this record covers, from that one on.
     pub(crate) count: u64,
     pub(crate) outcome: String,
     pub(crate) run: Option<String>,
-    /// How that run stands at the end, and each of its tool calls.
+    /// The state of that run at the end, with each of its tool calls.
     pub(crate) answer: Option<Answer>,
 }
 
-/// A time in which an agent, or all of them, had to hold still, by the clock of the world file.
+/// A time span in which a brake held an agent, or all of them, by the clock of the effect file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Brake {
     pub(crate) agent: Option<String>,
     pub(crate) from_ns: u64,
-    /// None when nobody ever asked for its end.
+    /// `None` if its release was never requested.
     pub(crate) until_ns: Option<u64>,
 }
 
@@ -159,7 +155,7 @@ impl Brake {
     }
 }
 
-/// Whether the program said that a message was new to it.
+/// Whether the program acknowledged a message as new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Admission {
@@ -167,19 +163,19 @@ pub(crate) enum Admission {
     Known,
 }
 
-/// What the program says of a run.
+/// The program's response about a run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Answer {
     pub(crate) outcome: String,
-    /// The status of each of its tool calls, in order; of one that failed with the reason: `failed:braked`.
+    /// The status of each of its tool calls, in order; a failed one with its reason: `failed:braked`.
     pub(crate) calls: Vec<String>,
-    /// A digest of the message it says it answers.
+    /// A digest of the message that it answers according to the program.
     pub(crate) text: String,
 }
 
 impl Answer {
-    /// Whether the program says that nothing more will happen in it.
+    /// Whether the run has ended according to the program.
     pub(crate) fn has_ended(&self) -> bool {
         !matches!(self.outcome.as_str(), "open" | "queued" | "quarantined")
     }
@@ -193,32 +189,31 @@ pub(crate) struct Message {
     pub(crate) asks: bool,
     pub(crate) cancels: bool,
     pub(crate) text: String,
-    /// When it was sent for the first time.
+    /// When it was first sent.
     pub(crate) sent_at: u64,
-    /// Every acknowledgement: when, of which run, and as what.
+    /// Every acknowledgement: when, of which run, and whether as new.
     pub(crate) acknowledged: Vec<(u64, String, Admission)>,
-    /// The status and the body of the last answer about it.
+    /// The status and body of the last response about it.
     pub(crate) last: Option<(u16, Option<Answer>)>,
 }
 
-/// A whole history.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(crate) messages: BTreeMap<String, Message>,
-    /// What was said of runs before the end.
+    /// Responses about runs before the end.
     pub(crate) told: Vec<(String, Answer)>,
-    /// Runs that stood aside and were tried again.
+    /// Runs that were quarantined and resumed.
     pub(crate) retried: BTreeSet<String>,
-    /// What is put aside, by agent.
+    /// Reserved amounts by agent.
     pub(crate) reserved: BTreeMap<String, String>,
-    /// Whether files failed at any time.
+    /// Whether disk faults were injected at any time.
     pub(crate) faults: bool,
     pub(crate) brakes: Vec<Brake>,
-    /// Answers that were taken, each with its question, in their order.
+    /// Accepted answers, each with its question, in order.
     pub(crate) answered: Vec<(String, String)>,
     pub(crate) decided: Vec<Decided>,
     pub(crate) tasks: Vec<Task>,
-    /// Files that were put down.
+    /// Files that were put into the watched folder.
     pub(crate) files: BTreeSet<String>,
     pub(crate) noticed: Vec<Noticed>,
     pub(crate) schedule: Option<Schedule>,
@@ -226,7 +221,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Reads it. What is not understood is an error: a judge that skips lines is no judge.
+    /// Parses a history. An unknown line is an error, because a skipped line could hide a broken promise.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut history = Self::default();
         for (index, line) in text.lines().enumerate() {
@@ -283,7 +278,7 @@ impl History {
             }),
             Event::Release { agent, ns } => {
                 let open = |brake: &&mut Brake| brake.agent == agent && brake.until_ns.is_none();
-                let brake = self.brakes.iter_mut().find(open).ok_or("nothing to release")?;
+                let brake = self.brakes.iter_mut().find(open).ok_or("no brake to release")?;
                 brake.until_ns = Some(ns);
             }
             Event::Answered { decision, option } => self.answered.push((decision, option)),
@@ -298,13 +293,13 @@ impl History {
         Ok(())
     }
 
-    /// Whether an agent had to hold still at any time.
+    /// Whether a brake held an agent at any time.
     pub(crate) fn is_ever_braked(&self, agent: &str) -> bool {
         self.brakes.iter().any(|brake| brake.is_of(agent))
     }
 
-    /// Whether the run of a message stood aside and was tried again: meanwhile others had their turn, and what it asked
-    /// people was withdrawn.
+    /// Whether the run of a message was quarantined and resumed: meanwhile other messages continued, and
+    /// its questions were withdrawn.
     pub(crate) fn is_retried(&self, message: &Message) -> bool {
         let mut runs = message.acknowledged.iter().map(|(_, run, _)| run);
         runs.any(|run| self.retried.contains(run))

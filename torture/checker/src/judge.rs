@@ -1,5 +1,6 @@
-//! The promises, one function each, held against what was told and what happened: those about messages here, those about
-//! brakes and answers in [`person`], those about the journal, files and moments in [`around`].
+//! The promises, one function each, checked against the responses and the effects: those about messages
+//! here, those about brakes and answers in [`person`], those about the journal, files and schedules in
+//! [`around`].
 
 mod around;
 mod person;
@@ -11,19 +12,18 @@ use serde_json::json;
 use crate::effect_file::EffectFile;
 use crate::history::{Action, Admission, Answer, History, Message};
 
-/// Broken promises that are spelled out at most; the rest is counted.
+/// Maximum number of broken promises that are listed; the rest is counted.
 const SHOWN_MAX: usize = 20;
 
 /// One broken promise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// Which promise.
     pub(crate) promise: &'static str,
-    /// Who, and what was seen.
+    /// What was found.
     pub(crate) what: String,
 }
 
-/// What the judge says.
+/// The result of a check.
 #[derive(Debug)]
 pub(crate) struct Verdict {
     messages: usize,
@@ -35,7 +35,7 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// As one line of JSON.
+    /// The result as one line of JSON.
     pub(crate) fn line(&self) -> String {
         let mut broken: BTreeMap<&str, usize> = PROMISES.iter().map(|(name, _)| (*name, 0)).collect();
         for fault in &self.faults {
@@ -53,7 +53,7 @@ impl Verdict {
     }
 }
 
-/// What is known of everything, and where a promise puts down that it was broken.
+/// The inputs of a check, and the broken promises found so far.
 struct Case<'a> {
     history: &'a History,
     world: &'a EffectFile,
@@ -61,10 +61,10 @@ struct Case<'a> {
     promise: &'static str,
 }
 
-/// A promise looks at the case and notes where it was broken.
+/// Checks one promise and records where it is broken.
 type Promise = fn(&mut Case<'_>);
 
-/// Every promise by its name.
+/// All promises by name.
 const PROMISES: &[(&str, Promise)] = &[
     ("kept", kept),
     ("ended", ended),
@@ -83,7 +83,7 @@ const PROMISES: &[(&str, Promise)] = &[
     ("fired_once", around::fired_once),
 ];
 
-/// Holds every promise against the case.
+/// Checks every promise.
 pub(crate) fn judge(history: &History, world: &EffectFile) -> Verdict {
     let mut case = Case {
         history,
@@ -114,7 +114,7 @@ pub(crate) fn judge(history: &History, world: &EffectFile) -> Verdict {
     }
 }
 
-/// What the program says of a message in the end.
+/// The program's last response about a message.
 fn answer(message: &Message) -> Option<&Answer> {
     message.last.as_ref().and_then(|(_, answer)| answer.as_ref())
 }
@@ -131,14 +131,14 @@ impl<'a> Case<'a> {
         self.history.messages.iter()
     }
 
-    /// Those of which the program says something in the end.
+    /// The messages with a response at the end.
     fn answered(&self) -> impl Iterator<Item = (&'a String, &'a Message, &'a Answer)> + use<'a> {
         self.messages()
             .filter_map(|(name, message)| Some((name, message, answer(message)?)))
     }
 }
 
-/// A message that was acknowledged is there, for ever.
+/// A message that was acknowledged is never lost.
 fn kept(case: &mut Case<'_>) {
     for (name, message) in case.messages() {
         if message.acknowledged.is_empty() {
@@ -146,11 +146,11 @@ fn kept(case: &mut Case<'_>) {
         }
         match &message.last {
             Some((200, Some(_))) => {}
-            Some((status, _)) => {
-                case.broken(format!("{name} was acknowledged, and asked for it is {status}"))
-            }
+            Some((status, _)) => case.broken(format!(
+                "{name} was acknowledged, and reading it returns {status}"
+            )),
             None => case.broken(format!(
-                "{name} was acknowledged, and nobody could be asked for it"
+                "{name} was acknowledged, and no program could be asked for it"
             )),
         }
         let news = message
@@ -159,13 +159,13 @@ fn kept(case: &mut Case<'_>) {
             .filter(|(_, _, admission)| *admission == Admission::New);
         if news.count() > 1 {
             case.broken(format!(
-                "{name} was taken for new again after it had been acknowledged"
+                "{name} was accepted as new again after its acknowledgement"
             ));
         }
     }
 }
 
-/// A message comes to its end, and to a good one where nothing but crashes happened.
+/// Every message ends, and successfully if only crashes happened.
 fn ended(case: &mut Case<'_>) {
     for (name, message) in case.messages() {
         if message.acknowledged.is_empty() {
@@ -175,12 +175,12 @@ fn ended(case: &mut Case<'_>) {
         let failed = case.history.faults && answer.outcome == "failed";
         let cancelled = message.cancels && answer.outcome == "cancelled";
         if answer.outcome != "completed" && !failed && !cancelled {
-            case.broken(format!("{name} came to rest as {}", answer.outcome));
+            case.broken(format!("{name} ended in the state {}", answer.outcome));
         }
     }
 }
 
-/// Nothing happens twice, whatever is said about it.
+/// No action happens twice, regardless of its status.
 fn at_most_once(case: &mut Case<'_>) {
     let world = case.world;
     for (message, action) in world.effects() {
@@ -191,25 +191,28 @@ fn at_most_once(case: &mut Case<'_>) {
     }
 }
 
-/// What is called done was done.
+/// An action with the status `ok` has happened.
 fn done_is_done(case: &mut Case<'_>) {
     for (name, message, answer) in case.answered() {
         for (index, status) in answer.calls.iter().enumerate() {
             let is_line = message.actions.get(index) == Some(&Action::Line);
             if is_line && status == "ok" && case.world.times(name, index + 1) == 0 {
-                case.broken(format!("{name} {} is called ok and did not happen", index + 1));
+                case.broken(format!(
+                    "{name} {} has the status ok and did not happen",
+                    index + 1
+                ));
             }
         }
         if answer.outcome == "completed" && answer.calls.len() != message.actions.len() {
             let (done, asked) = (answer.calls.len(), message.actions.len());
             case.broken(format!(
-                "{name} is called completed with {done} of {asked} actions"
+                "{name} has the status completed with {done} of {asked} actions"
             ));
         }
     }
 }
 
-/// What happened is called done, or unknown; never undone, and never nothing at all.
+/// An action that happened has the status ok or unknown, never another or none.
 fn no_silence(case: &mut Case<'_>) {
     let world = case.world;
     for (message, action) in world.effects() {
@@ -219,18 +222,18 @@ fn no_silence(case: &mut Case<'_>) {
         let status = known.and_then(|answer| answer.calls.get(action.saturating_sub(1)));
         match status.map(String::as_str) {
             Some("ok" | "outcome_unknown") => {}
-            // A brake stopped it in the middle, and that is what is said.
+            // A brake stopped it in the middle, and its status says so.
             Some("failed:braked") if may_be_stopped => {}
-            Some(other) => case.broken(format!("{message} {action} happened and is called {other}")),
-            None => case.broken(format!("{message} {action} happened and nobody speaks of it")),
+            Some(other) => case.broken(format!("{message} {action} happened and has the status {other}")),
+            None => case.broken(format!("{message} {action} happened and has no status")),
         }
     }
     for line in &world.strange {
-        case.broken(format!("nobody asked for {line:?}"));
+        case.broken(format!("no message requested {line:?}"));
     }
 }
 
-/// One message, one run.
+/// Each message has one run.
 fn one_run(case: &mut Case<'_>) {
     let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
     for (name, message) in case.messages() {
@@ -252,7 +255,7 @@ fn one_run(case: &mut Case<'_>) {
     }
 }
 
-/// What was told once is told again: an end stays, and so does the status of a call that had one.
+/// Responses are stable: an end stays, and so does the final status of a call.
 fn stays_told(case: &mut Case<'_>) {
     let mut last: BTreeMap<&str, &Answer> = BTreeMap::new();
     for (_, message, answer) in case.answered() {
@@ -266,7 +269,7 @@ fn stays_told(case: &mut Case<'_>) {
     let history = case.history;
     for (run, told) in &history.told {
         let Some(now) = last.get(run.as_str()) else {
-            case.broken(format!("{run} was spoken of and is gone"));
+            case.broken(format!("{run} was reported and is lost"));
             continue;
         };
         let is_settled = |status: &str| !matches!(status, "planned" | "intended");
@@ -279,31 +282,31 @@ fn stays_told(case: &mut Case<'_>) {
             let later = now.calls.get(index).map_or("gone", String::as_str);
             if later != status {
                 case.broken(format!(
-                    "{run}: call {} was told as {status} and is {later}",
+                    "{run}: call {} was reported as {status} and is {later}",
                     index + 1
                 ));
             }
         }
         if told.has_ended() && told.outcome != now.outcome {
             case.broken(format!(
-                "{run} was told as {} and is {}",
+                "{run} was reported as {} and is {}",
                 told.outcome, now.outcome
             ));
         }
     }
 }
 
-/// The message that is answered is the message that was sent.
+/// The answered message is the sent message.
 fn whole(case: &mut Case<'_>) {
     for (name, message, answer) in case.answered() {
         if answer.text != message.text {
-            case.broken(format!("{name} is not the text that was sent"));
+            case.broken(format!("{name} does not have the text that was sent"));
         }
     }
 }
 
-/// An agent takes its messages one after the other as they came, and the actions of each in their order. Nobody waits for
-/// one that stands aside: when it is tried again, others may be done.
+/// An agent handles its messages in the order of arrival, and the actions of each in order. A quarantined
+/// message does not block others: when it is resumed, later ones may be done.
 fn in_order(case: &mut Case<'_>) {
     for (name, message) in case.messages() {
         let firsts =
@@ -360,12 +363,12 @@ fn last_place(case: &Case<'_>, name: &str) -> Option<usize> {
     places.map(|(place, _)| *place).max()
 }
 
-/// When nothing moves, no money is put aside for anything.
+/// When everything is idle, no money is reserved.
 fn nothing_put_aside(case: &mut Case<'_>) {
     let history = case.history;
     for (agent, usd) in &history.reserved {
         if usd.parse::<f64>().ok() != Some(0.0) {
-            case.broken(format!("{usd} USD are put aside for {agent}"));
+            case.broken(format!("{usd} USD are reserved for {agent}"));
         }
     }
 }

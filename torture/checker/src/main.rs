@@ -1,13 +1,12 @@
-//! Judges what a program did under torture: `wakeful-checker HISTORY WORLD`.
+//! Checks the behaviour of a program under fault injection: `wakeful-checker HISTORY WORLD`.
 //!
-//! It knows nothing of the program's insides and links nothing of it. It is given what clients were told, as lines of
-//! JSON, and the file in which every effect left a line; from the two it says which promises were broken. The verdict
-//! is one line of JSON; the exit code is 0 when nothing was broken, 1 when something was, and 2 when it could not
-//! judge.
+//! It links no code of the program. It reads the responses that clients received, as lines of JSON, and the
+//! file in which every effect left a line, and reports which promises were broken. The result is one line
+//! of JSON; the exit code is 0 if no promise was broken, 1 if one was, and 2 if the check failed.
 //!
 //! - [`history`] reads what clients saw.
-//! - [`world`] reads what really happened.
-//! - [`judge`] holds one against the other.
+//! - [`effect_file`] reads what really happened.
+//! - [`judge`] compares the two.
 #![forbid(unsafe_code)]
 
 mod effect_file;
@@ -27,7 +26,7 @@ fn main() -> ExitCode {
     };
     match judged(history, world) {
         Ok(verdict) => {
-            #[expect(clippy::print_stdout, reason = "the verdict is what this program is for")]
+            #[expect(clippy::print_stdout, reason = "the verdict is the output of this program")]
             {
                 println!("{}", verdict.line());
             }
@@ -43,7 +42,7 @@ fn main() -> ExitCode {
 fn judged(history: &str, world: &str) -> Result<judge::Verdict, String> {
     let read = |path: &str| std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
     let told = History::parse(&read(history)?).map_err(|why| format!("{history}: {why}"))?;
-    // A world in which nothing happened has no file.
+    // Without effects the file does not exist.
     let is_there = std::fs::exists(world).map_err(|error| format!("{world}: {error}"))?;
     let lines = if is_there { read(world)? } else { String::new() };
     Ok(judge::judge(&told, &EffectFile::parse(&lines)))

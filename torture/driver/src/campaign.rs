@@ -1,4 +1,4 @@
-//! A campaign: worlds of every kind, one after the other, until time is up.
+//! A campaign: episodes of every kind, one after another, until the time is over.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,52 +18,53 @@ use crate::pairs::Pairs;
 use crate::rng::Rng;
 use crate::test_dir::{Tools, build_disk};
 
-/// Deaths in one world of a long campaign: enough for a database that has seen something, and few enough that a world
-/// which goes wrong can be read.
+/// Number of crashes in one episode of a long campaign: enough for a database with a history, and few
+/// enough that a failing episode can be read.
 const DEATHS: u64 = 40;
 const DEATHS_ON_A_BAD_DISK: u64 = 12;
 
-/// Worlds that a planted bug is given to show itself. Each is nearly certain to do it.
+/// Number of episodes in which a planted bug must be found. Each is nearly certain to find it.
 const PLANTED_TRIES: u64 = 6;
 const PLANTED_DEATHS: u64 = 6;
 
-/// Deaths in a world whose bug shows itself only over time: when a brake is held for long, or moments pass.
+/// Number of crashes in an episode whose bug takes time to show: a brake that is held for long, or firings
+/// that pass.
 const PLANTED_DEATHS_LONG: u64 = 24;
 
-/// Kills the program and judges what it says afterwards.
+/// Crashes the program repeatedly and checks its promises afterwards.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "wakeful-torture")]
 pub(crate) struct Options {
-    /// How long; worlds that have begun are played to their end
+    /// How long to run; started episodes are completed
     #[arg(long, default_value_t = 5.0)]
     minutes: f64,
-    /// Chance; the same seed plans the same deaths [default: from the clock]
+    /// Random seed; the same seed plans the same crashes [default: from the clock]
     #[arg(long)]
     seed: Option<u64>,
-    /// One kind of worlds alone
+    /// Only one kind of episode
     #[arg(long)]
     only: Option<Only>,
-    /// A few worlds of every kind and all planted bugs, whatever the time
+    /// A few episodes of every kind and all planted bugs, regardless of the time
     #[arg(long)]
     short: bool,
-    /// Shows instead that the judge finds every planted bug
+    /// Verify instead that the checker finds every planted bug
     #[arg(long)]
     planted: bool,
-    /// Keeps the folder of every world, and not only of one that went wrong
+    /// Keep the folder of every episode, not only of failed ones
     #[arg(long)]
     keep: bool,
-    /// The program under torture, built with `--cfg fail_points`
+    /// The program under test, built with `--cfg fail_points`
     #[arg(long)]
     program: PathBuf,
-    /// The judge; else the one beside this program
+    /// The checker program [default: the one next to this program]
     #[arg(long)]
     checker: Option<PathBuf>,
-    /// A PostgreSQL to work on, as `key=value` words
+    /// A PostgreSQL database to use, as `key=value` words
     #[arg(long)]
     database: Option<String>,
 }
 
-/// Kinds of worlds.
+/// Kinds of episodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Only {
     Kill,
@@ -76,13 +77,13 @@ enum Only {
 /// How a campaign ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Every promise was held.
+    /// Every promise was kept.
     Sound,
-    /// One was broken, or a planted bug was not found.
+    /// A promise was broken, or a planted bug was not found.
     Broken,
 }
 
-/// A campaign under way.
+/// A campaign in progress.
 struct Campaign {
     options: Options,
     tools: Tools,
@@ -92,17 +93,16 @@ struct Campaign {
     worlds: u64,
     tally: Tally,
     began: Instant,
-    /// Pairs of fail points that are still to be tried.
+    /// Pairs of fail points that are not yet tried.
     pairs: Pairs,
-    /// How many planted bugs were looked for.
+    /// Number of planted bugs that were tested.
     planted: usize,
-    /// Those that cannot show themselves here.
+    /// Planted bugs that cannot occur in this setup.
     not_planted: Vec<&'static str>,
-    /// What went wrong, for people.
+    /// Failures, for the final report.
     wrong: Vec<Value>,
 }
 
-/// Runs it.
 pub(crate) fn run(options: &Options) -> Result<End> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let seed = options.seed.unwrap_or(now.map_or(1, |now| now.as_secs()));
@@ -159,7 +159,7 @@ impl Campaign {
         while Instant::now() < until && self.wrong.is_empty() {
             let next = every.get(turn % every.len()).copied().unwrap_or(Only::Kill);
             turn += 1;
-            // A disk of ours is not PostgreSQL's.
+            // A simulated disk does not affect PostgreSQL's files.
             let apart =
                 self.tools.database.is_some() && matches!(next, Only::Power | Only::Faults | Only::Hostile);
             if !apart && self.options.only.is_none_or(|only| only == next) {
@@ -169,7 +169,7 @@ impl Campaign {
         Ok(())
     }
 
-    /// The same in small, for every run of the checks.
+    /// A short campaign, for every run of the checks.
     fn play_short(&mut self) -> Result<()> {
         self.play_one(Only::Kill, 16)?;
         self.play_one(Only::Points, 20)?;
@@ -181,7 +181,8 @@ impl Campaign {
         self.play_planted()
     }
 
-    /// A point that a whole round of pairs did not lead to is as good as not tried, and that is an error of the campaign.
+    /// Reports fail points that a whole round of pairs never reached: they are untested, which is an error
+    /// of the campaign.
     fn miss_points(&mut self) {
         let points = self.pairs.points.clone();
         let never: Vec<&str> = points
@@ -199,7 +200,7 @@ impl Campaign {
         }
     }
 
-    /// A world whose commands attack the program.
+    /// Plays an episode whose commands attack the program.
     fn play_hostile(&mut self) -> Result<()> {
         self.worlds += 1;
         let folder = self.folder.path().join(format!("w{}", self.worlds));
@@ -208,7 +209,7 @@ impl Campaign {
         if self.options.keep || !is_sound {
             self.folder.disable_cleanup(true);
         }
-        let tally = tally.with_context(|| format!("hostile world in {}", folder.display()))?;
+        let tally = tally.with_context(|| format!("hostile episode in {}", folder.display()))?;
         if !is_sound {
             self.wrong
                 .push(json!({"folder": folder, "kind": "hostile", "broken": tally.broken}));
@@ -243,7 +244,7 @@ impl Campaign {
             self.folder.disable_cleanup(true);
             eprintln!("kept {}", plan.folder.display());
         } else if outcome.tally.is_sound() {
-            // Only what went wrong is worth its space.
+            // Only the folders of failed episodes are kept.
             let _ = std::fs::remove_dir_all(&plan.folder);
         }
         if !outcome.tally.is_sound() {
@@ -258,7 +259,7 @@ impl Campaign {
         Ok(())
     }
 
-    /// The next world.
+    /// Plans the next episode.
     fn plan(&mut self, kind: Kind, deaths: u64, planted: Option<&'static str>) -> Plan {
         self.worlds += 1;
         Plan {
@@ -271,7 +272,8 @@ impl Campaign {
         }
     }
 
-    /// Each planted bug must be found, and by the promise that it breaks. Two worlds at once, because each mostly waits.
+    /// Each planted bug must be found, and by the promise that it breaks. Two episodes run at once, because
+    /// each mostly waits.
     fn play_planted(&mut self) -> Result<()> {
         let mut cases = Vec::new();
         let on_server = self.tools.database.is_some();
@@ -298,7 +300,7 @@ impl Campaign {
         };
         let missed = std::thread::scope(|scope| {
             let workers = [scope.spawn(work), scope.spawn(work)];
-            workers.map(|worker| worker.join().map_err(|_| anyhow!("a world panicked"))?)
+            workers.map(|worker| worker.join().map_err(|_| anyhow!("an episode panicked"))?)
         });
         for missed in missed {
             self.wrong.extend(missed?);
@@ -306,7 +308,7 @@ impl Campaign {
         Ok(())
     }
 
-    /// Says in one line what was done, and how to do it again where something was wrong.
+    /// Prints a one-line summary, and how to repeat the campaign after a failure.
     fn close(&self) -> End {
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let load = load.split_whitespace().next().unwrap_or_default().to_owned();
@@ -331,7 +333,7 @@ impl Campaign {
         if !self.wrong.is_empty() {
             line["wrong"] = self.wrong.clone().into();
         }
-        #[expect(clippy::print_stdout, reason = "the one line that the campaign is for")]
+        #[expect(clippy::print_stdout, reason = "the summary is the output of the campaign")]
         {
             println!("{line}");
         }
@@ -340,13 +342,13 @@ impl Campaign {
         }
         let (seed, minutes) = (self.seed, self.options.minutes);
         eprintln!(
-            "again: make torture SEED={seed} MINUTES={minutes} (the plan is the same, the moments are not)"
+            "again: make torture SEED={seed} MINUTES={minutes} (the plan is the same, the timing is not)"
         );
         End::Broken
     }
 }
 
-/// How often the program dies in a world with a planted bug.
+/// Number of crashes in an episode with a planted bug.
 fn deaths(bug: &str) -> u64 {
     match bug {
         "brake_ignored" | "moment_skipped" => PLANTED_DEATHS_LONG,
@@ -354,7 +356,7 @@ fn deaths(bug: &str) -> u64 {
     }
 }
 
-/// The kind of world in which a planted bug shows itself.
+/// The kind of episode in which a planted bug shows.
 fn shows(bug: &str) -> Kind {
     match bug {
         "commit_unsynced" | "blob_unsynced" => Kind::Power,
@@ -367,8 +369,8 @@ fn shows(bug: &str) -> Kind {
     }
 }
 
-/// What goes on beside messages: everything, but on a bad disk, where writes to the journal are enough to see to; and
-/// with a planted bug only what it shows itself by.
+/// What happens beside messages: everything, except on a faulty disk, where journal writes are enough; and
+/// with a planted bug only what reveals it.
 fn sides(kind: &Kind, planted: Option<&str>) -> Sides {
     let none = Sides::default();
     match (planted, kind) {
@@ -383,7 +385,7 @@ fn sides(kind: &Kind, planted: Option<&str>) -> Sides {
     }
 }
 
-/// Whether a promise is found broken in one of several worlds.
+/// Whether a promise is found broken in one of several episodes.
 fn is_found(promise: &str, tries: &[Plan], tools: &Tools) -> Result<bool> {
     for plan in tries {
         let outcome = play_told(plan, tools)?;
@@ -395,12 +397,12 @@ fn is_found(promise: &str, tries: &[Plan], tools: &Tools) -> Result<bool> {
     Ok(false)
 }
 
-/// Plays a world and says what happened in it.
+/// Plays an episode and prints its result.
 fn play_told(plan: &Plan, tools: &Tools) -> Result<Outcome> {
     let began = Instant::now();
     let outcome = play(plan, tools);
     let outcome =
-        outcome.with_context(|| format!("{} world in {}", plan.kind.name(), plan.folder.display()))?;
+        outcome.with_context(|| format!("{} episode in {}", plan.kind.name(), plan.folder.display()))?;
     let seconds = began.elapsed().as_secs_f64();
     let tally = &outcome.tally;
     let planted = plan.planted.map_or(String::new(), |bug| format!(" with {bug}"));

@@ -1,37 +1,38 @@
-//! What a campaign did, in numbers.
+//! The counters of a campaign.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 
 use serde_json::{Value, json};
 
-/// Everything that is counted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     pub(crate) worlds: u64,
-    /// Deaths by `kill -9` or at a fail point, on a sound disk with power.
+    /// Crashes by `kill -9` or at a fail point, on a working disk without power loss.
     pub(crate) kills: u64,
-    /// Those of them, and of the power cuts, that fell between the intent and the result of an action.
+    /// Crashes and power cuts between the intent and the result of an action.
     pub(crate) kills_between: u64,
     pub(crate) power_cuts: u64,
-    /// Cuts that took or tore something.
+    /// Power cuts that lost or tore data.
     pub(crate) cuts_felt: u64,
-    /// Pairs of fail points that were tried, and those at both of which the program died, one after the other.
+    /// Pairs of fail points that were tried, and those at both of which the program crashed, one after the
+    /// other.
     pub(crate) pairs: u64,
     pub(crate) pairs_deep: u64,
-    /// Which pairs those were.
+    /// The pairs at both of which the program crashed.
     pub(crate) met: BTreeSet<(&'static str, &'static str)>,
-    /// Lives on a disk that failed.
+    /// Processes on a faulty disk.
     pub(crate) fault_lives: u64,
-    /// Requests that were answered while the disk failed, those that brought a message, and those that were refused.
+    /// Requests that were answered on a faulty disk, those that sent a message, and those that were
+    /// refused.
     pub(crate) under_faults: u64,
     pub(crate) sent_under_faults: u64,
     pub(crate) refused: u64,
-    /// Runs that stood aside because they were taken up too often by programs that were killed, and were tried again.
+    /// Runs that were quarantined because killed programs claimed them too often, and were resumed.
     pub(crate) retried: u64,
-    /// How often the program died at each fail point.
+    /// How often the program crashed at each fail point.
     pub(crate) points: BTreeMap<&'static str, u64>,
-    /// What the judge counted.
+    /// The checker's counts.
     pub(crate) acknowledged: u64,
     pub(crate) effects: u64,
     pub(crate) unknown: u64,
@@ -41,12 +42,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// A fail point ended the program.
+    /// Records a crash at a fail point.
     pub(crate) fn reached(&mut self, point: &'static str) {
         *self.points.entry(point).or_default() += 1;
     }
 
-    /// What the judge said of one world.
+    /// Adds the checker's verdict of one episode.
     pub(crate) fn add_verdict(&mut self, verdict: &Value) {
         let count = |name: &str| verdict[name].as_u64().unwrap_or(0);
         self.worlds += 1;
@@ -59,7 +60,7 @@ impl Tally {
         }
     }
 
-    /// Whether every promise was held.
+    /// Whether every promise was kept.
     pub(crate) fn is_sound(&self) -> bool {
         self.broken.values().all(|times| *times == 0)
     }
@@ -69,7 +70,7 @@ impl Tally {
         self.broken.get(promise).copied().unwrap_or(0)
     }
 
-    /// As one object. The three numbers that people ask for first are made of the promises.
+    /// The counters as one object. The three most important numbers are derived from the promises.
     pub(crate) fn json(&self) -> Value {
         json!({
             "worlds": self.worlds, "kills": self.kills, "kills_between_intent_and_result": self.kills_between,

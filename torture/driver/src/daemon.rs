@@ -1,4 +1,4 @@
-//! One life of the program: how it begins, and how it ends.
+//! One process of the program under test: how it starts, and how it ends.
 
 use std::fs::OpenOptions;
 use std::os::unix::process::ExitStatusExt as _;
@@ -10,47 +10,48 @@ use anyhow::{Context as _, Result, bail};
 use crate::http::Api;
 use crate::test_dir::TestDir;
 
-/// The token of every world; a fixed one, because clients must not depend on a file that a power cut may take.
+/// The API token of every episode; a fixed one, because clients must not depend on a file that a power cut
+/// may remove.
 const TOKEN: &str = "torture-torture-torture-torture-01";
 
-/// Where Debian keeps the libraries of libfiu.
+/// The directory of libfiu's libraries on Debian.
 const FIU: &str = "/usr/lib/fiu";
 
-/// Longest time a healthy program may take until it serves.
+/// Maximum time until a healthy program is ready.
 const READY: Duration = Duration::from_secs(30);
 
-/// How long one sync takes at most on a disk that will lose power.
+/// Maximum duration of one sync on a disk that will lose power.
 const SYNC_US: &str = "1500";
 
-/// The signal by which a program ends itself.
+/// The signal of an aborted program.
 const SIGABRT: i32 = 6;
 
-/// Between two looks at a process.
+/// Polling interval of a process.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Under which circumstances a life is led.
+/// The conditions of a process.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Circumstances {
-    /// Nothing special.
+    /// No faults.
     Healthy,
-    /// Its commands may use little, so that an attack crosses the limits before it takes the machine down.
+    /// Its commands have low limits, so that an attack reaches them before it affects the machine.
     Confined { processes: u64, memory_mib: u64 },
-    /// It ends itself at the n-th passage of a fail point.
+    /// It aborts at the n-th passage of a fail point.
     Armed { point: &'static str, passage: u64 },
-    /// Its disk remembers what was not synced.
+    /// Its disk records what was not synced.
     Journaled,
-    /// Its disk fails, as libfiu is told now or later.
+    /// Its disk fails as instructed through libfiu, now or later.
     Faulty { orders: Vec<String> },
 }
 
-/// A living program.
+/// A running program.
 #[derive(Debug)]
 pub(crate) struct DaemonRun {
     child: Child,
     pub(crate) began: SystemTime,
 }
 
-/// Starts the program in one of a world's homes.
+/// Starts the program in one of an episode's homes.
 pub(crate) fn begin(
     place: &TestDir,
     home: usize,
@@ -104,7 +105,7 @@ fn circumstances(command: &mut Command, place: &TestDir, home: usize, how: &Circ
         }
         Circumstances::Journaled => {
             let journal = place.journal(home);
-            std::fs::create_dir_all(&journal).context("making the journal")?;
+            std::fs::create_dir_all(&journal).context("creating the disk journal")?;
             command
                 .env("LD_PRELOAD", &place.tools.disk)
                 .env("DISK_ROOT", place.home(home))
@@ -112,7 +113,7 @@ fn circumstances(command: &mut Command, place: &TestDir, home: usize, how: &Circ
                 .env("DISK_SYNC_US", SYNC_US);
         }
         Circumstances::Faulty { orders } => {
-            // What `fiu-run -x` sets, with our disk before it, so that only files fail.
+            // What `fiu-run -x` sets, preceded by our library, so that only files fail.
             let disk = place.tools.disk.display();
             let preload = format!("{disk} {FIU}/fiu_run_preload.so {FIU}/fiu_posix_preload.so");
             command
@@ -125,7 +126,7 @@ fn circumstances(command: &mut Command, place: &TestDir, home: usize, how: &Circ
     Ok(())
 }
 
-/// The API of one of a world's homes.
+/// The API of one of an episode's homes.
 pub(crate) fn api(place: &TestDir, home: usize) -> Result<Api> {
     let address = *place.addresses.get(home).context("a home without an address")?;
     let token = TOKEN.to_owned();
@@ -133,7 +134,7 @@ pub(crate) fn api(place: &TestDir, home: usize) -> Result<Api> {
 }
 
 impl DaemonRun {
-    /// Waits until it serves.
+    /// Waits until it is ready.
     pub(crate) fn wait_ready(&mut self, api: &Api) -> Result<()> {
         let deadline = Instant::now() + READY;
         while Instant::now() < deadline {
@@ -141,30 +142,33 @@ impl DaemonRun {
                 return Ok(());
             }
             if self.is_over()? {
-                bail!("the program ended before it served");
+                bail!("the program ended before it was ready");
             }
             std::thread::sleep(LOOK);
         }
-        bail!("the program did not serve within {READY:?}")
+        bail!("the program was not ready within {READY:?}")
     }
 
-    /// Whether it ended itself, as it does at a fail point.
+    /// Whether it aborted, as it does at a fail point.
     pub(crate) fn is_aborted(&mut self) -> Result<bool> {
-        let status = self.child.try_wait().context("looking at the program")?;
+        let status = self.child.try_wait().context("reading the program's status")?;
         Ok(status.is_some_and(|status| status.signal() == Some(SIGABRT)))
     }
 
-    /// Its number.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Whether it has ended.
     pub(crate) fn is_over(&mut self) -> Result<bool> {
-        Ok(self.child.try_wait().context("looking at the program")?.is_some())
+        Ok(self
+            .child
+            .try_wait()
+            .context("reading the program's status")?
+            .is_some())
     }
 
-    /// Lets it live so long, or until it ends by itself. True when it did.
+    /// Waits for this long, or until it ends by itself. Returns true if it did.
     pub(crate) fn wait(&mut self, at_most: Duration) -> Result<bool> {
         let deadline = Instant::now() + at_most;
         while Instant::now() < deadline {
@@ -181,13 +185,13 @@ impl DaemonRun {
         self.end()
     }
 
-    /// `kill -9`, where another life follows.
+    /// `kill -9` before a restart.
     pub(crate) fn die(&mut self) -> Result<()> {
         self.end()
     }
 
     fn end(&mut self) -> Result<()> {
-        // It may have ended by itself a moment ago.
+        // It may just have ended by itself.
         let _ = self.child.kill();
         self.child.wait().context("waiting for the program")?;
         Ok(())

@@ -1,5 +1,5 @@
-//! What goes on around agents: a folder that is watched, a clock that wakes, a journal; how it is set up, and what the
-//! program says of it at the end.
+//! The environment of the agents: a watched folder, a schedule, a journal; how it is set up, and what the
+//! program reports about it at the end.
 
 use std::sync::PoisonError;
 use std::time::{Duration, Instant, SystemTime};
@@ -14,20 +14,20 @@ use crate::moment;
 use crate::rng::Rng;
 use crate::script::{of_clock, of_files};
 
-/// How often the clock wakes.
+/// Interval of the schedule.
 const INTERVAL_S: u64 = 1;
 
-/// Between two looks at whether everything has come to rest.
+/// Polling interval until everything is idle.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Most rows of one answer.
+/// Maximum number of rows of one response.
 const ROWS: usize = 500;
 
-/// What the one schedule, the one source and the task that all share are called.
+/// The name of the schedule, the source and the shared task.
 const NAME: &str = "torture";
 const SHARED: &str = "shared";
 
-/// What the program says of files and moments at the end.
+/// What the program reports about files and firings at the end.
 #[derive(Debug, Default)]
 struct Account {
     noticed: Vec<Value>,
@@ -35,13 +35,14 @@ struct Account {
 }
 
 impl Load<'_> {
-    /// An agent that clients do not write to: `x` is written to by who cancels, `r` reads files, `t` is woken by the clock.
+    /// An agent that the clients do not address: `x` receives messages that are cancelled, `r` reads files,
+    /// `t` is woken by the schedule.
     pub(crate) fn side(&self, letter: &str) -> String {
         let first = self.agents.first().map_or("", String::as_str);
         format!("{}-{letter}", first.trim_end_matches("-0"))
     }
 
-    /// Sets everything up, in peace.
+    /// Creates everything before faults are injected.
     pub(crate) fn set_up(&self, api: &Api) -> Result<()> {
         let workspace = self.place.workspace();
         let mut agents = self.agents.clone();
@@ -59,7 +60,7 @@ impl Load<'_> {
                 "/api/journal/tasks",
                 &json!({"title": SHARED, "key": SHARED}),
             )?;
-            let id = made["record_id"].as_str().context("a task without a name")?;
+            let id = made["record_id"].as_str().context("a task without an id")?;
             let _ = self.shared.set(id.to_owned());
         }
         if self.sides.files {
@@ -99,7 +100,7 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// Somebody who puts files into the folder, each whole and once.
+    /// Puts files into the watched folder, each complete and once.
     pub(crate) fn put_files(&self, mut rng: Rng) -> Result<()> {
         let mut number = 0;
         while !self.is_ending() {
@@ -115,7 +116,8 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// What the program says at the end: of files and moments when they have come to rest, of tasks, of questions.
+    /// Records what the program reports at the end: files and firings once they are idle, tasks, and
+    /// questions.
     pub(crate) fn account(&self, api: &Api, patience: Duration, rng: &mut Rng) {
         if self.sides.clock {
             self.insist(&format!("/api/schedules/{NAME}/disable"), &json!({}), rng);
@@ -162,7 +164,7 @@ impl Load<'_> {
             && runs.map(|line| &line["answer"]).all(has_ended)
     }
 
-    /// Every message that told the reader of files.
+    /// Every message that notified the reader of files.
     fn noticed(&self, api: &Api) -> Vec<Value> {
         let (mut lines, mut after) = (Vec::new(), 0);
         if !self.sides.files {
@@ -194,7 +196,7 @@ impl Load<'_> {
         }
     }
 
-    /// What became of every moment.
+    /// The record of every firing.
     fn fired(&self, api: &Api) -> Vec<Value> {
         if !self.sides.clock {
             return Vec::new();
@@ -214,7 +216,7 @@ impl Load<'_> {
         records.iter().map(line).collect()
     }
 
-    /// Every task that stands in the journal. An answer has room for some, so they are asked for by how their names begin.
+    /// Every task in the journal. A response has a row limit, so tasks are requested by name prefix.
     fn tasks(&self, api: &Api) -> Vec<Value> {
         let mut lines = Vec::new();
         for first in "0123456789abcdef".chars() {
@@ -230,7 +232,7 @@ impl Load<'_> {
         lines
     }
 
-    /// Every question that somebody saw.
+    /// Every question that was seen.
     fn decided(&self, api: &Api) -> Vec<Value> {
         let questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
         let line = |(id, (message, action)): (&String, &(String, u64))| {
@@ -245,24 +247,24 @@ impl Load<'_> {
     }
 }
 
-/// Makes something, in peace.
+/// Creates an object before faults are injected.
 fn make(api: &Api, path: &str, body: &Value) -> Result<Value> {
-    let answer = api.post(path, body).context("nobody answered")?;
+    let answer = api.post(path, body).context("no response")?;
     if answer.status >= 300 {
         bail!("{path}: {}", answer.body);
     }
     Ok(answer.body)
 }
 
-/// A moment of the API by the clock of the world file; 0 where it is none.
+/// Converts a time of the API to the clock of the effect file; 0 if it is invalid.
 fn ns(moment: &Value) -> u64 {
     let at = moment.as_str().and_then(moment::parse);
     let since = at.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
     since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// The files that a message names, and how many more it speaks of. One that was not created but something else is told
-/// with that, so that the judge does not know it.
+/// The files that a message names, and the number of further ones. A change other than a creation is kept
+/// in the name, so that the checker reports it.
 fn files_of(text: &str) -> (Vec<String>, u64) {
     let (mut files, mut more) = (Vec::new(), 0);
     for line in text.lines() {
@@ -293,7 +295,7 @@ mod tests {
     use super::files_of;
 
     #[test]
-    fn the_files_of_a_message_are_found() {
+    fn the_files_of_a_message_are_parsed() {
         let text = "A change concerns you.\n- file 3f2a \"f1.md (created)\"\n- file 11 \"f22.md (modified)\"\n- and 3 more\n";
         let (files, more) = files_of(text);
         assert_eq!(

@@ -1,5 +1,5 @@
-//! One world from its beginning to its judgement: clients send, the program dies again and again, then everything comes
-//! to rest and the judge is asked.
+//! One episode from start to verdict: clients send, the program crashes repeatedly, then everything becomes
+//! idle and the checker runs.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -22,32 +22,32 @@ use crate::script::Weight;
 use crate::server;
 use crate::test_dir::{TestDir, Tools};
 
-/// Clients of one world, and agents that they write to.
+/// Number of clients of one episode, and of the agents that they address.
 pub(crate) const CLIENTS: usize = 6;
 pub(crate) const AGENTS: usize = 5;
 
-/// How long nothing may move, when nobody kills any more, before it is taken for rest. With a planted bug it may be
-/// that something never moves again, and that is what the judge is to find out.
+/// Time without progress, once crashes have stopped, after which an episode counts as idle. With a planted
+/// bug progress may stop forever, which the checker must find.
 const REST: Duration = Duration::from_secs(60);
 const REST_PLANTED: Duration = Duration::from_millis(2_500);
 
-/// A program that is armed and does not come past its point in this time is killed.
+/// A program that does not reach its fail point in this time is killed.
 const ARMED: Duration = Duration::from_millis(3_000);
 
-/// Points that every message leads past: the first death may wait for a later passage. Others come seldom.
+/// Fail points that every message passes: the first crash may wait for a later passage. Others are rare.
 const OFTEN: [&str; 6] = ["admit.", "claim.", "model.", "transition.", "store.", "act."];
 const PASSAGES_MAX: u64 = 4;
 
-/// How the program dies in this world.
+/// How the program crashes in an episode.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
-    /// At random moments, by `kill -9`.
+    /// By `kill -9` at random times.
     Kill,
-    /// At named points, and at another one while it recovers.
+    /// At a fail point, and at another one during recovery.
     Points(Vec<(&'static str, &'static str)>),
-    /// With the power.
+    /// By a power cut.
     Power,
-    /// On a disk that fails.
+    /// On a faulty disk.
     Faults,
 }
 
@@ -62,29 +62,29 @@ impl Kind {
     }
 }
 
-/// What a world is to be.
+/// The plan of an episode.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) kind: Kind,
-    /// How often the program dies, where the kind does not say it.
+    /// Number of crashes, unless the kind determines it.
     pub(crate) deaths: u64,
-    /// What goes on beside messages.
+    /// What happens beside messages.
     pub(crate) sides: Sides,
-    /// A bug that the program is to have.
+    /// A bug that is planted in the program.
     pub(crate) planted: Option<&'static str>,
     pub(crate) folder: PathBuf,
 }
 
-/// What came of a world.
+/// The result of an episode.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) tally: Tally,
-    /// What the judge said.
+    /// The checker's verdict.
     pub(crate) verdict: Value,
 }
 
-/// A world while it lasts.
+/// An episode in progress.
 struct EpisodeRun<'a> {
     plan: &'a Plan,
     place: &'a TestDir,
@@ -92,13 +92,13 @@ struct EpisodeRun<'a> {
     load: &'a Load<'a>,
     rng: Rng,
     tally: Tally,
-    /// When each life that was cut off began and ended.
+    /// Start and end of each process that was killed.
     lives: Vec<(SystemTime, SystemTime)>,
-    /// Those who live on when nobody is killed any more.
+    /// The processes that keep running after the last crash.
     last: Vec<DaemonRun>,
 }
 
-/// Plays a world and has it judged. On a server it has a database of its own, so that nobody else is in it.
+/// Plays an episode and checks it. On PostgreSQL it has its own database.
 pub(crate) fn play(plan: &Plan, tools: &Tools) -> Result<Outcome> {
     let Some(server) = &tools.database else {
         return play_in(plan, tools);
@@ -121,7 +121,8 @@ fn play_in(plan: &Plan, tools: &Tools) -> Result<Outcome> {
     let homes = if tools.database.is_some() { 2 } else { 1 };
     let place = TestDir::make(plan.folder.clone(), tools, homes, &mut rng)?;
     let history = History::create(&place.history())?;
-    // On a bad disk little comes to its end, and what is tried there is writing: so many small messages at once.
+    // On a faulty disk few messages end, and writes are what is tested: so many small messages are sent at
+    // once.
     let (weight, window) = match plan.kind {
         Kind::Faults => (Weight::Light, 20),
         Kind::Kill | Kind::Points(_) | Kind::Power => (Weight::Heavy, 3),
@@ -166,13 +167,13 @@ fn play_in(plan: &Plan, tools: &Tools) -> Result<Outcome> {
 }
 
 impl EpisodeRun<'_> {
-    /// Homes and agents, made in peace.
+    /// Creates homes and agents before faults are injected.
     fn prepare(&mut self) -> Result<()> {
         for home in 0..self.load.apis.len() {
-            // Whoever makes a folder for a home makes sure of it; the program's own folders are its own business.
+            // The creator of a home's folder must sync it; the program syncs its own folders.
             std::fs::create_dir_all(self.place.home(home)).context("making a home")?;
         }
-        // A bug that loses everything would lose the agents first, and nothing would be left to judge.
+        // A bug that loses everything would lose the agents first, and nothing would be left to check.
         let how = if self.plan.planted.is_some() {
             Circumstances::Healthy
         } else {
@@ -185,7 +186,7 @@ impl EpisodeRun<'_> {
         self.end(0, life, "prepared")
     }
 
-    /// The circumstances of a life in which nothing is meant to go wrong before its end.
+    /// The conditions of a process that runs without faults until its end.
     fn usual(&self) -> Circumstances {
         match self.plan.kind {
             Kind::Kill | Kind::Points(_) | Kind::Faults => Circumstances::Healthy,
@@ -197,7 +198,7 @@ impl EpisodeRun<'_> {
         daemon::begin(self.place, home, how, self.plan.planted)
     }
 
-    /// Ends a life, by the power where that is what this world is about.
+    /// Ends a process, with a power cut if this episode tests that.
     fn end(&mut self, home: usize, life: DaemonRun, why: &str) -> Result<()> {
         let began = life.began;
         life.kill()?;
@@ -221,7 +222,7 @@ impl EpisodeRun<'_> {
         Ok(())
     }
 
-    /// Clients send while the program dies; at the end it lives until they are content.
+    /// Clients send while the program crashes; at the end it runs until they have finished.
     fn torment(&mut self, rng: &Rng) -> Result<Vec<Sent>> {
         std::thread::scope(|scope| {
             let clients: Vec<_> = (0..CLIENTS)
@@ -251,7 +252,7 @@ impl EpisodeRun<'_> {
             });
             aside(4, sides.changes, |load, rng| load.cancel(&load.side("x"), rng));
             let died = self.die_often().and_then(|()| self.live_on());
-            // Also where something went wrong: else the clients would go on for ever.
+            // Also after an error: otherwise the clients would never stop.
             if died.is_err() {
                 self.load.wind_down(Duration::ZERO);
             }
@@ -281,21 +282,21 @@ impl EpisodeRun<'_> {
         }
     }
 
-    /// Lets the program live for a moment of chance: mostly in the middle of its work, sometimes while it starts.
+    /// Lets the program run for a random time: mostly into its work, sometimes only into its start.
     fn live(&mut self, home: usize, life: &mut DaemonRun) -> Result<()> {
         if self.rng.percent(10) {
             std::thread::sleep(Duration::from_millis(self.rng.between(0, 60)));
             return Ok(());
         }
-        // A machine with much to do takes long to start a program. One that does not come up at all is left to the judge,
-        // who will miss what it has.
+        // A busy machine starts a program slowly. If it never becomes ready, the checker finds what is
+        // missing.
         let _ = life.wait_ready(&daemon::api(self.place, home)?);
         let most = if self.rng.percent(75) { 200 } else { 450 };
         std::thread::sleep(Duration::from_millis(self.rng.between(0, most)));
         Ok(())
     }
 
-    /// Two programs on one database: one dies while the other lives, again and again.
+    /// Two programs on one database: one crashes while the other runs, in turns.
     fn die_in_turns(&mut self) -> Result<()> {
         let mut other = self.begin(1, &Circumstances::Healthy)?;
         for turn in 0..self.plan.deaths {
@@ -308,7 +309,7 @@ impl EpisodeRun<'_> {
         self.end(0, other, "killed")
     }
 
-    /// Dies at one point, and at another when it has come back.
+    /// Crashes at one fail point, and at another after the restart.
     fn die_at(&mut self, (first, second): (&'static str, &'static str)) -> Result<()> {
         let mut depth = 0;
         for (point, is_first) in [(first, true), (second, false)] {
@@ -316,7 +317,7 @@ impl EpisodeRun<'_> {
             let most = if is_first && is_often { PASSAGES_MAX } else { 1 };
             let passage = self.rng.between(1, most);
             let mut life = self.begin(0, &Circumstances::Armed { point, passage })?;
-            // It may die before it serves, which is as good.
+            // It may crash before it is ready, which is equally valid.
             let _ = life.wait_ready(&daemon::api(self.place, 0)?);
             life.wait(ARMED)?;
             let is_met = life.is_aborted()?;
@@ -335,7 +336,7 @@ impl EpisodeRun<'_> {
         Ok(())
     }
 
-    /// Lives on a disk that fails, from the beginning or now and then, and dies with it.
+    /// Runs on a disk that fails from the start or at times, and crashes with it.
     fn suffer(&mut self) -> Result<()> {
         self.history.put(&json!({"event": "faults"}));
         let always = if self.rng.percent(30) {
@@ -359,7 +360,7 @@ impl EpisodeRun<'_> {
             if over {
                 "gave up on its disk"
             } else {
-                "killed on a bad disk"
+                "killed on a faulty disk"
             },
         )?;
         self.tally.kills -= 1;
@@ -367,7 +368,7 @@ impl EpisodeRun<'_> {
         Ok(())
     }
 
-    /// The disk is well, then it is not, then it is again, without anybody starting anew.
+    /// The disk works, fails and works again without a restart.
     fn suffer_now_and_then(&mut self, life: &mut DaemonRun) -> Result<()> {
         if life.wait_ready(&daemon::api(self.place, 0)?).is_err() {
             return Ok(());
@@ -393,12 +394,12 @@ impl EpisodeRun<'_> {
         over.map(drop)
     }
 
-    /// A last life, in which everything comes to rest.
+    /// The last process, in which all work finishes.
     fn live_on(&mut self) -> Result<()> {
         for (home, api) in self.load.apis.iter().enumerate() {
             let mut life = self.begin(home, &Circumstances::Healthy)?;
             if let Err(error) = life.wait_ready(api) {
-                // Then nobody can be asked for anything, and the judge will say so.
+                // The program cannot be asked any more, and the checker reports that.
                 self.history.note(&json!({"dead": format!("{error:#}")}));
                 self.load.wind_down(Duration::ZERO);
                 return Ok(());
@@ -409,7 +410,7 @@ impl EpisodeRun<'_> {
         Ok(())
     }
 
-    /// How long nothing may move at the end.
+    /// Maximum time without progress at the end.
     fn patience(&self) -> Duration {
         if self.plan.planted.is_some() {
             REST_PLANTED
@@ -418,7 +419,7 @@ impl EpisodeRun<'_> {
         }
     }
 
-    /// What the program says in the end, of every message and of its money.
+    /// Records what the program reports at the end about every message and about reservations.
     fn finish(&mut self, sent: &[Sent]) -> Result<()> {
         let api = daemon::api(self.place, 0)?;
         let mut cut = std::collections::BTreeSet::new();
@@ -457,7 +458,7 @@ impl EpisodeRun<'_> {
         self.history.close()
     }
 
-    /// Which life was cut off between the intent that was put down at this moment and its result.
+    /// The process that was killed between the intent at this time and its result.
     fn killed_in(&self, at: &str) -> Option<usize> {
         let at = moment::parse(at)?;
         self.lives
@@ -466,18 +467,15 @@ impl EpisodeRun<'_> {
     }
 }
 
-/// Asks the judge: another program, which sees the history and the world file and nothing else.
+/// Runs the checker: a separate program that reads only the history and the effect file.
 fn judged(place: &TestDir) -> Result<Value> {
     let done = Command::new(&place.tools.checker)
         .arg(place.history())
         .arg(place.world())
         .output()
-        .context("starting the judge")?;
+        .context("starting the checker")?;
     if !matches!(done.status.code(), Some(0 | 1)) {
-        bail!(
-            "the judge could not judge: {}",
-            String::from_utf8_lossy(&done.stderr)
-        );
+        bail!("the checker failed: {}", String::from_utf8_lossy(&done.stderr));
     }
     serde_json::from_slice(&done.stdout).context("reading the verdict")
 }

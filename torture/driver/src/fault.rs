@@ -1,4 +1,5 @@
-//! Disk faults: which calls fail, how often and how, in the words of libfiu, and how a living program's disk is told.
+//! Disk faults: which calls fail, how often and how, in libfiu's commands, and how they reach a running
+//! program.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,10 +9,10 @@ use crate::rng::Rng;
 const EIO: u8 = 5;
 const ENOSPC: u8 = 28;
 
-/// What a commit cannot do without.
+/// The calls that every commit needs.
 const OF_COMMITS: [&str; 3] = ["posix/io/rw/write", "posix/io/rw/pwrite", "posix/io/sync/fsync"];
 
-/// Everything else that a home's files are asked for.
+/// The other calls on a home's files.
 const OF_ALL: [&str; 7] = [
     "posix/io/rw/write/reduce",
     "posix/io/rw/pwrite/reduce",
@@ -22,7 +23,7 @@ const OF_ALL: [&str; 7] = [
     "posix/io/rw/read",
 ];
 
-/// One kind of call that fails now and then.
+/// One kind of call that fails at random.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault {
     name: &'static str,
@@ -41,7 +42,7 @@ impl Fault {
         }
     }
 
-    /// The order by which it begins.
+    /// The command that enables it.
     pub(crate) fn begin(&self) -> String {
         let Self {
             name,
@@ -51,13 +52,13 @@ impl Fault {
         format!("enable_random name={name},probability={probability},failinfo={error}")
     }
 
-    /// The order by which it ends.
+    /// The command that disables it.
     pub(crate) fn end(&self) -> String {
         format!("disable name={}", self.name)
     }
 }
 
-/// Faults for a whole life, so rare that it may still come to serve.
+/// Faults for a whole process, rare enough that it may become ready.
 pub(crate) fn rare(rng: &mut Rng) -> Vec<Fault> {
     let names: Vec<&str> = OF_COMMITS.iter().chain(&OF_ALL).copied().collect();
     let count = rng.between(1, 3);
@@ -66,7 +67,7 @@ pub(crate) fn rare(rng: &mut Rng) -> Vec<Fault> {
         .collect()
 }
 
-/// Faults for a while in the middle of the work, among them one that commits meet, up to a disk that is quite full.
+/// Faults for a while during the work, at least one of which affects commits, up to a full disk.
 pub(crate) fn often(rng: &mut Rng) -> Vec<Fault> {
     let mut faults = vec![Fault::new(&OF_COMMITS, &["0.02", "0.1", "0.4", "1"], rng)];
     if rng.percent(50) {
@@ -75,10 +76,10 @@ pub(crate) fn often(rng: &mut Rng) -> Vec<Fault> {
     faults
 }
 
-/// Tells the disk of a living program. It may die meanwhile, which is nobody's fault.
+/// Sends commands to the disk of a running program. The program may end meanwhile, which is harmless.
 pub(crate) fn tell(pipes: &Path, pid: u32, orders: &[String]) {
     let mut command = Command::new("timeout");
-    // A pipe that nobody reads any more would be waited for without end.
+    // The timeout avoids an endless wait for a pipe without a reader.
     command.args(["2", "fiu-ctrl", "-f"]).arg(pipes);
     for order in orders {
         command.args(["-c", order]);

@@ -1,4 +1,4 @@
-//! What clients did and were told, line by line, for the judge.
+//! Records what clients did and which responses they received, line by line, for the checker.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime};
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-/// The file in which everything is put down in the order in which it happened.
+/// The file of all records in the order of events.
 pub(crate) struct History {
     file: Mutex<BufWriter<File>>,
     began: Instant,
@@ -24,37 +24,37 @@ impl History {
         })
     }
 
-    /// Microseconds since the beginning.
+    /// Microseconds since the start.
     pub(crate) fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// Puts one line down.
+    /// Writes one line.
     pub(crate) fn put(&self, line: &Value) {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        // A history that cannot be written is found when it is closed.
+        // A write error is reported when the history is closed.
         let _ = writeln!(file, "{line}");
     }
 
-    /// Something for people.
+    /// Writes a note for readers.
     pub(crate) fn note(&self, what: &Value) {
         self.put(&json!({"event": "note", "at": self.now(), "what": what}));
     }
 
-    /// Makes sure that the judge can read all of it.
+    /// Flushes the file, so that the checker can read all of it.
     pub(crate) fn close(&self) -> Result<()> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.flush().context("writing the history")
     }
 }
 
-/// A short name for a text: equal texts have equal names, and other texts hardly ever (FNV-1a).
+/// A short digest of a text (FNV-1a).
 pub(crate) fn digest(text: &str) -> String {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-/// How a call stands, and of one that failed also why.
+/// The status of a call, with the reason of a failed one.
 fn status(run: &Value, call: &Value) -> String {
     let status = call["status"].as_str().unwrap_or_default();
     if status != "failed" {
@@ -66,13 +66,13 @@ fn status(run: &Value, call: &Value) -> String {
     format!("failed:{reason}")
 }
 
-/// Nanoseconds by the clock on the wall, as the world file has them.
+/// Nanoseconds of the wall clock, as in the effect file.
 pub(crate) fn wall_ns() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// What an answer about a run says, as far as the judge wants to know.
+/// The parts of a response about a run that the checker needs.
 pub(crate) fn told(run: &Value) -> Value {
     let calls = run["tool_calls"].as_array().cloned().unwrap_or_default();
     let calls: Vec<String> = calls.iter().map(|call| status(run, call)).collect();

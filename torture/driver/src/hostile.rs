@@ -1,7 +1,8 @@
-//! Commands that try to harm the daemon: hostile trees, floods, processes, memory, a full disk, a watched folder that
-//! never rests. The daemon must live, answer, accept messages, obey the brake, stay small and leave nothing behind.
+//! Commands that try to harm the daemon: hostile directory trees, floods, processes, memory, a full disk, a
+//! watched folder that changes constantly. The daemon must stay alive, respond, accept messages, obey the
+//! brake, stay small and leave nothing behind.
 //!
-//! Every attack is bounded by a count of its own, so that a limit which is missing does not take the machine down.
+//! Every attack has its own bound, so that a missing limit does not affect the machine.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use crate::http::Api;
 use crate::rng::Rng;
 use crate::test_dir::{TestDir, Tools};
 
-/// Each is done by an agent of its own, all at once.
+/// The attacks, each performed by its own agent, all at once.
 const ATTACKS: [(&str, &str); 9] = [
     (
         "nest",
@@ -46,42 +47,42 @@ const ATTACKS: [(&str, &str); 9] = [
     ),
 ];
 
-/// What commands may use here. The attacks `forks` and `memory` cross it, the others do not.
+/// The limits of commands here. The attacks `forks` and `memory` exceed them, the others do not.
 const CONFINED: Circumstances = Circumstances::Confined {
     processes: 100,
     memory_mib: 128,
 };
 
-/// Attacks that have to be ended by a limit, and the word for it.
+/// Attacks that a limit must end, and its code.
 const LIMITED: [(&str, &str); 2] = [("forks", "too_many_processes"), ("memory", "memory_exceeded")];
 
-/// Writes more than the disk of the home holds.
+/// Writes more than the disk of the home can hold.
 const FILL: &str = "head -c 400000000 /dev/zero > $TMPDIR/fill; sleep 60";
 
-/// Size of the disk that is filled, on which a command may begin.
+/// Size of the disk that is filled, large enough to start a command.
 const DISK: &str = "size=256m,mode=0700";
 
-/// Written at once when the driver itself fills the disk.
+/// One write of the driver while it fills the disk itself.
 static FILLER_CHUNK: [u8; 64 * 1_024] = [0; 64 * 1_024];
 
-/// Most that the driver writes: several times the disk.
+/// Maximum number of writes of the driver: several times the disk.
 const FILLER_CHUNKS_MAX: u32 = 16_384;
 
-/// How long the attacks go on before the brake.
+/// Duration of the attacks before the brake.
 const ATTACK_MAX: Duration = Duration::from_secs(6);
 
-/// How long the daemon may take for one answer while it is attacked, on a machine that is attacked as well.
+/// Maximum response time of the daemon under attack, on a machine under the same load.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// How long what was attacked may take to come to rest.
+/// Maximum time until everything is idle after an attack.
 const REST_MAX: Duration = Duration::from_secs(60);
 
-/// Most memory of the daemon, ever.
+/// Maximum memory of the daemon at any time.
 const MEMORY_KIB_MAX: u64 = 512 * 1_024;
 
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A disk that is given back.
+/// A disk that is unmounted on drop.
 struct Disk(Option<PathBuf>);
 
 impl Disk {
@@ -106,12 +107,12 @@ impl Drop for Disk {
     }
 }
 
-/// The file in the workspace by which an attack shows that it began.
+/// The file in the workspace that shows that an attack started.
 fn marker(agent: &str) -> String {
     format!("ran-{agent}")
 }
 
-/// A world under attack.
+/// An episode under attack.
 struct HostileRun<'a> {
     place: &'a TestDir,
     api: Api,
@@ -186,14 +187,14 @@ impl HostileRun<'_> {
     }
 
     fn make(&self, path: &str, body: &Value) -> Result<()> {
-        let answer = self.api.post(path, body).context("nobody answered")?;
+        let answer = self.api.post(path, body).context("no response")?;
         if answer.status >= 300 {
             bail!("{path}: {}", answer.body);
         }
         Ok(())
     }
 
-    /// A promise that must hold.
+    /// Checks a promise and records a violation.
     fn expect(&mut self, promise: &str, is_held: bool, what: &str) {
         if !is_held {
             eprintln!("hostile: {promise}: {what}");
@@ -201,7 +202,7 @@ impl HostileRun<'_> {
         }
     }
 
-    /// Sends a message whose run does one command. Its run, if it was acknowledged.
+    /// Sends a message whose run performs one command. Returns its run if it was acknowledged.
     fn send(&mut self, agent: &str, cmd: &str) -> Result<Option<String>> {
         self.sent += 1;
         let key = format!("{agent}-{}", self.sent);
@@ -217,7 +218,7 @@ impl HostileRun<'_> {
         Ok(run)
     }
 
-    /// The daemon lives, answers in time and is small.
+    /// Checks that the daemon is alive, responds in time and is small.
     fn look(&mut self) -> Result<()> {
         let is_over = self.life.is_over()?;
         self.expect("lives", !is_over, "the daemon died");
@@ -286,14 +287,14 @@ impl HostileRun<'_> {
         self.expect_ended(&quiet)
     }
 
-    /// A command began: an attack that is refused would prove nothing.
+    /// Checks that a command started: a refused attack would prove nothing.
     fn expect_ran(&mut self, agent: &str) {
         let has_run = self.place.workspace().join(marker(agent)).exists();
         self.ran += usize::from(has_run);
         self.expect("attacks", has_run, &format!("{agent} never ran"));
     }
 
-    /// A step of a run was ended by this limit.
+    /// Checks that this limit ended a step of a run.
     fn expect_limit(&mut self, run: &str, code: &str) {
         let answer = self.api.get(&format!("/api/runs/{run}"));
         let steps = answer.map(|answer| answer.body["steps"].clone());
@@ -304,7 +305,7 @@ impl HostileRun<'_> {
         self.expect("limits", is_ended, &format!("{code} did not end {run}: {steps}"));
     }
 
-    /// Commands are gone, and so are their folders.
+    /// Checks that the commands have ended and that their folders are removed.
     fn rest(&mut self, what: &str) -> Result<()> {
         let scratch = self.place.home(0).join("scratch");
         let count = || std::fs::read_dir(&scratch).map_or(0, Iterator::count);
@@ -339,7 +340,7 @@ impl HostileRun<'_> {
         self.look()
     }
 
-    /// A command that would fill the disk is ended, and the daemon has room to go on all the while.
+    /// A command that would fill the disk is ended, and the daemon always has space to continue.
     fn fill_the_disk(&mut self) -> Result<()> {
         let run = self.send("disk", &format!("touch {}; {FILL}", marker("disk")))?;
         let until = Instant::now() + Duration::from_secs(2);
@@ -357,13 +358,14 @@ impl HostileRun<'_> {
         self.expect_ended(&sent.into_iter().collect::<Vec<_>>())
     }
 
-    /// Another program fills the disk to the last byte. The brake holds all the same, and is released when there is room.
+    /// Another program fills the disk completely. The brake still holds, and is released when space is
+    /// available.
     fn brake_on_a_full_disk(&mut self) -> Result<()> {
         let filler = self.place.home(0).join("filler");
         let mut file = std::fs::File::create(&filler).context("making the filler")?;
         let mut chunks = 0..FILLER_CHUNKS_MAX;
         let is_full = chunks.any(|_| file.write_all(&FILLER_CHUNK).is_err());
-        self.expect("fills", is_full, "the disk took more than it has");
+        self.expect("fills", is_full, "the disk accepted more than its size");
         let all = json!({"agent_id": null});
         let asked = Instant::now();
         let answer = self.api.post("/api/brake", &all);
@@ -373,7 +375,7 @@ impl HostileRun<'_> {
         self.expect("brakes_when_full", is_braked, &words);
         eprintln!("hostile: the brake on a full disk was answered with {status:?} after {took:?}");
         self.look()?;
-        // The space is free only when nobody has the file open.
+        // The space is free only when no process has the file open.
         drop(file);
         std::fs::remove_file(&filler).context("removing the filler")?;
         self.make("/api/brake/release", &all)?;
@@ -386,12 +388,12 @@ impl HostileRun<'_> {
         self.expect_ended(&sent.into_iter().collect::<Vec<_>>())
     }
 
-    /// Whatever happened, the next start is an ordinary one, also after a kill amid a hostile tree.
+    /// The next start is an ordinary one, also after a kill during a hostile directory tree.
     fn restart(&mut self) -> Result<()> {
         let nest = ATTACKS.first().map_or("true", |(_, cmd)| cmd);
         self.send("nest", &format!("{nest}; sleep 60"))?;
         std::thread::sleep(5 * LOOK);
-        // The old one is dead before the new one begins: it holds the home.
+        // The old process must have ended before the new one starts: it locks the home.
         self.life.die()?;
         self.tally.kills += 1;
         self.life = daemon::begin(self.place, 0, &CONFINED, None)?;

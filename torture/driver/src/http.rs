@@ -1,4 +1,4 @@
-//! The API as a stranger sees it: one request, one answer, and then the connection is closed.
+//! A minimal API client: one request and one response per connection.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -6,20 +6,21 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How long a program that lives may take to answer. Longer means that it hangs, which is told apart from a refusal.
+/// Maximum response time of a running program. A longer time counts as a hang, which is different from a
+/// refusal.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Largest answer that is read.
+/// Maximum size of a response.
 const ANSWER_BYTES_MAX: u64 = 16 << 20;
 
-/// What came back.
+/// A response.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Value,
 }
 
-/// Where to ask, and with which token.
+/// The address and the token of an API.
 #[derive(Debug, Clone)]
 pub(crate) struct Api {
     pub(crate) address: SocketAddr,
@@ -27,17 +28,17 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// Asks for something.
+    /// Sends a GET request.
     pub(crate) fn get(&self, path: &str) -> Option<Answer> {
         self.ask("GET", path, "")
     }
 
-    /// Sends something.
+    /// Sends a POST request.
     pub(crate) fn post(&self, path: &str, body: &Value) -> Option<Answer> {
         self.ask("POST", path, &body.to_string())
     }
 
-    /// The answer if a whole one came. Whatever else happened, nobody was told anything.
+    /// The response, if a complete one arrived. In all other cases the client knows nothing.
     fn ask(&self, method: &str, path: &str, body: &str) -> Option<Answer> {
         let mut stream = TcpStream::connect_timeout(&self.address, PATIENCE).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -55,7 +56,7 @@ impl Api {
     }
 }
 
-/// The answer, unless it broke off in the middle.
+/// The response, unless it is incomplete.
 fn parse(text: &str) -> Option<Answer> {
     let (head, body) = text.split_once("\r\n\r\n")?;
     let status = head.split_whitespace().nth(1)?.parse().ok()?;
@@ -76,7 +77,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn an_answer_that_breaks_off_is_none() {
+    fn an_incomplete_response_is_none() {
         let whole = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{\"a\": 1}";
         let answer = parse(whole).expect("an answer");
         assert_eq!((answer.status, answer.body["a"].as_u64()), (200, Some(1)));

@@ -1,4 +1,5 @@
-//! Clients: they send messages with keys until each is acknowledged, ask after them, and put down what they were told.
+//! Clients: they send messages with keys until each is acknowledged, poll their runs, and record the
+//! responses.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,56 +15,56 @@ use crate::rng::Rng;
 use crate::script::{ScriptRequest, ScriptStyle, Weight};
 use crate::test_dir::TestDir;
 
-/// After a refusal or a silence.
+/// Pause after a refusal or a missing response.
 pub(crate) const PAUSE: Duration = Duration::from_millis(4);
 
-/// What all clients of a world share.
+/// The state that all clients of an episode share.
 pub(crate) struct Load<'a> {
     pub(crate) place: &'a TestDir,
     pub(crate) apis: Vec<Api>,
     pub(crate) agents: Vec<String>,
     pub(crate) history: &'a History,
     pub(crate) weight: Weight,
-    /// What else goes on.
+    /// What happens beside messages.
     pub(crate) sides: Sides,
-    /// The task that all share, once there is one.
+    /// The shared task, once it exists.
     pub(crate) shared: OnceLock<String>,
-    /// Questions that were seen, with the message and the action that each is about.
+    /// Questions that were seen, each with its message and action.
     pub(crate) questions: Mutex<BTreeMap<String, (String, u64)>>,
-    /// When the clock was told to wake an agent, in milliseconds.
+    /// When the schedule was created, in milliseconds.
     pub(crate) clock_from: OnceLock<u64>,
-    /// Files that were put into the folder.
+    /// Number of files put into the watched folder.
     pub(crate) files: AtomicU64,
-    /// Set when everything that was begun has ended, and nobody has to answer any more.
+    /// Set when all work has ended and no more answers are needed.
     pub(crate) done: AtomicBool,
-    /// Messages of one client that are under way at once.
+    /// Maximum number of open messages per client.
     pub(crate) window: usize,
-    /// Once nothing new is begun: how long what was begun may stand still, and until when it may just now.
+    /// At the end: the maximum time without progress, and the current deadline.
     pub(crate) ending: Mutex<Option<(Duration, Instant)>>,
-    /// Whether files fail just now.
+    /// Whether the disk fails now.
     pub(crate) faulty: AtomicBool,
     pub(crate) counts: Counts,
 }
 
-/// What goes on in a world beside messages and their lines.
+/// What happens in an episode beside messages and their lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sides {
-    /// Messages ask for tasks in the journal.
+    /// Messages request tasks in the journal.
     pub(crate) tasks: bool,
-    /// And for changes of one that all share; and somebody ends runs in the middle of such writes.
+    /// Messages change the shared task, and a person cancels runs during such writes.
     pub(crate) changes: bool,
-    /// Actions of so many messages in a hundred wait for an answer.
+    /// Percentage of messages whose actions need an approval.
     pub(crate) asks: u64,
-    /// Somebody sets brakes and releases them.
+    /// A person sets and releases brakes.
     pub(crate) brakes: bool,
-    /// Files come into a folder that is watched.
+    /// Files appear in a watched folder.
     pub(crate) files: bool,
-    /// An agent is woken by the clock.
+    /// A schedule wakes an agent.
     pub(crate) clock: bool,
 }
 
 impl Sides {
-    /// All of it.
+    /// Everything enabled.
     pub(crate) const ALL: Self = Self {
         tasks: true,
         changes: true,
@@ -74,16 +75,16 @@ impl Sides {
     };
 }
 
-/// What clients did, in numbers.
+/// The counters of the clients.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    /// Requests that were sent to a program whose disk failed.
+    /// Requests to a program on a faulty disk.
     pub(crate) under_faults: AtomicU64,
-    /// Those of them that brought a message.
+    /// Those of them that sent a message.
     pub(crate) sent_under_faults: AtomicU64,
-    /// Runs that stood aside and were tried again.
+    /// Runs that were quarantined and resumed.
     pub(crate) retried: AtomicU64,
-    /// Answers of such a program that were refusals.
+    /// Responses of such a program that were refusals.
     pub(crate) refused: AtomicU64,
 }
 
@@ -95,7 +96,7 @@ pub(crate) struct Sent {
 }
 
 impl Load<'_> {
-    /// No new messages from now on; what was begun may stand still for so long.
+    /// Stops new messages; open work may make no progress for at most this long.
     pub(crate) fn wind_down(&self, patience: Duration) {
         *self.ending() = Some((patience, Instant::now() + patience));
     }
@@ -113,7 +114,7 @@ impl Load<'_> {
             .is_some_and(|(_, deadline)| deadline < Instant::now())
     }
 
-    /// Something came to its end, so nothing stands still.
+    /// Records progress and extends the deadline.
     pub(crate) fn moved_on(&self) {
         if let Some((patience, deadline)) = self.ending().as_mut()
             && *deadline >= Instant::now()
@@ -122,7 +123,7 @@ impl Load<'_> {
         }
     }
 
-    /// One client from beginning to end: everything that it sent and that was acknowledged.
+    /// Runs one client. Returns all its acknowledged messages.
     pub(crate) fn client(&self, name: &str, mut rng: Rng) -> Result<Vec<Sent>> {
         let (mut all, mut open): (Vec<Sent>, Vec<Sent>) = (Vec::new(), Vec::new());
         let mut number = 0;
@@ -160,7 +161,8 @@ impl Load<'_> {
         }
     }
 
-    /// Sends a message until it is acknowledged, and now and then once more. None when time is up before that.
+    /// Sends a message until it is acknowledged, and sometimes once more. `None` if the deadline passes
+    /// before.
     pub(crate) fn send(&self, agent: &str, wish: &ScriptRequest, rng: &mut Rng) -> Result<Option<Sent>> {
         let model = self.place.script(&wish.name, &wish.yaml)?;
         let mut body = json!({"text": wish.text, "key": wish.name, "model": model});
@@ -211,7 +213,7 @@ impl Load<'_> {
         Some(run)
     }
 
-    /// Asks after one of the open messages, the oldest first, and lets it go when it has ended.
+    /// Polls one of the open messages, the oldest first, and removes it when it has ended.
     fn await_one(&self, open: &mut Vec<Sent>, rng: &mut Rng) {
         let Some(oldest) = open.first().cloned() else {
             return;
@@ -224,12 +226,12 @@ impl Load<'_> {
         }
     }
 
-    /// Asks after a run and puts down what is said. True when it has ended.
+    /// Polls a run and records the response. Returns true if it has ended.
     fn look(&self, sent: &Sent, rng: &mut Rng) -> bool {
         self.told(sent, rng).is_some_and(|answer| has_ended(&answer))
     }
 
-    /// The same; what is said, if anything is.
+    /// The same, but returns the response if there is one.
     pub(crate) fn told(&self, sent: &Sent, rng: &mut Rng) -> Option<Value> {
         let path = format!("/api/runs/{}", sent.run);
         let answer = self.asked(rng, |api| api.get(&path))?;
@@ -248,8 +250,8 @@ impl Load<'_> {
         Some(answer)
     }
 
-    /// A run that was taken up ten times by programs that were killed stands aside until a person has it tried again.
-    /// It is put down before it is asked for: whoever is killed before they answer may have heard it.
+    /// Resumes a run that was quarantined after ten claims by killed programs. It is recorded before the
+    /// request, because a program that is killed before it responds may have resumed the run.
     pub(crate) fn retry(&self, run: &str, rng: &mut Rng) {
         self.history.put(&json!({"event": "retried", "run": run}));
         let answer = self.asked(rng, |api| {
@@ -260,13 +262,13 @@ impl Load<'_> {
         }
     }
 
-    /// Whether an answer comes from a program whose disk fails just now. One that is still starting has not tried its
-    /// disk for anybody.
+    /// Whether a response comes from a program whose disk fails now. A program that is still starting has
+    /// not used its disk for a request.
     fn is_hit(&self, answer: &Answer) -> bool {
         self.faulty.load(Ordering::Relaxed) && answer.body["error"]["code"] != "recovering"
     }
 
-    /// Asks one of the programs, and counts.
+    /// Sends a request to one of the programs, and counts it.
     pub(crate) fn asked(&self, rng: &mut Rng, ask: impl Fn(&Api) -> Option<Answer>) -> Option<Answer> {
         let answer = ask(rng.pick(&self.apis)?)?;
         if self.is_hit(&answer) {
@@ -278,12 +280,12 @@ impl Load<'_> {
     }
 }
 
-/// Whether what was said of a run means that nothing more happens in it.
+/// Whether a response about a run means that it has ended.
 pub(crate) fn has_ended(answer: &Value) -> bool {
     !matches!(answer["outcome"].as_str(), Some("open" | "queued")) && !is_aside(answer)
 }
 
-/// Whether it means that a person has to look at it.
+/// Whether it means that the run is quarantined.
 pub(crate) fn is_aside(answer: &Value) -> bool {
     answer["outcome"] == "quarantined"
 }

@@ -1,13 +1,18 @@
-//! `make torture`: the real program under load, killed, cut off from power and given a bad disk, with another program as
-//! judge. See `docs/torture.md`.
+//! `make torture`: the real program under load, with kills, power cuts and disk faults, checked by a
+//! separate program. See `docs/torture.md`.
 //!
-//! - [`campaign`] plays worlds one after the other until time is up; [`episode`] plays one; [`pairs`] are the points it dies at.
-//! - [`load`] and [`script`] are the clients and what they ask for; [`http`] is how, [`history`] what they put down.
-//! - [`people`] answer, brake and cancel; [`around`] is the journal, a watched folder and the clock.
-//! - [`daemon`] is one life of the program, [`power`] what a power cut leaves of its files, [`fault`] how a disk fails.
-//! - [`hostile`] is a world whose commands try to harm the program.
-//! - [`server`] makes a database for each world on PostgreSQL.
-//! - [`place`] is where a world is, [`tally`] what is counted, [`rng`] chance, [`moment`] time as the API spells it.
+//! - [`campaign`] plays episodes one after another until the time is over; [`episode`] plays one; [`pairs`]
+//!   selects the fail points.
+//! - [`load`] and [`script`] are the clients and their requests; [`http`] is their transport, [`history`]
+//!   their records.
+//! - [`people`] answer, brake and cancel; [`environment`] is the journal, a watched folder and the
+//!   schedule.
+//! - [`daemon`] is one process of the program, [`power`] applies a power cut to its files, [`fault`]
+//!   injects disk faults.
+//! - [`hostile`] is an episode whose commands try to harm the program.
+//! - [`server`] creates a database for each episode on PostgreSQL.
+//! - [`test_dir`] is the directory of an episode, [`counts`] its counters, [`rng`] random numbers,
+//!   [`moment`] times in the API's format.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::indexing_slicing,
@@ -15,7 +20,7 @@
 )]
 #![expect(
     clippy::disallowed_methods,
-    reason = "deaths happen in real time, and there is no port here to ask for it"
+    reason = "crashes happen in real time, and the driver has no clock port"
 )]
 
 mod campaign;

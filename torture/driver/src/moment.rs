@@ -1,13 +1,13 @@
-//! Moments as the API spells them: `2026-02-17T16:00:00.000Z`.
+//! Times in the API's format: `2026-02-17T16:00:00.000Z`.
 
 use std::time::{Duration, SystemTime};
 
-/// The moment, or nothing where the text is not of that form.
+/// The time, or `None` if the text has another format.
 pub(crate) fn parse(text: &str) -> Option<SystemTime> {
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second, ms) = (number(11, 13)?, number(14, 16)?, number(17, 19)?, number(20, 23)?);
-    // Years that begin in March, so that the day that comes and goes is the last one.
+    // Years that begin in March, so that the leap day is the last day.
     let (year, month) = if month > 2 {
         (year, month - 3)
     } else {
@@ -26,7 +26,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     #[test]
-    fn a_moment_is_read_as_it_is_meant() {
+    fn a_time_is_parsed() {
         let at = |seconds: u64| Some(SystemTime::UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7));
         assert_eq!(parse("1970-01-01T00:00:00.007Z"), at(0));
         assert_eq!(parse("2000-02-29T23:59:59.007Z"), at(951_868_799));

@@ -6,13 +6,13 @@ use wakeful_ports::fail_point::POINTS;
 
 use crate::rng::Rng;
 
-/// Two points at which the program dies, one after the other.
+/// Two fail points at which the program crashes, one after the other.
 pub(crate) type Pair = (&'static str, &'static str);
 
-/// Pairs that are still to be tried, again and again.
+/// Pairs that are not yet tried, in repeated rounds.
 #[derive(Debug)]
 pub(crate) struct Pairs {
-    /// The points that a daemon comes past here.
+    /// The fail points that a daemon passes here.
     pub(crate) points: Vec<&'static str>,
     left: VecDeque<Pair>,
 }
@@ -29,7 +29,7 @@ impl Pairs {
         }
     }
 
-    /// The points that cannot be met here, each with the reason.
+    /// The fail points that cannot be reached here, each with the reason.
     pub(crate) fn not_here(&self) -> Vec<String> {
         let others = POINTS.iter().filter(|point| !self.points.contains(point));
         let on_server = !self.points.iter().any(|point| point.starts_with("blob."));
@@ -37,8 +37,8 @@ impl Pairs {
         said.collect()
     }
 
-    /// The next ones. They come in rounds, in an order of chance: in each round every point is the first of one pair and the
-    /// second of another, so that one round has tried them all.
+    /// The next pairs, in rounds of random order: in each round every point is the first of one pair and
+    /// the second of another, so that one round covers all points.
     pub(crate) fn next(&mut self, count: u64, rng: &mut Rng) -> Vec<Pair> {
         let mut pairs = Vec::new();
         for _ in 0..count {
@@ -50,23 +50,23 @@ impl Pairs {
         pairs
     }
 
-    /// Those at which it did not die twice are still to be tried, after all others.
+    /// Puts back the pairs that were not both reached, behind all others.
     pub(crate) fn put_back(&mut self, tried: &[Pair], met: &BTreeSet<Pair>) {
         let missed = tried.iter().filter(|pair| !met.contains(pair));
         self.left.extend(missed);
     }
 }
 
-/// Why a daemon does not come past a point.
+/// Why a daemon does not pass a fail point.
 fn why_not(point: &str, on_server: bool) -> Option<&'static str> {
     match point {
-        "end.before_report" => Some("stands in the way of a single run on the command line"),
-        _ if on_server && point.starts_with("blob.") => Some("a blob is a row on PostgreSQL, and no file"),
+        "end.before_report" => Some("only a single run on the command line passes it"),
+        _ if on_server && point.starts_with("blob.") => Some("a blob is a row on PostgreSQL, not a file"),
         _ => None,
     }
 }
 
-/// Every pair, by how far the second stands behind the first in an order of chance.
+/// Every pair, grouped by the distance of its points in a random order.
 fn all(points: &[&'static str], rng: &mut Rng) -> VecDeque<Pair> {
     let mut order = points.to_vec();
     rng.shuffle(&mut order);
@@ -90,7 +90,7 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn every_point_comes_before_every_point_and_each_round_has_them_all() {
+    fn each_round_has_every_point_and_all_rounds_every_pair() {
         let (mut pairs, mut rng) = (Pairs::new(false), Rng::new(7));
         let count = pairs.points.len() as u64;
         let rounds: Vec<Vec<Pair>> = (0..count).map(|_| pairs.next(count, &mut rng)).collect();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_that_was_missed_is_tried_again_and_one_that_was_met_is_not() {
+    fn a_missed_pair_is_tried_again_and_a_reached_one_is_not() {
         let (mut pairs, mut rng) = (Pairs::new(false), Rng::new(7));
         let tried = pairs.next(2, &mut rng);
         pairs.put_back(&tried, &BTreeSet::from([tried[0]]));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_met_is_named() {
+    fn unreachable_points_are_listed() {
         assert_eq!(Pairs::new(false).not_here().len(), 1);
         let on_server = Pairs::new(true).not_here();
         assert_eq!(on_server.len(), 3, "{on_server:?}");

@@ -1,4 +1,4 @@
-//! People: they answer what agents ask, brake them, and end runs in the middle of their work.
+//! Simulated people: they answer questions, set brakes, and cancel runs during their work.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -13,15 +13,15 @@ use crate::load::{Load, PAUSE, Sent, has_ended};
 use crate::rng::Rng;
 use crate::script::{ScriptRequest, asked_about};
 
-/// Between two looks at what is asked.
+/// Polling interval for questions.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// How long a brake is held, in milliseconds: longer than the judge allows for something to begin.
+/// How long a brake is held, in milliseconds: longer than the tolerance of the checker.
 const HELD_MS: (u64, u64) = (800, 1_500);
 
 impl Load<'_> {
-    /// Somebody who answers whatever is asked, by chance. There are two of them, and neither waits for the other. An
-    /// answer that nobody acknowledged is given again as it was.
+    /// Answers all questions at random. Two of these run independently. An answer without an
+    /// acknowledgement is repeated unchanged.
     pub(crate) fn answer(&self, mut rng: Rng) {
         let mut mine: BTreeMap<String, &'static str> = BTreeMap::new();
         while !self.done.load(Ordering::Relaxed) {
@@ -41,7 +41,7 @@ impl Load<'_> {
         }
     }
 
-    /// Keeps what a question is about, to ask for it at the end.
+    /// Records the subject of a question, to read its state at the end.
     fn saw(&self, id: &str, decision: &Value) {
         let about = decision["input"].as_str().and_then(asked_about);
         let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,8 +66,8 @@ impl Load<'_> {
         }
     }
 
-    /// Somebody who brakes one agent or all of them, and releases that again; all of them once more when nobody is killed
-    /// any more and much is still under way.
+    /// Brakes one agent or all of them, and releases them; brakes all once more after the last crash, while
+    /// much work is open.
     pub(crate) fn brake(&self, mut rng: Rng) {
         let mut is_last = false;
         while !is_last {
@@ -96,7 +96,7 @@ impl Load<'_> {
         }
     }
 
-    /// Waits so long, or until nothing new is begun.
+    /// Waits for this long, or until the end of new work.
     fn nap(&self, ms: u64) {
         let until = Instant::now() + Duration::from_millis(ms);
         while Instant::now() < until && !self.is_ending() {
@@ -104,7 +104,7 @@ impl Load<'_> {
         }
     }
 
-    /// Sends something until it is acknowledged. False when time is up before that.
+    /// Sends a request until it is acknowledged. Returns false if the deadline passes before.
     pub(crate) fn insist(&self, path: &str, body: &Value, rng: &mut Rng) -> bool {
         while !self.is_late() {
             let answer = self.asked(rng, |api| api.post(path, body));
@@ -122,7 +122,7 @@ impl Load<'_> {
         false
     }
 
-    /// Somebody who has much written into the journal at once, and mostly thinks better of it in the middle.
+    /// Requests many journal writes at once, and mostly cancels them in the middle.
     pub(crate) fn cancel(&self, agent: &str, mut rng: Rng) -> Result<Vec<Sent>> {
         let mut all = Vec::new();
         let mut number = 0;

@@ -1,9 +1,9 @@
-//! A power cut: what no sync had made durable is lost, or torn, or kept, as chance has it.
+//! Simulates a power cut: data that no sync made durable is lost, torn or kept at random.
 //!
-//! The disk (`shim/disk.c`) has put down every change with what was there before. From that the state after the last
-//! sync is made again, and of everything that came later each part is there or not: whole writes, pages of 4096 bytes,
-//! or sectors of 512. The same for names: a folder that was not synced may not know of files that were made, moved or
-//! removed in it. What a file system promises beyond that is not relied on.
+//! The disk library (`shim/disk.c`) has recorded every change with the previous content. From that the
+//! state after the last sync is restored, and each later part is applied or not: whole writes, pages of
+//! 4096 bytes, or sectors of 512. The same for names: a folder that was not synced may lose the creation,
+//! move or removal of files. Further guarantees of file systems are not assumed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,15 +14,15 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::rng::Rng;
 
-/// What a disk writes at once, and never half of it.
+/// The unit that a disk writes atomically.
 const SECTOR: usize = 512;
-/// Sectors that the system hands to the disk together.
+/// Sectors that the kernel writes together.
 const PAGE_SECTORS: usize = 8;
 
 const MAGIC: u32 = 0x4b53_4944;
 const HEAD_BYTES: usize = 48;
 
-/// One record of the journal.
+/// One record of the disk journal.
 #[derive(Debug, Clone, Default)]
 struct Record {
     kind: u8,
@@ -35,23 +35,24 @@ struct Record {
     new: Vec<u8>,
 }
 
-/// What a cut did.
+/// The result of a power cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Changes of contents that no sync had made durable.
+    /// Number of content changes that no sync had made durable.
     pub(crate) unsynced: usize,
-    /// Files that came out otherwise than they were left.
+    /// Number of files whose content changed.
     pub(crate) changed: usize,
-    /// Names that were made, moved or removed, and then were not.
+    /// Number of created, moved or removed names that were undone.
     pub(crate) undone: usize,
 }
 
-/// Cuts the power: changes the files below `root` as the journal allows, and forgets the journal.
+/// Simulates a power cut: changes the files below `root` as the disk journal permits, and deletes the disk
+/// journal.
 pub(crate) fn cut(root: &Path, journal: &Path, rng: &mut Rng) -> Result<Cut> {
     let records = read(&journal.join("journal"))?;
     let mut done = Cut::default();
     let changes = |record: &&Record| matches!(record.kind, b'W' | b'T');
-    // By name, because the numbers of files are the file system's own chance.
+    // Ordered by name, because inode numbers are random.
     for (path, file) in places(root, journal)? {
         let synced = synced(&records, |record| record.kind == b'S' && record.file == file);
         let later: Vec<&Record> = records
@@ -72,11 +73,11 @@ pub(crate) fn cut(root: &Path, journal: &Path, rng: &mut Rng) -> Result<Cut> {
         }
     }
     done.undone = forget_names(&records, journal, rng)?;
-    fs::remove_dir_all(journal).context("forgetting the journal")?;
+    fs::remove_dir_all(journal).context("deleting the disk journal")?;
     Ok(done)
 }
 
-/// How many records the last matching sync covers.
+/// Number of records that the last matching sync covers.
 fn synced(records: &[Record], is_it: impl Fn(&Record) -> bool) -> usize {
     records
         .iter()
@@ -86,7 +87,7 @@ fn synced(records: &[Record], is_it: impl Fn(&Record) -> bool) -> usize {
         .unwrap_or(0)
 }
 
-/// Every file that is there now, with its number. A name outside the disk counts only where there is no other.
+/// Every existing file with its inode number. A name outside the disk counts only if no other name exists.
 fn places(root: &Path, journal: &Path) -> Result<BTreeMap<PathBuf, u64>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![journal.to_path_buf(), root.to_path_buf()];
@@ -104,7 +105,7 @@ fn places(root: &Path, journal: &Path) -> Result<BTreeMap<PathBuf, u64>> {
     Ok(found.into_iter().map(|(file, path)| (path, file)).collect())
 }
 
-/// What is left of a file whose later changes were never synced.
+/// The content of a file whose later changes were never synced.
 fn survivor(left: Vec<u8>, later: &[&Record], rng: &mut Rng) -> Vec<u8> {
     let base = undone(left.clone(), later);
     match rng.below(10) {
@@ -125,7 +126,7 @@ fn undone(mut content: Vec<u8>, later: &[&Record]) -> Vec<u8> {
     content
 }
 
-/// The file with the changes up to one of them, which may be cut in the middle.
+/// The file with the changes up to one of them, which may be applied partially.
 fn until(mut content: Vec<u8>, later: &[&Record], rng: &mut Rng) -> Vec<u8> {
     let whole = rng.index(later.len() + 1);
     for record in later.iter().take(whole) {
@@ -141,7 +142,7 @@ fn until(mut content: Vec<u8>, later: &[&Record], rng: &mut Rng) -> Vec<u8> {
     content
 }
 
-/// The file in which each group of sectors is as old as chance has it.
+/// The file in which each group of sectors has a random age.
 fn mixed(base: Vec<u8>, later: &[&Record], group: usize, rng: &mut Rng) -> Vec<u8> {
     let mut ages = vec![base.clone()];
     let mut content = base;
@@ -186,7 +187,7 @@ fn put(content: &mut Vec<u8>, at: usize, bytes: &[u8]) {
     }
 }
 
-/// Takes back names that no sync of their folder had made durable: all that came after a moment of chance.
+/// Undoes name changes that no sync of their folder had made durable: all after a random point.
 fn forget_names(records: &[Record], journal: &Path, rng: &mut Rng) -> Result<usize> {
     let named = |record: &Record| matches!(record.kind, b'C' | b'M' | b'U' | b'R' | b'X');
     let is_durable = |index: usize, record: &Record| {
@@ -209,7 +210,7 @@ fn forget_names(records: &[Record], journal: &Path, rng: &mut Rng) -> Result<usi
     };
     let undone: Vec<&Record> = open.into_iter().skip(kept).rev().collect();
     for record in &undone {
-        take_back(record, journal).with_context(|| format!("taking back {record:?}"))?;
+        take_back(record, journal).with_context(|| format!("undoing {record:?}"))?;
     }
     Ok(undone.len())
 }
@@ -230,7 +231,8 @@ fn take_back(record: &Record, journal: &Path) -> Result<()> {
                 fs::hard_link(grave(record.at as u64), &record.other)?;
             }
         }
-        // What was to be taken back is not there any more: it was cut off before it happened, or moved on.
+        // The name to undo does not exist any more: the change was interrupted, or the file was moved
+        // again.
         _ => {}
     }
     Ok(())
@@ -240,13 +242,13 @@ fn folder_exists(path: &Path) -> bool {
     path.parent().is_some_and(Path::is_dir)
 }
 
-/// The journal. A last record that breaks off was never made, and so was the change it speaks of.
+/// Reads the disk journal. An incomplete last record and its change never happened.
 fn read(path: &Path) -> Result<Vec<Record>> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
-        // The program was killed before it had one.
+        // The program was killed before it created one.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).context("reading the journal"),
+        Err(error) => return Err(error).context("reading the disk journal"),
     };
     let mut rest = bytes.as_slice();
     let mut records = Vec::new();
@@ -260,7 +262,7 @@ fn read(path: &Path) -> Result<Vec<Record>> {
             bytes.map_or(0, u64::from_ne_bytes)
         };
         if word(0) != MAGIC as usize {
-            bail!("record {} of the journal is none", records.len());
+            bail!("record {} of the disk journal is invalid", records.len());
         }
         let lengths = [word(32), word(36), word(40), word(44)];
         if body.len() < lengths.iter().sum() {

@@ -1,6 +1,6 @@
-//! Chance from a seed, so that a campaign can be told again.
+//! Random numbers from a seed, so that a campaign can be repeated.
 
-/// A generator of numbers (SplitMix64): small, good enough, and the same everywhere.
+/// A random number generator (SplitMix64): small, random enough, and the same everywhere.
 #[derive(Debug, Clone)]
 pub(crate) struct Rng(u64);
 
@@ -9,7 +9,7 @@ impl Rng {
         Self(seed)
     }
 
-    /// Another generator whose numbers do not depend on how many of this one's were used.
+    /// Another generator that does not depend on how many numbers were drawn from this one.
     pub(crate) fn branch(&self, label: u64) -> Self {
         let mut other = Self(self.0 ^ label.wrapping_mul(0xd6e8_feb8_6659_fd93));
         Self(other.next())
@@ -23,12 +23,12 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below a limit; 0 where the limit is 0.
+    /// A number below a limit, or 0 if the limit is 0.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next().checked_rem(limit).unwrap_or(0)
     }
 
-    /// The same for places in memory.
+    /// The same for indices.
     pub(crate) fn index(&mut self, limit: usize) -> usize {
         usize::try_from(self.below(limit as u64)).unwrap_or(0)
     }
@@ -38,18 +38,18 @@ impl Rng {
         least + self.below(most.saturating_sub(least) + 1)
     }
 
-    /// True in so many of a hundred cases.
+    /// True with this probability in percent.
     pub(crate) fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// One of several.
+    /// A random element.
     pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         let index = self.index(from.len());
         from.get(index)
     }
 
-    /// In another order.
+    /// Shuffles the items.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.index(last + 1);

@@ -1,43 +1,44 @@
-//! What a message asks for, and the script by which the model answers it.
+//! What a message requests, and the script by which the model responds.
 //!
-//! Most actions append one line to the world file, by one write of one shell, and do it once whenever they are done.
-//! Some take time before and after, so that kills find them there; some say so much that it is kept in a file. Others
-//! make a task in the journal, or give other words to one that all share.
+//! Most actions append one line to the effect file, by one write of one shell. Some take time before or
+//! after, so that kills hit them there; some have so much output that it is stored in a file. Others create
+//! a task in the journal, or change the shared one.
 
 use crate::rng::Rng;
 
-/// Most actions of one message.
+/// Maximum number of actions of one message.
 const ACTIONS_MAX: u64 = 4;
 
-/// Tasks of a message whose run somebody wants to end: so many that some have not begun by then.
+/// Tasks of a message whose run is cancelled: enough that some have not begun by then.
 const TASKS: u64 = 8;
 
-/// Bytes of a message that is kept in a file: more than a row takes, and chance cannot be packed.
+/// Size of a message that is stored in a file: more than fits in a row, and random, so that it does not
+/// compress.
 const LARGE_BYTES: usize = 90_000;
 
-/// What stands before the rounds of every script.
+/// The beginning of every script.
 const HEAD: &str = "price: { input: 0.0001, output: 0.0001 }\nrounds:\n";
 const ASKED: &str = "  - usage: { input_tokens: 1000, output_tokens: 0 }\n    tools:\n";
 const DONE: &str = "  - text: done\n    usage: { input_tokens: 1000, output_tokens: 0 }\n";
 
-/// How much a message asks for.
+/// How much a message requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
     /// Every kind of action, some slow.
     Heavy,
-    /// Mostly words: many messages rather than much in each.
+    /// Mostly text: many messages rather than large ones.
     Light,
 }
 
-/// What messages of a world may ask for beside lines.
+/// What messages of an episode may request beside lines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScriptStyle<'a> {
     pub(crate) weight: Weight,
     /// Tasks in the journal.
     pub(crate) tasks: bool,
-    /// The task that all share.
+    /// The id of the shared task.
     pub(crate) shared: Option<&'a str>,
-    /// That people are asked first: so many messages in a hundred.
+    /// Percentage of messages that need an approval.
     pub(crate) asks: u64,
 }
 
@@ -46,7 +47,7 @@ pub(crate) struct ScriptStyle<'a> {
 pub(crate) struct ScriptRequest {
     pub(crate) name: String,
     pub(crate) text: String,
-    /// What it asks for, in the judge's words.
+    /// The requested actions, in the checker's terms.
     pub(crate) actions: Vec<&'static str>,
     pub(crate) asks: bool,
     pub(crate) cancels: bool,
@@ -54,7 +55,7 @@ pub(crate) struct ScriptRequest {
 }
 
 impl ScriptRequest {
-    /// A message by chance.
+    /// A random message.
     pub(crate) fn new(name: String, taste: ScriptStyle<'_>, rng: &mut Rng) -> Self {
         let count = match taste.weight {
             Weight::Heavy => rng.between(1, ACTIONS_MAX),
@@ -95,7 +96,7 @@ impl ScriptRequest {
         }
     }
 
-    /// One that asks for many tasks at once, so that somebody can stop it between two of them.
+    /// A message that requests many tasks at once, so that it can be cancelled between two of them.
     pub(crate) fn to_be_cancelled(name: String) -> Self {
         let calls = (1..=TASKS).map(|number| task(&name, number));
         Self {
@@ -109,12 +110,12 @@ impl ScriptRequest {
     }
 }
 
-/// What an agent does whenever the clock wakes it, and what one does that is told of files.
+/// The script of the agent that the schedule wakes.
 pub(crate) fn of_clock() -> String {
     format!("{HEAD}{ASKED}{}{DONE}", exec(&line("tick", 1)))
 }
 
-/// See [`of_clock`].
+/// The script of the agent that is notified of files.
 pub(crate) fn of_files() -> String {
     format!("{HEAD}{DONE}")
 }
@@ -144,7 +145,7 @@ fn exec(command: &str) -> String {
     format!("      - {{ name: ExecCommand, input: {{ cmd: \"{command}\" }} }}\n")
 }
 
-/// A line with its moment, or none at all where the shell is stopped before it knows that.
+/// A line with its time, or no line if the shell is stopped before it has read the time.
 fn line(name: &str, number: u64) -> String {
     format!("s=$(date +%s%N) && echo {name} {number} $s >> world.txt")
 }
@@ -159,7 +160,7 @@ fn command(name: &str, number: u64, rng: &mut Rng) -> String {
     }
 }
 
-/// The action that a question is about: the message, and its number there.
+/// The action that a question is about: the message, and the action's number.
 pub(crate) fn asked_about(input: &str) -> Option<(String, u64)> {
     let (_, rest) = input.split_once("echo ")?;
     let mut words = rest.split(' ');

@@ -1,4 +1,5 @@
-//! A database of its own for each world on a PostgreSQL server, by the few messages of its protocol that this takes.
+//! Creates a database for each episode on a PostgreSQL server, with a minimal implementation of its
+//! protocol.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -6,17 +7,17 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-/// The version of the protocol, and the port that names the socket.
+/// The protocol version, followed by the socket name, which contains the port.
 const PROTOCOL: u32 = 196_608;
 const SOCKET: &str = ".s.PGSQL.5432";
 
-/// How long the server may take.
+/// Maximum response time of the server.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Longest message that is read.
+/// Maximum size of a message.
 const MESSAGE_BYTES_MAX: u32 = 1 << 20;
 
-/// Makes an empty database, and says how it is reached.
+/// Creates an empty database, and returns its connection string.
 pub(crate) fn create(words: &str, name: &str) -> Result<String> {
     order(words, &format!("CREATE DATABASE {name}"))?;
     let others = words
@@ -27,12 +28,12 @@ pub(crate) fn create(words: &str, name: &str) -> Result<String> {
     Ok(words.join(" "))
 }
 
-/// Takes it away again, with whoever is still connected.
+/// Drops the database and its open connections.
 pub(crate) fn drop(words: &str, name: &str) -> Result<()> {
     order(words, &format!("DROP DATABASE {name} WITH (FORCE)"))
 }
 
-/// Carries out one statement.
+/// Executes one statement.
 fn order(words: &str, statement: &str) -> Result<()> {
     let word = |name: &str| words.split_whitespace().find_map(|word| word.strip_prefix(name));
     let (host, user) = (
@@ -52,13 +53,13 @@ fn order(words: &str, statement: &str) -> Result<()> {
     until_ready(&mut stream).with_context(|| statement.to_owned())
 }
 
-/// With its length before it, which counts itself.
+/// Prepends the length, which includes itself.
 fn framed(message: &[u8]) -> Result<Vec<u8>> {
     let length = u32::try_from(message.len() + 4)?;
     Ok([&length.to_be_bytes(), message].concat())
 }
 
-/// Reads until the server wants to hear something.
+/// Reads until the server is ready for a query.
 fn until_ready(stream: &mut UnixStream) -> Result<()> {
     let mut refused = None;
     loop {

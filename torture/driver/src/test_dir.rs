@@ -1,4 +1,4 @@
-//! One world: homes for the program, a workspace with the world file, and everything that is written about it.
+//! The directory of one test: homes for the program, a workspace with the world file, and all logs.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -7,25 +7,24 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::rng::Rng;
 
-/// Ports that are tried before giving up. Below those that the system hands out to clients, which could else sit on
-/// ours while the program is dead.
+/// Ports that are tried before giving up. Below the range that the system assigns to clients, which could
+/// otherwise occupy the port while the program is dead.
 const PORTS: std::ops::Range<u64> = 10_000..30_000;
 const PORT_TRIES_MAX: u32 = 200;
 
 /// The programs that a campaign needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Tools {
-    /// The program under torture, with its fail points compiled in.
+    /// The program under test, with its fail points compiled in.
     pub(crate) program: PathBuf,
-    /// Who judges.
+    /// The program that checks the results.
     pub(crate) checker: PathBuf,
-    /// The disk between the program and its files.
+    /// The library that injects disk faults between the program and its files.
     pub(crate) disk: PathBuf,
-    /// How a PostgreSQL is reached, if the campaign is on one.
+    /// The PostgreSQL connection string, if the campaign uses PostgreSQL.
     pub(crate) database: Option<String>,
 }
 
-/// A world.
 #[derive(Debug, Clone)]
 pub(crate) struct TestDir {
     pub(crate) folder: PathBuf,
@@ -34,7 +33,7 @@ pub(crate) struct TestDir {
 }
 
 impl TestDir {
-    /// Makes one with so many homes.
+    /// Creates a test directory with this number of homes.
     pub(crate) fn make(folder: PathBuf, tools: &Tools, homes: usize, rng: &mut Rng) -> Result<Self> {
         for part in ["work", "scripts"] {
             let path = folder.join(part);
@@ -56,7 +55,7 @@ impl TestDir {
         self.folder.join(format!("journal{index}"))
     }
 
-    /// Where a program is told how its disk fails: its number and an ending are added.
+    /// The path prefix of the pipes that control disk faults; a process number and a suffix are appended.
     pub(crate) fn pipes(&self) -> PathBuf {
         self.folder.join("fiu")
     }
@@ -65,7 +64,7 @@ impl TestDir {
         self.folder.join("work")
     }
 
-    /// The folder that is watched, and the one in which files are written before they are moved there.
+    /// The watched folder. Files are written in [`Self::drafts`] and then moved here.
     pub(crate) fn watched(&self) -> PathBuf {
         self.folder.join("watched")
     }
@@ -83,7 +82,7 @@ impl TestDir {
         self.folder.join("history.jsonl")
     }
 
-    /// Writes the script of a message, and says how the message names it.
+    /// Writes the script of a message, and returns how the message refers to it.
     pub(crate) fn script(&self, name: &str, yaml: &str) -> Result<String> {
         let path = self.folder.join("scripts").join(format!("{name}.yaml"));
         std::fs::write(&path, yaml).with_context(|| format!("writing {}", path.display()))?;
@@ -102,14 +101,14 @@ fn free_port(rng: &mut Rng) -> Result<SocketAddr> {
     bail!("no port is free")
 }
 
-/// Compiles the disk.
+/// Compiles the fault injection library.
 pub(crate) fn build_disk(folder: &Path) -> Result<PathBuf> {
     let library = folder.join("disk.so");
     compile(include_str!("../shim/disk.c"), &library, &["-shared", "-fPIC"])?;
     Ok(library)
 }
 
-/// Compiles a text in C.
+/// Compiles a C source.
 pub(crate) fn compile(text: &str, to: &Path, flags: &[&str]) -> Result<()> {
     let source = to.with_extension("c");
     std::fs::write(&source, text).with_context(|| format!("writing {}", source.display()))?;

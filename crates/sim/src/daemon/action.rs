@@ -1,4 +1,4 @@
-//! What people and systems outside do in an alert world, at the desks of the daemon that is alive.
+//! Performs the script actions of people and external systems against the running daemon.
 
 use wakeful_core::decision::Channel;
 use wakeful_core::external_trigger::TriggerStatus;
@@ -16,11 +16,11 @@ use wakeful_store::rows::ExternalTriggerRow;
 use super::host::{DaemonEnd, SimDaemon};
 use super::script::{Called, ScriptAction, Wrote};
 
-/// The trigger that nobody made.
+/// A trigger id that does not exist.
 const INVENTED: &str = "trigger-invented";
 
 impl SimDaemon {
-    /// Carries out one move; `number` tells it apart from all others.
+    /// Performs one script action; `number` makes its keys unique.
     pub(crate) async fn perform(&self, number: u32, what: ScriptAction) -> Result<(), DaemonEnd> {
         let world = &self.being.world;
         world.note(|ledger| ledger.moves.push(word(&what)));
@@ -108,7 +108,7 @@ impl SimDaemon {
         Ok(())
     }
 
-    /// A person writes past the daemon, as another program would.
+    /// Writes to the journal without the daemon, as another program would.
     async fn write(&self, number: u32, writes: &[Wrote]) -> Result<(), DaemonEnd> {
         let world = &self.being.world;
         for (place, wrote) in writes.iter().enumerate() {
@@ -155,7 +155,7 @@ impl SimDaemon {
         Ok(())
     }
 
-    /// A system outside calls by the address that it has.
+    /// Delivers a request of an external system to the trigger's URL.
     async fn deliver(&self, number: u32, agent: AgentId, called: Called) -> Result<(), DaemonEnd> {
         let Some(capability) = self.ask(self.api.triggers.get(agent.clone())).await? else {
             return Ok(());
@@ -167,7 +167,7 @@ impl SimDaemon {
                 (row, Some(format!("delivery-{name}")), name, false)
             }
             Called::Unnamed(body) if row.status == TriggerStatus::Active => (row, None, body, false),
-            // It was revoked.
+            // The trigger was revoked.
             Called::Named(body) | Called::Unnamed(body) => (row, Some(unique), body, true),
             Called::Outdated(body) => {
                 let generation = match row.generation {
@@ -204,7 +204,7 @@ impl SimDaemon {
         let world = &self.being.world;
         let before = world.ledger();
         let is_heard = |key: &RunKey| !before.unheard.contains(key);
-        // Until somebody answers, nobody knows.
+        // The outcome is unknown until a call returns.
         world.note(|ledger| match is_forged {
             true => ledger.forged.extend(key),
             false => ledger.unheard.extend(key),
@@ -214,12 +214,14 @@ impl SimDaemon {
             world.note(|ledger| ledger.unheard.retain(|one| *one != key));
         }
         match answer {
-            Ok(posted) if is_forged => world.complain(format!("a forged delivery was taken in: {posted:?}")),
+            Ok(posted) if is_forged => world.complain(format!("a forged delivery was accepted: {posted:?}")),
             Ok(posted) => {
                 let is_known =
                     before.delivered.contains_key(&posted.run_key) || key.is_none_or(|key| !is_heard(&key));
                 if !posted.is_new && !is_known {
-                    world.complain(format!("a first delivery was taken for a second one: {posted:?}"));
+                    world.complain(format!(
+                        "a first delivery was treated as a repeated one: {posted:?}"
+                    ));
                 }
                 let times = u32::from(posted.is_new);
                 world.note(|ledger| *ledger.delivered.entry(posted.run_key).or_default() += times);
@@ -230,7 +232,7 @@ impl SimDaemon {
         Ok(())
     }
 
-    /// Asks for the end of what the agent does, or of what it would do next.
+    /// Cancels the agent's open run, or else its next queued message.
     async fn cancel(&self, agent: AgentId) -> Result<(), DaemonEnd> {
         let Some(view) = self.ask(self.api.agents.get(agent.clone())).await? else {
             return Ok(());
@@ -264,13 +266,13 @@ fn wrong(error: &dyn std::error::Error) -> DaemonEnd {
 
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "it stands where `map_err` wants a function"
+    reason = "the signature is the one that `map_err` expects"
 )]
 fn unwritable(error: wakeful_ports::journal::JournalError) -> DaemonEnd {
     wrong(&error)
 }
 
-/// What a move is called where moves are counted.
+/// The name of a script action in the coverage counters.
 const fn word(what: &ScriptAction) -> &'static str {
     match what {
         ScriptAction::Say(..) => "say",

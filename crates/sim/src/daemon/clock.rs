@@ -1,4 +1,5 @@
-//! The clocks of an alert world: time that moves when it is told to, and a wall clock that anybody may set.
+//! The clocks of a daemon scenario: virtual time that advances on request, and a wall clock that can be
+//! set.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -17,12 +18,12 @@ struct State {
     /// How often the wall clock was set.
     sets: u64,
     next: u64,
-    /// Who waits for which moment; the second number tells those apart who wait for the same.
+    /// Wakers by due time; the second number separates waits for the same time.
     waits: BTreeMap<(u64, u64), Waker>,
 }
 
 impl SimClock {
-    /// Clocks that show this time.
+    /// Creates clocks that show this time.
     pub(crate) fn at(wall: Millis) -> Arc<Self> {
         Arc::new(Self(Mutex::new(State {
             ticks_ms: 0,
@@ -33,17 +34,18 @@ impl SimClock {
         })))
     }
 
-    /// What the wall clock shows.
+    /// The time that the wall clock shows.
     pub(crate) fn now(&self) -> Millis {
         self.state().wall
     }
 
-    /// How much time has passed, whatever the wall clock shows.
+    /// Elapsed time, independent of the wall clock.
     pub(crate) fn ticks_ms(&self) -> u64 {
         self.state().ticks_ms
     }
 
-    /// Somebody sets the wall clock forward or back. Whoever waits for one of its moments looks again.
+    /// Sets the wall clock forward or back, and wakes every wait for a wall-clock time so that it checks
+    /// again.
     pub(crate) fn set(&self, by_ms: i64) {
         let mut state = self.state();
         state.wall = Millis(state.wall.0.saturating_add(by_ms));
@@ -53,7 +55,7 @@ impl SimClock {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Moves on to the next moment that somebody waits for, not beyond one; says whether anybody was woken.
+    /// Advances to the next awaited time, at most to `until_ms`. Returns whether a waiter was woken.
     pub(crate) fn advance(&self, until_ms: u64) -> bool {
         let mut state = self.state();
         let first = state.waits.first_key_value().map(|(key, _)| *key);
@@ -73,7 +75,7 @@ impl SimClock {
         true
     }
 
-    /// Whether anybody waits for a moment.
+    /// Whether a waiter exists.
     #[cfg(test)]
     pub(crate) fn is_awaited(&self) -> bool {
         !self.state().waits.is_empty()
@@ -105,11 +107,11 @@ impl SimClock {
     }
 }
 
-/// Resolves at its moment.
+/// A future that resolves at its time.
 pub(crate) struct Wait {
     wall: Arc<SimClock>,
     key: (u64, u64),
-    /// How often the wall clock had been set, for whom that is a reason to look.
+    /// The value of the set counter when the wait started, if setting the clock ends this wait.
     sets: Option<u64>,
 }
 
@@ -139,7 +141,7 @@ mod tests {
     use crate::process::at_once;
 
     #[test]
-    fn whoever_waits_for_a_moment_hears_of_a_clock_that_is_set_and_whoever_waits_for_time_does_not() {
+    fn setting_the_clock_wakes_waits_for_times_but_not_for_durations() {
         let wall = SimClock::at(Millis(0));
         let (mut moment, mut time) = (Box::pin(wall.wait_until(Millis(500))), Box::pin(wall.wait(500)));
         assert_eq!((at_once(moment.as_mut()), at_once(time.as_mut())), (None, None));
@@ -148,13 +150,13 @@ mod tests {
             (at_once(moment.as_mut()), at_once(time.as_mut())),
             (Some(()), None)
         );
-        assert!(wall.advance(1_000), "somebody waits");
+        assert!(wall.advance(1_000), "a waiter exists");
         assert_eq!((wall.ticks_ms(), wall.now()), (500, Millis(400)));
         assert_eq!(at_once(time), Some(()));
     }
 
     #[test]
-    fn time_moves_no_further_than_it_is_let_and_nobody_waits_who_gave_up() {
+    fn time_stops_at_its_limit_and_dropped_waits_are_removed() {
         let wall = SimClock::at(Millis(0));
         let mut wait = Box::pin(wall.wait(500));
         assert_eq!(at_once(wait.as_mut()), None);

@@ -1,4 +1,5 @@
-//! What the databases and the ledger of an alert world say: all that an invariant may look at.
+//! Collects the contents of the databases and the ledger of a daemon scenario: all that an invariant may
+//! inspect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,34 +25,34 @@ use crate::environment::read;
 use crate::evidence::{Moment, RunEvidence, load};
 use crate::process::at_once;
 
-/// Everything that is known.
+/// The evidence of one scenario.
 #[derive(Debug, Clone)]
 pub(crate) struct DaemonEvidence {
     pub(crate) moment: Moment,
     pub(crate) ledger: Ledger,
     pub(crate) incarnation: Incarnation,
-    /// The log of each agent.
     pub(crate) logs: Vec<(AgentId, Vec<EventRow>)>,
     pub(crate) runs: Vec<RunEvidence>,
     pub(crate) messages: BTreeMap<RunKey, Message>,
     pub(crate) wakes: BTreeMap<RunKey, WakeRow>,
-    /// How many refusals of each source were only counted: of very many a day none but the first are kept.
+    /// How many refusals of each source were only counted: of very many in a day, only the first ones are
+    /// stored.
     pub(crate) only_counted: BTreeMap<String, u64>,
     pub(crate) queued: BTreeSet<RunKey>,
-    /// Schedules with what became of their firings, oldest first.
+    /// Schedules with their execution records, oldest first.
     pub(crate) schedules: Vec<(Schedule, Vec<ScheduledExecutionRow>)>,
     pub(crate) subscriptions: Vec<SubscriptionRow>,
-    /// What was written to the journal, one notice for each transaction.
+    /// Writes to the journal, one notice per transaction.
     pub(crate) notices: Vec<Notice>,
-    /// What agents' doings said and nobody has seen to yet.
+    /// Number of agent notices that are not yet dispatched.
     pub(crate) tellings: usize,
-    /// What was said in the conversations of runs that started others.
+    /// The conversations of runs that started sub-runs.
     pub(crate) said: BTreeMap<RunKey, Vec<String>>,
-    /// How much time has passed.
+    /// Elapsed time.
     pub(crate) ticks_ms: u64,
 }
 
-/// What one transaction of the journal says, made from the outbox and not by the watcher.
+/// The notice of one journal transaction, computed from the outbox independently of the watcher.
 #[derive(Debug, Clone)]
 pub(crate) struct Notice {
     pub(crate) seq: u64,
@@ -61,7 +62,7 @@ pub(crate) struct Notice {
 }
 
 impl DaemonEvidence {
-    /// Takes the evidence.
+    /// Collects the evidence.
     pub(crate) fn take(world: &DaemonEnvironment, moment: Moment) -> Result<Self, StoreError> {
         let (ledger, notices) = (world.ledger(), notices(world)?);
         let ticks_ms = world.wall.ticks_ms();
@@ -106,7 +107,6 @@ impl DaemonEvidence {
         })
     }
 
-    /// A run by its key.
     pub(crate) fn run(&self, key: RunKey) -> Option<&RunEvidence> {
         self.runs.iter().find(|run| run.row.run_key == key)
     }
@@ -160,10 +160,10 @@ fn schedules(view: &mut View<'_>) -> Result<Vec<Fired>, StoreError> {
 
 type Found = (BTreeMap<RunKey, Message>, BTreeSet<RunKey>);
 
-/// A schedule and what became of its firings.
+/// A schedule and its execution records.
 type Fired = (Schedule, Vec<ScheduledExecutionRow>);
 
-/// Every message that anything or anybody speaks of, and which of them wait.
+/// Every message that a row or the ledger refers to, and which of them are queued.
 fn messages(
     view: &mut View<'_>,
     ledger: &Ledger,
@@ -186,7 +186,7 @@ fn messages(
     Ok((messages, queued))
 }
 
-/// What was said in the conversations of runs that started others; only in the end, because it is much.
+/// The conversations of runs that started sub-runs; only at the end, because they are large.
 fn said(
     view: &mut View<'_>,
     runs: &[RunEvidence],

@@ -1,4 +1,4 @@
-//! One daemon of an alert world: the service, the watcher of changes and the clock's loop, with their desks.
+//! One daemon of a scenario: the service, the change watcher and the scheduler, with their APIs.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,27 +25,28 @@ use super::world::{DaemonEnvironment, DaemonProcess, DaemonState};
 use crate::faulty_store::faulty_store;
 use crate::warning::OnWarning;
 
-/// How often time may move within one move before the daemon counts as one that never rests.
+/// Maximum number of clock steps within one script action before the daemon counts as one that never
+/// becomes idle.
 const STEPS_MAX: u32 = 20_000;
 
-/// How long a world has in the end to come to rest.
+/// How long a scenario has at its end to become idle.
 const CALM_MS: u64 = 4 * 3_600_000;
 
-/// How long a daemon may take to stop.
+/// Maximum time for a daemon to stop.
 const STOP_MS: u64 = 60_000;
 
-/// Why a daemon is no more.
+/// Why a daemon ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DaemonEnd {
-    /// It died.
+    /// It crashed.
     Died,
-    /// It stopped, because it was asked to.
+    /// It stopped on request.
     Stopped,
-    /// Something is wrong with it.
+    /// It violated an invariant: the invariant's name and the details.
     Wrong(&'static str, String),
 }
 
-/// Says when nobody in a runtime has anything to do.
+/// Signals when no task of a runtime has work.
 #[derive(Default)]
 pub(crate) struct Idle {
     waiting: Mutex<Option<Waker>>,
@@ -53,7 +54,7 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
-    /// Nobody has anything to do.
+    /// Signals that no task has work.
     pub(crate) fn ring(&self) {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(waker) = waiting {
@@ -62,7 +63,7 @@ impl Idle {
         }
     }
 
-    /// Resolves the next time that nobody else has anything to do.
+    /// Resolves the next time that no other task has work.
     pub(crate) async fn settled(&self) {
         let mut is_first = true;
         poll_fn(|context| {
@@ -78,7 +79,6 @@ impl Idle {
     }
 }
 
-/// A daemon.
 pub(crate) struct SimDaemon {
     pub(crate) being: DaemonProcess,
     pub(crate) api: RuntimeApi,
@@ -89,7 +89,7 @@ pub(crate) struct SimDaemon {
 }
 
 impl SimDaemon {
-    /// Begins to serve. To be called within a runtime that rings the bell when it is idle.
+    /// Starts a daemon. Must be called within a runtime that signals `idle`.
     pub(crate) fn open(world: &Arc<DaemonEnvironment>, idle: &Arc<Idle>) -> Self {
         let (switch, halt) = Halt::new();
         let being = DaemonProcess {
@@ -144,7 +144,7 @@ impl SimDaemon {
         }
     }
 
-    /// Makes the agents of the world.
+    /// Creates the agents of the scenario.
     pub(crate) async fn people(&self) -> Result<(), DaemonEnd> {
         for name in AGENTS {
             let new = NewAgent {
@@ -158,7 +158,7 @@ impl SimDaemon {
         Ok(())
     }
 
-    /// What a call at the runtime comes to; none where it was refused, or failed with the store.
+    /// Waits for an API call. `None` if it was refused or the store failed.
     pub(crate) async fn ask<T>(
         &self,
         call: impl Future<Output = Result<T, EngineError>>,
@@ -166,7 +166,7 @@ impl SimDaemon {
         self.answer(call).await.map(Result::ok)
     }
 
-    /// The same with the reason.
+    /// Like [`Self::ask`], but returns the reason of a failure.
     pub(crate) async fn answer<T>(
         &self,
         call: impl Future<Output = Result<T, EngineError>>,
@@ -174,17 +174,19 @@ impl SimDaemon {
         let said = tokio::select! {
             biased;
             said = call => said,
-            () = self.idle.settled() => return Err(self.gone("a call at the runtime never ends")),
+            () = self.idle.settled() => return Err(self.gone("an API call never ends")),
         };
         if let Err(error) = &said
             && !self.may_say(error)
         {
-            self.being.world.complain(format!("the runtime said {error:?}"));
+            self.being
+                .world
+                .complain(format!("the runtime returned {error:?}"));
         }
         Ok(said)
     }
 
-    /// Whether the runtime may say this.
+    /// Whether the runtime may return this error.
     fn may_say(&self, error: &EngineError) -> bool {
         match error {
             EngineError::Store(_) => self.being.has_failed(),
@@ -224,13 +226,13 @@ impl SimDaemon {
         match self.being.fate() {
             DaemonState::Dead => DaemonEnd::Died,
             DaemonState::Lost => {
-                DaemonEnd::Wrong("EverythingComesToRest", "it goes round in circles".to_owned())
+                DaemonEnd::Wrong("EverythingComesToRest", "it loops without progress".to_owned())
             }
             DaemonState::Awake => DaemonEnd::Wrong("EverythingComesToRest", otherwise.to_owned()),
         }
     }
 
-    /// Lets everybody have their turns while time stands still.
+    /// Lets every task run until none has work, without advancing time.
     pub(crate) async fn settle(&self) -> Result<(), DaemonEnd> {
         self.idle.settled().await;
         match self.being.fate() {
@@ -256,7 +258,7 @@ impl SimDaemon {
         Err(DaemonEnd::Wrong("EverythingComesToRest", what))
     }
 
-    /// Waits until it has stopped as it was asked to.
+    /// Waits until the daemon has stopped on request.
     pub(crate) async fn stop(&self) -> DaemonEnd {
         let wall = &self.being.world.wall;
         let until_ms = wall.ticks_ms().saturating_add(STOP_MS);
@@ -274,7 +276,7 @@ impl SimDaemon {
         DaemonEnd::Wrong("HaltIsHeard", format!("it has not stopped after {STOP_MS} ms"))
     }
 
-    /// Takes away whatever holds anybody, and lets everything come to rest.
+    /// Removes every hold and lets all work finish.
     pub(crate) async fn calm(&self) -> Result<(), DaemonEnd> {
         let channel = Channel::Page;
         self.ask(self.api.brakes.release(None, channel)).await?;
@@ -300,7 +302,7 @@ impl SimDaemon {
         Ok(())
     }
 
-    /// Answers what is asked: what nobody knows the end of after a crash is a question.
+    /// Answers the open decisions: after a crash, an unknown outcome asks a person.
     async fn decide(&self) -> Result<(), DaemonEnd> {
         let asked = self.ask(self.api.decisions.list(true)).await?.unwrap_or_default();
         for question in asked {
@@ -337,7 +339,6 @@ impl SimDaemon {
     }
 }
 
-/// An agent by its name.
 pub(crate) fn agent(name: &str) -> Result<AgentId, DaemonEnd> {
     AgentId::parse(name).map_err(|error: BadId| DaemonEnd::Wrong("TheWorldWorks", error.to_string()))
 }

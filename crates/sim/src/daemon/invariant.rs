@@ -1,4 +1,4 @@
-//! What must hold of every alert world, whatever went wrong in it.
+//! The invariants of every daemon scenario, independent of the injected faults.
 
 mod occurrence;
 #[cfg(test)]
@@ -18,7 +18,6 @@ use super::evidence::DaemonEvidence;
 use crate::evidence::Moment;
 use crate::invariant::{Invariant, Verdict, Violation, chain, named, unless};
 
-/// All of them.
 pub(crate) const ALL: [Invariant<DaemonEvidence>; 16] = [
     named("EveryMessageHasItsPlace", every_message_has_its_place),
     named("NoAcknowledgedInputLost", no_acknowledged_input_lost),
@@ -47,7 +46,7 @@ pub(crate) const ALL: [Invariant<DaemonEvidence>; 16] = [
     named("NobodyComplains", nobody_complains),
 ];
 
-/// Asks every invariant.
+/// Checks every invariant.
 pub(crate) fn judge(scene: &DaemonEvidence) -> Result<(), Violation> {
     for Invariant { name, holds, .. } in ALL {
         holds(scene).map_err(|what| Violation {
@@ -59,7 +58,7 @@ pub(crate) fn judge(scene: &DaemonEvidence) -> Result<(), Violation> {
     Ok(())
 }
 
-/// What only a run that one run asks of another can be refused for.
+/// Reasons for which only a sub-run can be refused.
 const STARTS_REFUSED: [WakeOutcome; 4] = [
     WakeOutcome::AgentIsItself,
     WakeOutcome::AgentWaits,
@@ -67,8 +66,8 @@ const STARTS_REFUSED: [WakeOutcome; 4] = [
     WakeOutcome::TooDeep,
 ];
 
-/// What was let in waits, is in a run, was taken up by one, or has an outcome that is told; and what was not let in has a
-/// reason.
+/// An admitted message is queued, in a run, absorbed by one, or has a reported outcome; a refused message
+/// has a reason.
 fn every_message_has_its_place(scene: &DaemonEvidence) -> Verdict {
     for key in scene.messages.keys() {
         let verdict = scene.wakes.get(key).map(|wake| wake.verdict);
@@ -85,7 +84,7 @@ fn every_message_has_its_place(scene: &DaemonEvidence) -> Verdict {
         };
         unless(has_place, || {
             let waits = scene.queued.contains(key);
-            format!("{key} is nowhere: {verdict:?}, taken up by {taken_up_by:?}, waits: {waits}")
+            format!("{key} is in no valid state: {verdict:?}, absorbed by {taken_up_by:?}, queued: {waits}")
         })?;
     }
     let refused = scene
@@ -96,29 +95,32 @@ fn every_message_has_its_place(scene: &DaemonEvidence) -> Verdict {
         let is_refusal =
             Refusal::of_code(wake.verdict.as_str()).is_some() || STARTS_REFUSED.contains(&wake.verdict);
         unless(is_refusal, || {
-            format!("{key} was never let in, and its record says {}", wake.verdict)
+            format!(
+                "{key} was never admitted, and its record has the verdict {}",
+                wake.verdict
+            )
         })?;
     }
     Ok(())
 }
 
-/// What somebody was told is taken in is there.
+/// Every input that was acknowledged is stored.
 fn no_acknowledged_input_lost(scene: &DaemonEvidence) -> Verdict {
     let delivered = scene.ledger.delivered.keys();
     for key in scene.ledger.posted.keys().chain(delivered) {
-        unless(scene.messages.contains_key(key), || format!("{key} is gone"))?;
+        unless(scene.messages.contains_key(key), || format!("{key} is lost"))?;
     }
     let fired = scene.schedules.iter().flat_map(|(_, rows)| rows);
     for row in fired.filter(|row| row.outcome == wakeful_core::schedule::ExecutionOutcome::Run) {
         let is_there = row.run_key.is_some_and(|key| scene.messages.contains_key(&key));
         unless(is_there, || {
-            format!("a firing is said to run, and has no message: {row:?}")
+            format!("a firing is recorded as run and has no message: {row:?}")
         })?;
     }
     Ok(())
 }
 
-/// A key begins and ends once, and nobody is asked for a run that is not there.
+/// A run key starts and ends once, and no model request belongs to an unknown run.
 fn no_run_key_runs_twice(scene: &DaemonEvidence) -> Verdict {
     let mut seen: BTreeMap<(RunKey, &str), u32> = BTreeMap::new();
     for event in scene.logs.iter().flat_map(|(_, events)| events) {
@@ -135,7 +137,7 @@ fn no_run_key_runs_twice(scene: &DaemonEvidence) -> Verdict {
     let keys: BTreeSet<String> = scene.runs.iter().map(|run| run.row.run_key.to_string()).collect();
     let stray = scene.ledger.asked.keys().find(|asked| !keys.contains(*asked));
     unless(stray.is_none(), || {
-        format!("the model was asked for {stray:?}, which is no run")
+        format!("the model was asked for {stray:?}, which is not a run")
     })?;
     unless(keys.len() == scene.runs.len(), || {
         "two runs have one key".to_owned()
@@ -148,7 +150,7 @@ fn no_plain_effect_twice(scene: &DaemonEvidence) -> Verdict {
     unless(twice.is_none(), || format!("{twice:?} took effect twice"))
 }
 
-/// Nobody is woken by what it wrote itself, whoever the message says that wrote it.
+/// No agent is woken by its own write, independent of the author that the message names.
 fn nothing_wakes_on_its_own_write(scene: &DaemonEvidence) -> Verdict {
     let authors: BTreeMap<_, _> = scene
         .notices
@@ -167,7 +169,8 @@ fn nothing_wakes_on_its_own_write(scene: &DaemonEvidence) -> Verdict {
     Ok(())
 }
 
-/// A subscription makes one message of a notice, of one that concerns it, and of none before it was made.
+/// A subscription creates one message per notice, only from matching notices, and none from before its
+/// creation.
 fn one_notice_wakes_once_per_subscription(scene: &DaemonEvidence) -> Verdict {
     let mut seen = BTreeSet::new();
     for (key, message) in &scene.messages {
@@ -178,14 +181,14 @@ fn one_notice_wakes_once_per_subscription(scene: &DaemonEvidence) -> Verdict {
             continue;
         };
         unless(seen.insert((subscription, *change)), || {
-            format!("{subscription} made two messages of one notice, {key} among them")
+            format!("{subscription} created two messages from one notice, one of them {key}")
         })?;
         let named = RunKeySource::Subscription {
             subscription: subscription.as_str(),
             change: *change,
         };
         unless(*key == RunKey::of(message.agent_id.as_str(), &named), || {
-            format!("{key} is not named by what it is for")
+            format!("{key} is not derived from its subscription and notice")
         })?;
         let notice = scene.notices.iter().find(|notice| notice.key == *change);
         let rows = scene
@@ -201,14 +204,14 @@ fn one_notice_wakes_once_per_subscription(scene: &DaemonEvidence) -> Verdict {
         let filter = row.terms.filter().map_err(|error| error.to_string())?;
         let concerns = notice.seq > row.journal_seq && filter.admits(&notice.tokens);
         unless(concerns && row.agent_id == message.agent_id, || {
-            format!("{subscription} is not concerned by {notice:?}")
+            format!("{subscription} does not match {notice:?}")
         })?;
     }
     Ok(())
 }
 
-/// In the end every notice that concerns a subscription has become a message or a refusal with its record; of very many
-/// refusals a day, one that is counted.
+/// At the end, every notice that matches a subscription is a message or a recorded refusal; of very many
+/// refusals in a day, the rest is counted.
 fn every_notice_is_answered(scene: &DaemonEvidence) -> Verdict {
     if scene.moment == Moment::Midway {
         return Ok(());
@@ -234,38 +237,39 @@ fn every_notice_is_answered(scene: &DaemonEvidence) -> Verdict {
                 continue;
             }
             unless(scene.wakes.contains_key(&key), || {
-                format!("{} heard nothing of {notice:?}", row.subscription_id)
+                format!("{} did not receive {notice:?}", row.subscription_id)
             })?;
         }
     }
     Ok(())
 }
 
-/// What came by an address that is worth nothing is nowhere; what was refused for how the agent stood is not let in.
+/// A delivery with an invalid URL leaves no row; a delivery refused because of the agent's state is not
+/// admitted.
 fn refused_triggers_leave_nothing(scene: &DaemonEvidence) -> Verdict {
     let ledger = &scene.ledger;
     for key in &ledger.forged {
         let is_anywhere = scene.messages.contains_key(key) || scene.wakes.contains_key(key);
         unless(!is_anywhere && scene.run(*key).is_none(), || {
-            format!("a forged delivery left something: {key}")
+            format!("a forged delivery left a row: {key}")
         })?;
     }
     let refused = ledger.refused.iter();
     let refused = refused.filter(|key| !ledger.delivered.contains_key(key) && !ledger.unheard.contains(key));
     for key in refused {
         unless(!scene.messages.contains_key(key), || {
-            format!("a delivery that was refused is let in: {key}")
+            format!("a refused delivery was admitted: {key}")
         })?;
     }
     Ok(())
 }
 
-/// A delivery that comes again is the same one.
+/// A repeated delivery is the same message.
 fn a_delivery_is_taken_in_once(scene: &DaemonEvidence) -> Verdict {
     let mut often = scene.ledger.delivered.iter();
     let twice = often.find(|(_, times)| **times > 1);
     unless(twice.is_none(), || {
-        format!("a delivery was new more than once: {twice:?}")
+        format!("a delivery was accepted as new more than once: {twice:?}")
     })
 }
 
@@ -273,11 +277,11 @@ fn no_chain_of_wakes_is_endless(scene: &DaemonEvidence) -> Verdict {
     let mut messages = scene.messages.iter();
     let deep = messages.find(|(_, message)| message.cause.depth > DEPTH_MAX);
     unless(deep.is_none(), || {
-        format!("too many agents' acts precede {deep:?}")
+        format!("the causal depth of {deep:?} exceeds the bound")
     })
 }
 
-/// A start leads to one run at most, and whoever started it is told of its end once.
+/// A start leads to at most one run, and its end is reported to the starting run once.
 fn each_start_is_one_run_and_told_once(scene: &DaemonEvidence) -> Verdict {
     let mut started = BTreeMap::new();
     for (key, message) in &scene.messages {
@@ -304,7 +308,7 @@ fn each_start_is_one_run_and_told_once(scene: &DaemonEvidence) -> Verdict {
             let word = child.to_string();
             let times: usize = lines.iter().map(|line| line.matches(&word).count()).sum();
             unless(times == 1 || (times == 0 && is_cancelled), || {
-                format!("the end of {child} was told {times} times to {run}")
+                format!("the end of {child} was reported {times} times to {run}")
             })?;
         }
     }
@@ -316,16 +320,16 @@ fn chain_is_whole(scene: &DaemonEvidence) -> Verdict {
     logs.try_for_each(|(agent, events)| chain(agent, &scene.incarnation, events).map(drop))
 }
 
-/// In the end nothing waits, nothing is open, nothing stands aside, and everything that was told is seen to.
+/// At the end no message is queued, no run is open or quarantined, and every notice is dispatched.
 fn everything_comes_to_rest(scene: &DaemonEvidence) -> Verdict {
     if scene.moment == Moment::Midway {
         return Ok(());
     }
     unless(scene.queued.is_empty(), || {
-        format!("these still wait: {:?}", scene.queued)
+        format!("these are still queued: {:?}", scene.queued)
     })?;
     unless(scene.tellings == 0, || {
-        format!("{} tellings are not seen to", scene.tellings)
+        format!("{} agent notices are not dispatched", scene.tellings)
     })?;
     for run in &scene.runs {
         let is_over = run.row.status != RunStatus::Open && run.row.status != RunStatus::Quarantined;
@@ -335,12 +339,12 @@ fn everything_comes_to_rest(scene: &DaemonEvidence) -> Verdict {
             .iter()
             .find(|step| matches!(step.status, StepStatus::Planned | StepStatus::Intended));
         unless(left.is_none(), || {
-            format!("the run is over, and this is not: {left:?}")
+            format!("the run has ended, and this step has not: {left:?}")
         })?;
         let starts = run.steps.iter().filter(|step| step.name == START_RUN);
         unless(
             starts.count() == 0 || scene.said.contains_key(&run.row.run_key),
-            || "nobody looked at what was said".to_owned(),
+            || "the conversation of a run that started sub-runs is missing".to_owned(),
         )?;
     }
     Ok(())

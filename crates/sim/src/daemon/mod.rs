@@ -1,16 +1,18 @@
-//! The other kind of world: a whole daemon that is woken by changes, moments, calls from outside, people and other agents.
+//! Simulates a whole daemon that is woken by changes, schedules, external triggers, people and other
+//! agents.
 //!
-//! Everything but the ports is what ships: the service, the watcher of changes, the clock's loop, and the desks. What
-//! happens is a list of moves, each a function of the seed; mishaps strike in between, at any passage through a port. A
-//! daemon lives in a runtime of its own on this thread, which ends with it: whatever it was doing never goes on.
+//! Everything but the ports is the shipped code: the service, the change watcher, the scheduler and the
+//! APIs. A scenario is a list of script actions, each a function of the seed; faults are injected at any
+//! port call between them. A daemon has its own runtime on this thread, and dropping that runtime is its
+//! crash.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `script` | the moves |
-//! | `clock`, `world` | time and a wall clock that can be set; databases, mishaps to come, what really happened |
+//! | `script` | the script actions |
+//! | `clock`, `world` | virtual time and a wall clock that can be set; databases, pending faults, the ledger |
 //! | `ports` | model, tools, clock and salts of a daemon |
-//! | `house`, `deed` | one daemon; what people and systems outside do at its desks |
-//! | `scene`, `invariant` | what databases and ledger say, and what must hold of it |
+//! | `host`, `action` | one daemon; the actions of people and external systems against it |
+//! | `evidence`, `invariant` | the contents of databases and ledger, and what must hold of them |
 
 mod action;
 mod clock;
@@ -41,18 +43,18 @@ use crate::evidence::Moment;
 use crate::fault_plan::FaultPlan;
 use crate::invariant::Violation;
 
-/// Daemons that a world may need beyond those that its mishaps end: each restart takes one.
+/// Maximum number of daemons of a scenario beyond those that faults end: each restart takes one.
 const LIVES_MAX: usize = 20;
 
-/// Most characters of the state of an open run that a story tells.
+/// Maximum number of characters of an open run's state in a failure report.
 const PHASE_CHARS_MAX: usize = 400;
 
-/// Plays a schedule and judges it after every daemon and at the end.
+/// Plays a fault plan and checks the invariants after every daemon and at the end.
 pub(crate) fn play(schedule: &FaultPlan) -> Result<DaemonEvidence, Violation> {
     Stage::new(schedule)?.play()
 }
 
-/// What a schedule leaves, in one word: it stands for every event of every agent.
+/// A hash over every event of every agent that a fault plan leaves.
 pub(crate) fn log_hash(scene: &DaemonEvidence) -> Digest {
     let ends = scene.logs.iter();
     let ends = ends.map(|(_, events)| events.last().map_or(Digest::ZERO, |event| event.hash));
@@ -60,7 +62,7 @@ pub(crate) fn log_hash(scene: &DaemonEvidence) -> Digest {
     derived_hash("sim.alert", &ends.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// How much of everything a world met.
+/// Counts what a scenario covered.
 pub(crate) fn tally(scene: &DaemonEvidence) -> Coverage {
     let mut tally = Coverage::default();
     let mut met = |name: String| *tally.0.entry(name).or_default() += 1;
@@ -102,10 +104,10 @@ pub(crate) fn tally(scene: &DaemonEvidence) -> Coverage {
     tally
 }
 
-/// One world with all that happens in it.
+/// One scenario and its remaining actions.
 struct Stage {
     world: Arc<DaemonEnvironment>,
-    /// The moves that are left, the last one first.
+    /// The remaining script actions, in reverse order.
     moves: Vec<(u32, ScriptAction)>,
     schedule: FaultPlan,
 }
@@ -151,11 +153,11 @@ impl Stage {
         }
         Err(violation(
             "EverythingComesToRest",
-            "there is no end to it".to_owned(),
+            "the scenario does not end".to_owned(),
         ))
     }
 
-    /// One daemon, from its beginning to its end. None when there is nothing left to do.
+    /// Runs one daemon from its start to its end. `None` when no work is left.
     fn live(&mut self, is_first: bool) -> Result<Option<DaemonEnd>, Violation> {
         let idle: Arc<Idle> = Arc::default();
         let bell = Arc::clone(&idle);
@@ -171,12 +173,12 @@ impl Stage {
                 Err(gone) => Some(gone),
             }
         });
-        // Whatever it was doing ends here.
+        // Dropping the runtime ends all of the daemon's work.
         drop(runtime);
         Ok(gone)
     }
 
-    /// Lets what happens happen to a daemon. True when all of it has.
+    /// Performs the remaining script actions against a daemon. Returns true when all are done.
     async fn serve(&mut self, house: &SimDaemon, is_first: bool) -> Result<bool, DaemonEnd> {
         if is_first {
             house.people().await?;
@@ -211,7 +213,7 @@ impl Stage {
         let Ok(scene) = self.scene(Moment::Midway) else {
             return done.chain(struck).collect();
         };
-        // What was met until then tells most about a world that does not come to rest.
+        // The coverage so far explains most about a scenario that does not become idle.
         let met = tally(&scene).0.into_iter();
         let met = met.filter(|(name, _)| !name.contains(": move "));
         let met = met.map(|(name, count)| format!("{count} {name}"));

@@ -1,4 +1,4 @@
-//! The ports of a daemon in an alert world: model, tools, clock and salts, and who makes engines of them.
+//! The ports of a daemon in a scenario: model, tools, clock and salts, and the engine factory over them.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -37,19 +37,19 @@ use crate::faulty_store::Process as _;
 use crate::ledger::Site;
 use crate::rng::Rng;
 
-/// Writes a task to the journal.
+/// A tool that writes a task to the journal.
 const WRITE: &str = "Write";
 
-/// Does something that must not be done twice.
+/// A tool with an effect that must not be repeated.
 const MAIL: &str = "Mail";
 
-/// Most requests of a run in which the model wants something.
+/// Maximum number of requests of a run in which the model calls tools.
 const WANTS_MAX: u32 = 2;
 
-/// The longest that an answer takes. While it is under way a daemon looks many times a second whether somebody wants its end.
+/// Maximum delay of a model response. During a request the daemon checks for cancellation many times a
+/// second.
 const DELAY_MS_MAX: u32 = 1_500;
 
-/// The clock of a daemon.
 pub(crate) struct AlertClock(pub(crate) DaemonProcess);
 
 impl Clock for AlertClock {
@@ -70,7 +70,7 @@ impl Clock for AlertClock {
     }
 }
 
-/// Salts from the seed.
+/// Salts derived from the seed.
 pub(crate) struct AlertSalts(pub(crate) DaemonProcess);
 
 impl Entropy for AlertSalts {
@@ -79,10 +79,10 @@ impl Entropy for AlertSalts {
     }
 }
 
-/// A model whose answer depends on the run and the number of the request alone.
+/// A model whose response depends only on the run and the number of the request.
 pub(crate) struct AlertModel(DaemonProcess);
 
-/// What a model reference here says: how many agents' acts precede the run, and which run it is.
+/// The model reference of a run: its causal depth and its run key.
 fn named(depth: u32, message: &Message) -> String {
     format!("sim:{depth}:{}", message.run_key)
 }
@@ -98,7 +98,7 @@ impl AlertModel {
             _ => 0,
         };
         let text = || vec![Block::Text { text: "done".into() }];
-        // Whoever stands deep in a chain of wakes says less: otherwise a world would go on for long.
+        // Runs deep in a chain of wakes call fewer tools, so that scenarios end soon.
         let is_calm = request >= WANTS_MAX || !chance.one_in(2 + depth);
         let answer = match chance.below(12) {
             0 if request < WANTS_MAX => Err(failure(ModelFailureKind::FailFast, None)),
@@ -129,7 +129,7 @@ fn failure(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> ModelFailure 
     let artifact = FailureArtifact::new(
         FailureCategory::Transport,
         "no_luck",
-        "the provider is not in the mood",
+        "the provider is unavailable",
     );
     ModelFailure {
         retry_after_ms,
@@ -146,8 +146,8 @@ impl Model for AlertModel {
         self.0.pass(Site::BeforeAsk).await;
         let model_ref = &request.model_ref;
         if !model_ref.starts_with("sim:") {
-            self.0.world.complain(format!("asked for the model {model_ref}"));
-            return Err(runtime_failure("unknown_model", "there is no such model"));
+            self.0.world.complain(format!("unexpected model {model_ref}"));
+            return Err(runtime_failure("unknown_model", "unknown model"));
         }
         let run = model_ref.rsplit(':').next().unwrap_or_default().to_owned();
         self.0
@@ -165,7 +165,7 @@ impl Model for AlertModel {
     }
 }
 
-/// Tools that write to the journal, or do what must not be done twice.
+/// Tools that write to the journal or have an effect that must not be repeated.
 pub(crate) struct AlertTools(DaemonProcess);
 
 impl AlertTools {
@@ -216,7 +216,7 @@ impl ToolHost for AlertTools {
         } else if let Err(why) = self.write(act).await {
             self.0
                 .world
-                .complain(format!("the journal refused an agent: {why}"));
+                .complain(format!("the journal refused a write of an agent: {why}"));
         }
         self.0.pass(Site::AfterAct).await;
         ToolOutcome {
@@ -233,7 +233,7 @@ impl ToolHost for AlertTools {
     }
 }
 
-/// Who makes engines for a daemon.
+/// Creates the engines of a daemon.
 pub(crate) struct SimEngineFactory {
     pub(crate) being: DaemonProcess,
     pub(crate) store: Store,
@@ -292,7 +292,7 @@ impl EngineFactory for SimEngineFactory {
     }
 }
 
-/// The name of a daemon.
+/// The runner id of a daemon.
 pub(crate) fn runner(being: &DaemonProcess) -> RunnerId {
     RunnerId::new(format!("life-{}", being.number))
 }

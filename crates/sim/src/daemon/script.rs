@@ -1,4 +1,5 @@
-//! What happens in an alert world, each move a function of the seed and its number: leaving one out changes no other.
+//! The script of a daemon scenario. Each action is a function of the seed and its number, so that omitting
+//! one does not change the others.
 
 use serde_json::json;
 use wakeful_core::id::{AgentId, BadId, RuleId, TurnId};
@@ -9,27 +10,27 @@ use wakeful_core::wake::{AgentControl, InteractionMode, Lifecycle};
 
 use crate::rng::Rng;
 
-/// The agents of every alert world.
+/// The agents of every daemon scenario.
 pub(crate) const AGENTS: [&str; 3] = ["ada", "ben", "cyd"];
 
-/// Most moves that any seed has.
+/// Maximum number of script actions of a seed.
 pub(crate) const MOVES_MAX: u32 = 14;
 
-/// The fewest.
+/// Minimum number of script actions of a seed.
 const MOVES_MIN: u32 = 4;
 
-/// Most records that a person writes in one go.
+/// Maximum number of records that a person writes in one action.
 const BURST_MAX: u32 = 5;
 
-/// When worlds begin: some in the middle of the year, some shortly before the clocks of a zone are changed.
+/// Start times of scenarios: some in the middle of the year, some shortly before a daylight-saving change.
 const BEGINNINGS: [&str; 6] = [
     "2026-06-10T08:00:00Z",
-    // Berlin leaves out an hour at 01:00Z, and has one twice in October.
+    // Berlin skips an hour at 01:00Z in March, and repeats one in October.
     "2026-03-28T20:00:00Z",
     "2026-10-24T20:00:00Z",
-    // New York leaves one out at 07:00Z.
+    // New York skips an hour at 07:00Z.
     "2026-03-08T03:00:00Z",
-    // Lord Howe has half an hour twice at 15:00Z.
+    // Lord Howe repeats half an hour at 15:00Z.
     "2026-04-04T10:00:00Z",
     // A leap day is near.
     "2028-02-28T20:00:00Z",
@@ -37,7 +38,7 @@ const BEGINNINGS: [&str; 6] = [
 
 const ZONES: [&str; 4] = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"];
 
-/// Some of them lie in hours that are left out or come twice.
+/// Cron expressions, some of them in hours that are skipped or repeated.
 const CRONS: [&str; 7] = [
     "0 7 * * *",
     "30 2 * * *",
@@ -63,7 +64,7 @@ const PASSES_MS: [u64; 10] = [
     25 * 3_600_000,
 ];
 
-/// The words of tokens that subscriptions name.
+/// The tokens of subscriptions.
 const TOKENS: [&str; 7] = [
     "TASK",
     "NOTE",
@@ -74,16 +75,16 @@ const TOKENS: [&str; 7] = [
     "agentChangedNotification",
 ];
 
-/// One thing that happens.
+/// One action of a script.
 #[derive(Debug, Clone)]
 pub(crate) enum ScriptAction {
-    /// A person says something; a turn may come again.
+    /// A person sends a message; a turn id may repeat.
     Say(AgentId, TurnId),
-    /// A person writes to the journal, several records in a row.
+    /// A person writes several records to the journal in a row.
     Write(Vec<Wrote>),
     Subscribe(AgentId, RuleId, Box<SubscriptionSpec>),
     Unsubscribe(RuleId),
-    /// A system outside calls.
+    /// An external system calls a trigger.
     Deliver(AgentId, Called),
     RotateTrigger(AgentId),
     RevokeTrigger(AgentId),
@@ -92,17 +93,17 @@ pub(crate) enum ScriptAction {
     TriggerNow(RuleId, u32),
     /// Time passes.
     Pass(u64),
-    /// Somebody sets the clock.
+    /// The wall clock is set.
     SetClock(Rng),
     Control(AgentId, AgentControl),
     Mode(AgentId, InteractionMode),
     Life(AgentId, Lifecycle),
-    /// The agent is not to be woken for so long.
+    /// The agent gets a sleep barrier for this long.
     Sleep(AgentId, i64),
     Wake(AgentId),
     Brake(Option<AgentId>),
     Release(Option<AgentId>),
-    /// Somebody wants the newest of what is open or waits to end.
+    /// A person cancels the newest open run or queued message.
     Cancel(AgentId),
     /// The daemon is stopped and started again.
     Restart,
@@ -114,24 +115,24 @@ pub(crate) enum Wrote {
     Task,
     Note,
     Category,
-    /// The newest task is done.
+    /// The newest task is completed.
     Done,
 }
 
-/// How a system outside calls.
+/// How an external system calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Called {
-    /// By the right address, under this name; one that comes again is the same.
+    /// At the valid URL with this delivery name; a repeated name is the same delivery.
     Named(u32),
-    /// By the right address, without a name.
+    /// At the valid URL without a delivery name.
     Unnamed(u32),
-    /// By an address from before the trigger was given another.
+    /// At a URL from before the trigger's secret was rotated.
     Outdated(u32),
-    /// By a trigger that nobody made.
+    /// At the URL of a trigger that does not exist.
     Invented(u32),
 }
 
-/// Everything that a seed says about what happens.
+/// The script of a seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
     seed: u64,
@@ -142,12 +143,12 @@ impl Script {
         Self { seed }
     }
 
-    /// How many moves there are.
+    /// The number of script actions.
     pub(crate) fn moves(&self) -> u32 {
         MOVES_MIN + self.at("moves").below(MOVES_MAX - MOVES_MIN + 1)
     }
 
-    /// What the clocks show in the beginning.
+    /// The start time of the clocks.
     pub(crate) fn beginning(&self) -> Millis {
         let chosen = one_of(&mut self.at("beginning"), &BEGINNINGS);
         Millis::parse_rfc3339(chosen).unwrap_or(Millis(0))
@@ -157,7 +158,7 @@ impl Script {
         Rng::at(self.seed, place)
     }
 
-    /// One move. The first ones make what the later ones are about.
+    /// One script action. The first ones create the objects that later ones use.
     pub(crate) fn one(&self, number: u32) -> Result<ScriptAction, BadId> {
         let mut chance = self.at(&format!("move/{number}"));
         let agent = agent(&mut chance)?;
@@ -229,8 +230,8 @@ const STATUSES: [ScheduleStatus; 3] = [
     ScheduleStatus::Disabled,
 ];
 
-/// One of several.
-#[expect(clippy::indexing_slicing, reason = "the place is below the number of places")]
+/// A random element of an array.
+#[expect(clippy::indexing_slicing, reason = "the index is below the length")]
 pub(crate) fn one_of<T: Copy, const N: usize>(chance: &mut Rng, all: &[T; N]) -> T {
     const { assert!(N > 0, "there must be something to choose from") };
     let places = u32::try_from(N).unwrap_or(u32::MAX);

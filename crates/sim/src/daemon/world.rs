@@ -1,4 +1,5 @@
-//! What outlives the daemons of an alert world: both databases, the clocks, the mishaps to come, and the ledger.
+//! The state that outlives the daemons of a scenario: both databases, the clocks, the pending faults and
+//! the ledger.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::{Future, poll_fn};
@@ -17,10 +18,10 @@ use crate::faulty_store::Process;
 use crate::ledger::Site;
 use crate::rng::Rng;
 
-/// Most passages of one daemon: beyond it, it goes round in circles.
+/// Maximum number of port calls of one daemon; beyond it, the daemon counts as looping.
 const PASSAGES_MAX: u64 = 50_000;
 
-/// How far a clock may be set, from a leap of a minute to ten years.
+/// How far the clock may be set, from a minute to ten years.
 const JUMPS_MS: [i64; 6] = [
     30_000,
     5 * 60_000,
@@ -32,47 +33,47 @@ const JUMPS_MS: [i64; 6] = [
 
 pub(crate) const TEN_YEARS_MS: i64 = 3_652 * 24 * 3_600_000;
 
-/// What really happened, as the world saw it. No daemon can write it but by acting.
+/// What really happened. A daemon can change it only through the effects of its port calls.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ledger {
-    /// What people were told is taken in, and for whom.
+    /// Messages whose admission was acknowledged, with their agents.
     pub(crate) posted: BTreeMap<RunKey, AgentId>,
-    /// Deliveries that were told to be new, by the run that they lead to: how often.
+    /// How often each delivery was acknowledged as new, by its run.
     pub(crate) delivered: BTreeMap<RunKey, u32>,
-    /// Deliveries by an address that was worth nothing, by the run that they would have led to.
+    /// Deliveries with an invalid URL, by the run that they would have led to.
     pub(crate) forged: BTreeSet<RunKey>,
-    /// Deliveries that were refused for how the agent stood.
+    /// Deliveries that were refused because of the agent's state.
     pub(crate) refused: BTreeSet<RunKey>,
-    /// Deliveries whose answer nobody heard.
+    /// Deliveries whose response was lost.
     pub(crate) unheard: BTreeSet<RunKey>,
-    /// Schedules that people paused, let go on or ended: what was due meanwhile nobody wanted.
+    /// Schedules that people paused, resumed or ended: firings due in between need not run.
     pub(crate) touched: BTreeSet<RuleId>,
-    /// Subscriptions that people took away, or tried to.
+    /// Subscriptions that people removed or tried to remove.
     pub(crate) dropped: BTreeSet<RuleId>,
-    /// Every plain effect on the world, in order.
+    /// Every plain effect, in order.
     pub(crate) deeds: Vec<OperationId>,
-    /// How many requests the model saw, by run.
+    /// How many requests the model received, by run.
     pub(crate) asked: BTreeMap<String, u32>,
-    /// What a port itself found wrong.
+    /// Errors that a port detected itself.
     pub(crate) complaints: Vec<String>,
-    /// Mishaps that struck, and where.
+    /// Injected faults, and where.
     pub(crate) struck: Vec<(FaultKind, usize, Site)>,
     /// How often the clock was set.
     pub(crate) jumps: u32,
-    /// What people did, in short.
+    /// The names of the performed script actions.
     pub(crate) moves: Vec<&'static str>,
 }
 
-/// How a daemon is.
+/// The state of a daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DaemonState {
     Awake,
     Dead,
-    /// It passed more ports than any world needs.
+    /// It made more port calls than any scenario needs.
     Lost,
 }
 
-/// How the store is to a daemon.
+/// The condition of the store for a daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Condition {
     Well,
@@ -80,7 +81,7 @@ enum Condition {
     AwayUntil(u64),
 }
 
-/// The world. Everything that changes is behind one lock that is never held while anybody waits.
+/// The environment of the daemons. All mutable state is behind one lock that is never held across an await.
 pub(crate) struct DaemonEnvironment {
     pub(crate) store: Store,
     pub(crate) journal: JournalStore,
@@ -126,14 +127,14 @@ impl DaemonEnvironment {
         }
     }
 
-    /// What will go wrong from now on.
+    /// Sets the faults to inject from now on.
     pub(crate) fn expect(&self, mishaps: &[Fault]) {
         let mut state = self.state();
         state.mishaps = mishaps.iter().copied().collect();
         state.since_last = 0;
     }
 
-    /// Nothing goes wrong any more, and what was away is back.
+    /// Removes all faults and makes the store available again.
     pub(crate) fn heal(&self) {
         self.expect(&[]);
         let mut state = self.state();
@@ -143,7 +144,7 @@ impl DaemonEnvironment {
             .for_each(|life| life.store = Condition::Well);
     }
 
-    /// A new daemon; returns its number.
+    /// Registers a new daemon and returns its number.
     pub(crate) fn bear(&self, switch: HaltSwitch) -> usize {
         let mut state = self.state();
         state.lives.push(LifeState {
@@ -157,17 +158,17 @@ impl DaemonEnvironment {
         state.lives.len() - 1
     }
 
-    /// The ledger as it stands.
+    /// A copy of the ledger.
     pub(crate) fn ledger(&self) -> Ledger {
         self.state().ledger.clone()
     }
 
-    /// Lets somebody write to the ledger.
+    /// Writes to the ledger.
     pub(crate) fn note(&self, write: impl FnOnce(&mut Ledger)) {
         write(&mut self.state().ledger);
     }
 
-    /// Says what somebody found wrong.
+    /// Records an error that a port detected.
     pub(crate) fn complain(&self, what: String) {
         self.note(|ledger| ledger.complaints.push(what));
     }
@@ -182,7 +183,7 @@ impl DaemonEnvironment {
         salt
     }
 
-    /// Somebody sets the clock, forward or back, a little or far.
+    /// Sets the clock forward or back, by a small or a large step.
     pub(crate) fn set_clock(&self, chance: &mut Rng) {
         let size = usize::try_from(chance.below(6)).unwrap_or(0);
         let by_ms = JUMPS_MS.get(size).copied().unwrap_or(TEN_YEARS_MS);
@@ -196,7 +197,7 @@ impl DaemonEnvironment {
     }
 }
 
-/// A daemon as its ports know it.
+/// A daemon as seen by its ports.
 #[derive(Clone)]
 pub(crate) struct DaemonProcess {
     pub(crate) world: Arc<DaemonEnvironment>,
@@ -204,22 +205,22 @@ pub(crate) struct DaemonProcess {
 }
 
 impl DaemonProcess {
-    /// How it is.
+    /// The state of the daemon.
     pub(crate) fn fate(&self) -> DaemonState {
         self.look(|life| life.fate).unwrap_or(DaemonState::Dead)
     }
 
-    /// Whether the store has ever failed it.
+    /// Whether the store has ever failed a call of this daemon.
     pub(crate) fn has_failed(&self) -> bool {
         self.look(|life| life.has_failed).unwrap_or(false)
     }
 
-    /// Whether it was asked to stop.
+    /// Whether the daemon was asked to stop.
     pub(crate) fn is_halted(&self) -> bool {
         self.look(|life| life.is_halted).unwrap_or(false)
     }
 
-    /// Asks it to stop.
+    /// Asks the daemon to stop.
     pub(crate) fn halt(&self) {
         if let Some(life) = self.world.state().lives.get_mut(self.number) {
             life.is_halted = true;
@@ -227,7 +228,6 @@ impl DaemonProcess {
         }
     }
 
-    /// Waits.
     pub(crate) async fn sleep(&self, ms: u64) {
         self.pass(Site::Sleep).await;
         self.world.wall.wait(ms).await;
@@ -237,7 +237,7 @@ impl DaemonProcess {
         self.world.state().lives.get(self.number).map(at)
     }
 
-    /// Counts one passage; the mishap that is due.
+    /// Counts one port call. Returns the fault that is due.
     fn due(&self) -> Option<FaultKind> {
         let mut state = self.world.state();
         let life = state.lives.get_mut(self.number)?;
@@ -275,7 +275,7 @@ impl DaemonProcess {
                     life.is_halted = true;
                     life.switch.throw();
                 }
-                // What people do is done by moves here, and only one daemon serves at a time.
+                // Script actions cover what people do, and only one daemon runs at a time.
                 FaultKind::Jump
                 | FaultKind::Sleep
                 | FaultKind::Loop

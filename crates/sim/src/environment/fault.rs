@@ -1,4 +1,4 @@
-//! What goes wrong, and when.
+//! Decides which fault is due, and injects it.
 
 use wakeful_core::step::EffectClass;
 use wakeful_runtime::run::CLAIMS_MAX;
@@ -8,12 +8,12 @@ use super::{BEGINNING, Condition, Environment, PASSAGES_MAX, ProcessState, Timin
 use crate::fault_plan::{Fault, FaultKind};
 use crate::ledger::Site;
 
-/// After how many passages a process dies that runs into what kills them all: it has taken up the run, and has not
-/// moved it.
+/// Number of port calls after which a process in a crash loop dies: it has claimed the run and has not
+/// advanced it.
 const LOOP_PASSAGES: u32 = 5;
 
 impl Environment {
-    /// Counts a passage. The mishap that is due and can strike here, which is then over.
+    /// Counts a port call. Returns the fault that is due and possible here, and removes it from the plan.
     pub(super) fn due(&self, life: usize) -> Result<Option<FaultKind>, StoreError> {
         let (next, is_eager) = {
             let mut state = self.state();
@@ -84,7 +84,7 @@ impl Environment {
         }
     }
 
-    /// What a mishap does to the process itself.
+    /// Applies a fault to the process.
     fn hit(&self, life: usize, site: Site, what: FaultKind) {
         let mut state = self.state();
         state.ledger.struck.push((what, life, site));
@@ -99,7 +99,7 @@ impl Environment {
             };
             (0..=CLAIMS_MAX).for_each(|_| state.mishaps.push_front(again));
         }
-        // Up to the patience of the engine and somewhat beyond it.
+        // Up to the engine's retry limit and somewhat beyond it.
         let away_ms = u64::from(state.outages.below(10_000));
         let condition = match away_ms % 2 {
             0 => Condition::FailsOnce,
@@ -121,7 +121,7 @@ impl Environment {
         }
     }
 
-    /// A person asks for the end of what is open, past every process, as another program would.
+    /// Cancels the open run without a process, as another program would.
     fn cancel(&self) -> Result<(), StoreError> {
         let now_ms = self.time.now_ms();
         for run in self.open_runs()? {

@@ -1,4 +1,4 @@
-//! What may take effect, and what may be said of it.
+//! Invariants about effects: which may happen, and what may be reported about them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use crate::evidence::{Evidence, RunEvidence};
 use crate::ledger::Deed;
 use crate::script::INVALID;
 
-/// The word for a call beyond what one round may have.
+/// The error code for a call beyond the limit of one round.
 const TOO_MANY: &str = "too_many_calls";
 
-/// A plain action takes effect at most once, whoever says so and however often it was begun.
+/// A plain action takes effect at most once, however often it was begun.
 pub(super) fn no_plain_effect_twice(evidence: &Evidence) -> Verdict {
     let mut done = BTreeSet::new();
     for deed in &evidence.ledger.deeds {
@@ -29,7 +29,7 @@ pub(super) fn no_plain_effect_twice(evidence: &Evidence) -> Verdict {
     Ok(())
 }
 
-/// What the store says of an action is true in the world: ok was done, failed was not.
+/// The stored status of an action is true: `ok` was done, `failed` was not.
 pub(super) fn reported_ok_means_done(evidence: &Evidence) -> Verdict {
     for (run, step, class) in classified(evidence) {
         let count = evidence.ledger.count(step.operation_id);
@@ -43,7 +43,7 @@ pub(super) fn reported_ok_means_done(evidence: &Evidence) -> Verdict {
                 StepStatus::OutcomeUnknown,
                 EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga,
             ) => false,
-            // A sleeper may still do it, which is why its class is one that may be done again.
+            // A suspended process may still perform it; its class permits a repetition.
             (StepStatus::Failed, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => {
                 count == 0 || evidence.ledger.has_sleepers()
             }
@@ -61,11 +61,11 @@ pub(super) fn reported_ok_means_done(evidence: &Evidence) -> Verdict {
     Ok(())
 }
 
-/// What was done is written down, and its intent was before it was done.
+/// Every effect is stored, and its intent was stored before it.
 pub(super) fn done_is_reported(evidence: &Evidence) -> Verdict {
     for deed in &evidence.ledger.deeds {
         let Some((run, step)) = evidence.step(deed.operation_id) else {
-            return Err(format!("nothing is known of {}", deed.operation_id));
+            return Err(format!("{} has no stored step", deed.operation_id));
         };
         let is_said = match step.status {
             StepStatus::Ok | StepStatus::OutcomeUnknown => true,
@@ -74,20 +74,20 @@ pub(super) fn done_is_reported(evidence: &Evidence) -> Verdict {
             StepStatus::Planned | StepStatus::Denied => may_be_a_sleepers(deed, run, step),
         };
         unless(is_said && step.class == Some(deed.class), || {
-            format!("it was done, but is kept as {step:?}")
+            format!("it was done, but is stored as {step:?}")
         })?;
     }
     Ok(())
 }
 
-/// Whether somebody who slept did what was to be tried again: it had failed for the moment, and waits, or was refused when
-/// it was asked about once more.
+/// Whether a process that had been suspended performed an action that was to be retried: it had failed
+/// temporarily, and waits or was refused when a person was asked again.
 fn may_be_a_sleepers(deed: &Deed, run: &RunEvidence, step: &StepRow) -> bool {
     let waits = step.status == StepStatus::Planned && step.class == Some(EffectClass::Idempotent);
     deed.slept && (waits || is_refused_later(run, step))
 }
 
-/// No port found anything wrong with how it was called.
+/// No port detected an invalid call.
 pub(super) fn nobody_complains(evidence: &Evidence) -> Verdict {
     evidence
         .ledger
@@ -96,11 +96,12 @@ pub(super) fn nobody_complains(evidence: &Evidence) -> Verdict {
         .map_or(Ok(()), |complaint| Err(complaint.clone()))
 }
 
-/// What policy, the checks or a person refused never begins. The world knows by itself what it forbids.
+/// Actions refused by policy, the checks or a person never begin. The environment knows independently what
+/// it forbids.
 ///
-/// Whatever begins has an intent, which a refused step never has again; a process that slept cannot know. So the only one
-/// that began and is refused in the end is a step that a person permitted, that failed for the moment, and that was asked
-/// about once more because the yes had run out before it could be tried again.
+/// Every begun action has an intent, which a refused step never gets again; a process that was suspended
+/// cannot know. So only one kind of begun step may be refused at the end: a person permitted it, it failed
+/// temporarily, and a person was asked again because the approval had expired before the retry.
 pub(super) fn nothing_refused_acts(evidence: &Evidence) -> Verdict {
     for begun in &evidence.ledger.begun {
         let Some((run, step)) = evidence.step(begun.operation_id) else {
@@ -111,7 +112,7 @@ pub(super) fn nothing_refused_acts(evidence: &Evidence) -> Verdict {
         let forbidden = ask_of(run).is_none_or(|ask| evidence.script.denied(ask).contains(&step.name));
         let refused = refused && !is_refused_later(run, step);
         unless(!refused && !forbidden, || {
-            format!("it was refused and began: {step:?}")
+            format!("it was refused and has begun: {step:?}")
         })?;
         unless(begun.intended || begun.slept, || {
             format!("it began without an intent: {begun:?} of {step:?}")
@@ -120,7 +121,7 @@ pub(super) fn nothing_refused_acts(evidence: &Evidence) -> Verdict {
     Ok(())
 }
 
-/// Whether a step was permitted before it was refused, and may have begun between the two.
+/// Whether a step was permitted before it was refused, and may have begun in between.
 fn is_refused_later(run: &RunEvidence, step: &StepRow) -> bool {
     let by_person = [DENIED_BY_PERSON, DECISION_TIMED_OUT].contains(&step.reason.as_str());
     let is_yes = |one: &Decision| one.answer.as_ref().is_some_and(|answer| answer.option == APPROVE);
@@ -132,17 +133,17 @@ fn is_refused_later(run: &RunEvidence, step: &StepRow) -> bool {
         && is_asked_again
 }
 
-/// Plain actions begin one by one, so a mishap can make at most one of them unknown; the rest are those whose own
-/// tool does not know.
+/// Plain actions begin one by one, so a fault can make at most one of them unknown; the others are those
+/// whose tool cannot determine the outcome.
 pub(super) fn no_unknown_without_a_mishap(evidence: &Evidence) -> Verdict {
     let unknown = unknown(evidence).filter(|step| !evidence.ledger.unsure.contains(&step.operation_id));
     let (unknown, struck) = (unknown.count(), evidence.ledger.disturbances());
     unless(unknown <= struck, || {
-        format!("{unknown} unknown outcomes after {struck} mishaps")
+        format!("{unknown} unknown outcomes after {struck} faults")
     })
 }
 
-/// Once an action is unknown, a later equal one of the same run is done only after somebody said yes to it.
+/// After an action with an unknown outcome, a later equal action of the same run needs a person's approval.
 pub(super) fn no_silent_repeat(evidence: &Evidence) -> Verdict {
     for run in &evidence.runs {
         let mut unknown: BTreeSet<ActionBase> = BTreeSet::new();
@@ -155,7 +156,7 @@ pub(super) fn no_silent_repeat(evidence: &Evidence) -> Verdict {
             let is_repeat =
                 unknown.contains(&base) && evidence.ledger.count(step.operation_id) > 0 && !is_permitted;
             unless(!is_repeat, || {
-                format!("done although its equal is unknown: {step:?}")
+                format!("done although an equal action is unknown: {step:?}")
             })?;
             if step.status == StepStatus::OutcomeUnknown {
                 unknown.insert(base);
@@ -165,14 +166,14 @@ pub(super) fn no_silent_repeat(evidence: &Evidence) -> Verdict {
     Ok(())
 }
 
-/// Before an outcome is called unknown, what was left of the action is ended; unless nobody saw to it, because a person
-/// gave its run up.
+/// Before an outcome is stored as unknown, the remains of the action are ended, unless a person abandoned
+/// the run.
 pub(super) fn the_world_stands_still(evidence: &Evidence) -> Verdict {
     for step in unknown(evidence).filter(|step| step.duration_ms.is_some()) {
         let is_over = evidence.ledger.unsure.contains(&step.operation_id);
         let cleared = evidence.ledger.cleared.contains(&step.operation_id);
         unless(is_over || cleared, || {
-            format!("unknown, and still going on: {step:?}")
+            format!("unknown, and still in progress: {step:?}")
         })?;
     }
     Ok(())
@@ -186,15 +187,15 @@ pub(super) fn nobody_acts_without_its_lease(evidence: &Evidence) -> Verdict {
     })
 }
 
-/// The same operation id is always the same action, and the same request is always the same words: what a
-/// process loads after a death is what the one before it had in memory.
+/// An operation id always names the same action, and a request number always the same request: a process
+/// loads after a crash what the previous one had in memory.
 pub(super) fn names_keep_their_meaning(evidence: &Evidence) -> Verdict {
     if let Some(operation_id) = ambiguous(&evidence.ledger.meanings) {
         return Err(format!("operation {operation_id} stood for two actions"));
     }
     if let Some((ask, request)) = ambiguous(&evidence.ledger.requests) {
         return Err(format!(
-            "request {request} of ask {ask} was sent with other words"
+            "request {request} of ask {ask} was sent with different content"
         ));
     }
     Ok(())
@@ -204,20 +205,20 @@ fn ambiguous<K>(seen: &BTreeMap<K, BTreeSet<Digest>>) -> Option<&K> {
     seen.iter().find(|(_, seen)| seen.len() > 1).map(|(name, _)| name)
 }
 
-/// The tool calls that are kept as unknown.
+/// The tool calls with an unknown outcome.
 fn unknown(evidence: &Evidence) -> impl Iterator<Item = &StepRow> {
     let calls = evidence.runs.iter().flat_map(RunEvidence::calls);
     calls.filter(|step| step.status == StepStatus::OutcomeUnknown)
 }
 
-/// The tool calls of all runs with their classes.
+/// The tool calls of all runs with their effect classes.
 fn classified(evidence: &Evidence) -> impl Iterator<Item = (&RunEvidence, &StepRow, EffectClass)> {
     let of_run = |run| RunEvidence::calls(run).map(move |step| (run, step));
     let calls = evidence.runs.iter().flat_map(of_run);
     calls.filter_map(|(run, step)| Some((run, step, step.class?)))
 }
 
-/// Which ask a run answers.
+/// The ask that a run answers.
 pub(super) fn ask_of(run: &RunEvidence) -> Option<u32> {
     run.turn.model_ref.strip_prefix("sim:")?.parse().ok()
 }

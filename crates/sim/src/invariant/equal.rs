@@ -1,4 +1,5 @@
-//! What two simulations of one seed must agree on when their mishaps were harmless: everything but times.
+//! Compares two simulations of one seed whose faults were harmless: they must agree on everything but
+//! times.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,7 @@ use wakeful_core::step::StepStatus;
 
 use crate::evidence::Evidence;
 
-/// A world without its times.
+/// The result of a simulation without times.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Summary {
     states: BTreeMap<RunKey, String>,
@@ -22,7 +23,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// The summary of some evidence.
+    /// Summarizes evidence.
     pub(crate) fn of(evidence: &Evidence) -> Self {
         let states = evidence
             .runs
@@ -66,7 +67,7 @@ impl Summary {
         }
     }
 
-    /// The first thing in which two worlds differ.
+    /// The first difference between two summaries.
     pub(crate) fn differs(&self, other: &Self) -> Option<String> {
         let parts = [
             (self.states == other.states, "states"),
@@ -81,7 +82,7 @@ impl Summary {
     }
 }
 
-/// A payload without how long things took, and without the hashes that cover times.
+/// A payload without durations and without the hashes that cover times.
 fn timeless(payload: &[u8]) -> Value {
     let mut value: Value = serde_json::from_slice(payload).unwrap_or_default();
     if let Some(members) = value.as_object_mut() {

@@ -1,7 +1,7 @@
-//! What must hold of every world, whatever went wrong in it.
+//! The invariants of every simulation, independent of the injected faults.
 //!
-//! Each invariant has a name, looks at nothing but ledger and store, and is asked after every mishap as well as
-//! at the end: a promise that is only kept in the end was broken for whoever looked before.
+//! Each invariant has a name and inspects only ledger and store. It is checked after every fault as well as
+//! at the end, because an observer may look at any time.
 
 mod effect;
 mod equal;
@@ -19,18 +19,17 @@ use crate::evidence::{Evidence, Moment};
 pub(crate) use equal::Summary;
 pub(crate) use record::{chain, open_calls};
 
-/// Something that must always hold.
+/// A condition that must always hold.
 pub(crate) struct Invariant<E = Evidence> {
     pub(crate) name: &'static str,
     pub(crate) holds: fn(&E) -> Verdict,
-    /// Whether it walks through the whole record, and so is asked on the way only in worlds that are watched closely.
+    /// Whether it reads the whole log, and so is checked before the end only in closely watched scenarios.
     is_dear: bool,
 }
 
-/// That it holds, or what was seen instead.
+/// Success, or what was found instead.
 pub(crate) type Verdict = Result<(), String>;
 
-/// All of them.
 pub(crate) const ALL: [Invariant; 26] = [
     named("NoPlainEffectTwice", effect::no_plain_effect_twice),
     named("ReportedOkMeansDone", effect::reported_ok_means_done),
@@ -63,7 +62,7 @@ pub(crate) const ALL: [Invariant; 26] = [
     named("NobodyComplains", effect::nobody_complains),
 ];
 
-/// One that is always asked.
+/// An invariant that is always checked.
 pub(crate) const fn named<E>(name: &'static str, holds: fn(&E) -> Verdict) -> Invariant<E> {
     let is_dear = false;
     Invariant { name, holds, is_dear }
@@ -77,11 +76,10 @@ const fn dear(name: &'static str, holds: fn(&Evidence) -> Verdict) -> Invariant 
 /// An invariant that did not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Which one.
     pub invariant: &'static str,
-    /// What was seen instead.
+    /// What was found instead.
     pub what: String,
-    /// The mishaps that had struck by then, and where.
+    /// The faults injected so far, and where.
     pub story: Vec<String>,
 }
 
@@ -94,7 +92,7 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Asks every invariant.
+/// Checks every invariant.
 pub(crate) fn judge(evidence: &Evidence) -> Result<(), Violation> {
     let asks_all = evidence.moment == Moment::End || evidence.script.is_watched();
     for Invariant { name, holds, .. } in ALL.into_iter().filter(|one| asks_all || !one.is_dear) {
@@ -107,7 +105,7 @@ pub(crate) fn judge(evidence: &Evidence) -> Result<(), Violation> {
     Ok(())
 }
 
-/// A finding unless something holds.
+/// Fails with a description unless the condition holds.
 pub(crate) fn unless(holds: bool, what: impl FnOnce() -> String) -> Verdict {
     if holds { Ok(()) } else { Err(what()) }
 }

@@ -1,5 +1,5 @@
-//! What people were promised: that nothing acts after a brake or without a yes, that an answer counts once, and that
-//! whatever waits can go on.
+//! Invariants about people: nothing acts under a brake or without approval, an answer counts once, and
+//! every wait can end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,18 +18,19 @@ use crate::environment::BEGINNING;
 use crate::evidence::{Evidence, Moment, RunEvidence};
 use crate::ledger::Begun;
 
-/// How much later than a brake's acknowledgement something may begin, from the engine's own promise.
+/// Maximum time after a brake's acknowledgement in which something may begin, as the engine promises.
 const BRAKE_MS: u64 = 100;
 
-/// Between the look at a permission and the act lie at most the wait that a tool asked for and the actions before it.
+/// Maximum time between the check of an approval and the action: the delay that a tool requested and the
+/// actions before it.
 const USE_MS: u64 = 120_000;
 
-/// Once somebody was told that a brake is on, no tool is reached for until it is released, and nothing at all begins
-/// more than a moment later. A process that slept cannot know.
+/// Once a brake is acknowledged, no tool is called until its release, and nothing begins later than
+/// `BRAKE_MS` after it. A process that was suspended cannot know.
 pub(super) fn nothing_acts_after_a_brake(evidence: &Evidence) -> Verdict {
     let ledger = &evidence.ledger;
     if let Some(late) = ledger.begun.iter().find(|begun| begun.braked && !begun.slept) {
-        return Err(format!("a brake was on, and it was begun: {late:?}"));
+        return Err(format!("begun under a brake: {late:?}"));
     }
     let acts = ledger.begun.iter().map(|begun| (begun.at_ms, begun.slept));
     let sent = ledger.sent.iter().map(|sent| (sent.at_ms, sent.slept));
@@ -44,7 +45,8 @@ pub(super) fn nothing_acts_after_a_brake(evidence: &Evidence) -> Verdict {
     Ok(())
 }
 
-/// What needs a person begins only after a yes that a person really gave to that very action, and while it stands.
+/// An action that needs approval begins only after a person approved exactly this action, and before the
+/// approval expires.
 pub(super) fn nothing_acts_unasked(evidence: &Evidence) -> Verdict {
     for begun in &evidence.ledger.begun {
         let Some((run, step)) = evidence.step(begun.operation_id) else {
@@ -57,14 +59,14 @@ pub(super) fn nothing_acts_unasked(evidence: &Evidence) -> Verdict {
             !(is_listed || is_asked) || questions(run, begun.operation_id).any(|one| permits(&one)),
             || {
                 let asked: Vec<_> = questions(run, begun.operation_id).collect();
-                format!("it needs a yes and began: {begun:?} with {asked:?}")
+                format!("it needs an approval and has begun: {begun:?} with {asked:?}")
             },
         )?;
     }
     Ok(())
 }
 
-/// Whether a question is answered with a yes that covers an action as it was begun.
+/// Whether a question is answered with an approval that covers an action as it was begun.
 fn is_permission(evidence: &Evidence, question: &Decision, begun: &Begun) -> bool {
     let Some(answer) = question.answer.as_ref().filter(|answer| answer.option == APPROVE) else {
         return false;
@@ -76,7 +78,7 @@ fn is_permission(evidence: &Evidence, question: &Decision, begun: &Begun) -> boo
         .0
         .saturating_add(i64::try_from(begun.at_ms).unwrap_or(i64::MAX));
     let stands_ms = i64::try_from(APPROVAL_MS_MAX + USE_MS).unwrap_or(i64::MAX);
-    // What was found begun is settled, however long that took.
+    // An action found begun is settled, however long that takes.
     let stands = !begun.fresh || begun.slept || begun.wall < Millis(answer.at.0.saturating_add(stands_ms));
     is_about_it && evidence.ledger.said.contains(&said) && answer.at.0 <= began_at && stands
 }
@@ -87,19 +89,20 @@ pub(super) fn questions(run: &RunEvidence, about: OperationId) -> impl Iterator<
     all.filter(move |one| one.inquiry.operation_id == about)
 }
 
-/// Nobody is asked about a run that is over, or stands aside.
+/// A run that ended or is quarantined has no open question.
 pub(super) fn no_question_outlives_its_run(evidence: &Evidence) -> Verdict {
     for run in evidence.runs.iter().filter(|run| !run.is_open()) {
         let mut open = run.decisions.iter();
         let open = open.find(|one| one.status == DecisionStatus::Pending);
         unless(open.is_none(), || {
-            format!("the run is {} and asks: {open:?}", run.row.status)
+            format!("the run is {} and has an open question: {open:?}", run.row.status)
         })?;
     }
     Ok(())
 }
 
-/// A question has at most one answer: the one that somebody gave, was told is taken, and that the log tells of.
+/// A question has at most one answer: one that a person gave, that was acknowledged, and that the log
+/// contains.
 pub(super) fn answers_are_given_once(evidence: &Evidence) -> Verdict {
     let ledger = &evidence.ledger;
     let all = evidence.runs.iter().flat_map(|run| &run.decisions);
@@ -107,11 +110,11 @@ pub(super) fn answers_are_given_once(evidence: &Evidence) -> Verdict {
     let mut told = BTreeSet::new();
     for answer in &ledger.answers {
         unless(told.insert(answer.decision_id), || {
-            format!("a second answer was taken: {answer:?}")
+            format!("a second answer was accepted: {answer:?}")
         })?;
         let found = kept.get(&answer.decision_id).and_then(|one| one.answer.as_ref());
         unless(found.is_some_and(|found| found.option == answer.option), || {
-            format!("{answer:?} was taken, and {found:?} is kept")
+            format!("{answer:?} was accepted, and {found:?} is stored")
         })?;
     }
     for one in kept.values() {
@@ -119,7 +122,7 @@ pub(super) fn answers_are_given_once(evidence: &Evidence) -> Verdict {
         let is_true = given.is_none_or(|given| ledger.said.contains(&(one.inquiry.decision_id, given)));
         unless(
             is_true && one.answer.is_some() == (one.status == DecisionStatus::Answered),
-            || format!("nobody answered like this: {one:?}"),
+            || format!("no person gave this answer: {one:?}"),
         )?;
     }
     let mut closed = BTreeSet::new();
@@ -137,18 +140,18 @@ pub(super) fn answers_are_given_once(evidence: &Evidence) -> Verdict {
     Ok(())
 }
 
-/// A run that has not ended waits for something that can still come; and in the end every run has.
+/// An open run waits for something that can still happen; at the end every run has ended.
 pub(super) fn every_run_ends_or_is_resumable(evidence: &Evidence) -> Verdict {
     for run in &evidence.runs {
         let (key, row) = (run.row.run_key, &run.row);
         if row.status == RunStatus::Quarantined {
             unless(row.fault.is_some(), || {
-                format!("{key} stands aside, and nobody says why")
+                format!("{key} is quarantined without a reason")
             })?;
         }
         let is_over = !run.is_open() && row.status != RunStatus::Quarantined;
         unless(is_over || evidence.moment == Moment::Midway, || {
-            format!("{key} is {} in the end", row.status)
+            format!("{key} is {} at the end", row.status)
         })?;
         if !run.is_open() {
             continue;
@@ -158,25 +161,20 @@ pub(super) fn every_run_ends_or_is_resumable(evidence: &Evidence) -> Verdict {
         let can_come = asked.is_some_and(|one| one.status == DecisionStatus::Pending);
         let is_untimed = matches!(row.wait(), Some(Wait::Decision { until: None } | Wait::Children));
         unless(!is_untimed || can_come, || {
-            format!("{key} waits for ever, for an answer that will not come: {asked:?}")
+            format!("{key} waits forever for an answer that cannot come: {asked:?}")
         })?;
         unless(waits_on.is_none() || asked.is_some(), || {
-            format!("{key} waits for a question that nobody asked")
+            format!("{key} waits for a question that does not exist")
         })?;
         unless(
             !(run.is_called_off && waits_on.is_some() && row.suspension.is_some()),
-            || {
-                format!(
-                    "somebody asked for the end of {key}, and it waits: {:?}",
-                    row.suspension
-                )
-            },
+            || format!("{key} was cancelled and still waits: {:?}", row.suspension),
         )?;
     }
     Ok(())
 }
 
-/// While no request is under way, no money is put aside.
+/// While no request is in progress, no money is reserved.
 pub(super) fn reservations_are_zero_at_rest(evidence: &Evidence) -> Verdict {
     let asks = |run: &RunEvidence| {
         let mut steps = run.steps.iter();
@@ -184,6 +182,6 @@ pub(super) fn reservations_are_zero_at_rest(evidence: &Evidence) -> Verdict {
     };
     let reserved: u64 = evidence.spent.iter().map(|day| day.reserved.0).sum();
     unless(reserved == 0 || evidence.runs.iter().any(asks), || {
-        format!("{reserved} are put aside, and nobody asks")
+        format!("{reserved} are reserved without a request in progress")
     })
 }

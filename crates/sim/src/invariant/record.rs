@@ -1,4 +1,4 @@
-//! What is kept: inputs, transcripts, the chain of events, counters.
+//! Invariants about stored data: inputs, transcripts, the event chain, counters.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,11 +13,11 @@ use wakeful_store::rows::EventRow;
 use super::{Verdict, unless};
 use crate::evidence::{Evidence, Moment};
 
-/// What somebody was told of stays, and comes to its end; and nothing runs that nobody asked for.
+/// Every acknowledged run stays stored and ends, and no run exists without an ask.
 pub(super) fn no_acknowledged_input_lost(evidence: &Evidence) -> Verdict {
     for key in &evidence.ledger.acknowledged {
         let Some(run) = evidence.runs.iter().find(|run| run.row.run_key == *key) else {
-            return Err(format!("the run {key} is gone"));
+            return Err(format!("the run {key} is lost"));
         };
         let woken = run.wake.as_ref().map(|wake| wake.verdict.as_str());
         unless(run.message.is_some() && woken == Some("run"), || {
@@ -36,29 +36,32 @@ pub(super) fn no_acknowledged_input_lost(evidence: &Evidence) -> Verdict {
     unless(is_right, || format!("{runs} runs for {asked} of {at_most} asks"))
 }
 
-/// A run that ended has no step that has not, and knows when it ended.
+/// A run that ended has no open step, and has an end time.
 pub(super) fn nothing_is_left_open(evidence: &Evidence) -> Verdict {
     for run in evidence.runs.iter().filter(|run| !run.is_aside()) {
         let (says_open, is_open) = (run.is_open(), run.turn.outcome().is_none());
         unless(
             says_open == is_open && says_open == run.row.ended_at.is_none(),
-            || format!("{} says it is {}", run.row.run_key, run.row.status),
+            || format!("{} has the status {}", run.row.run_key, run.row.status),
         )?;
         let left = run
             .steps
             .iter()
             .find(|step| matches!(step.status, StepStatus::Planned | StepStatus::Intended));
         if let (Some(left), false) = (left, is_open) {
-            return Err(format!("the run is over, and this is not: {left:?}"));
+            return Err(format!("the run has ended, and this step has not: {left:?}"));
         }
     }
     Ok(())
 }
 
-/// Numbers without a gap, each hash over the one before, each payload under its salted hash.
+/// Sequence numbers have no gap, each hash covers the previous one, and each payload matches its salted
+/// hash.
 pub(super) fn chain_is_whole(evidence: &Evidence) -> Verdict {
     let Some(agent) = evidence.agent.as_ref().map(|agent| &agent.agent_id) else {
-        return unless(evidence.events.is_empty(), || "events of nobody".to_owned());
+        return unless(evidence.events.is_empty(), || {
+            "events without an agent".to_owned()
+        });
     };
     let head = chain(agent, &evidence.incarnation, &evidence.events)?;
     unless(
@@ -67,7 +70,7 @@ pub(super) fn chain_is_whole(evidence: &Evidence) -> Verdict {
     )
 }
 
-/// The head to which the whole log of an agent leads, if it is a chain.
+/// The head to which an agent's log leads, if it is a valid chain.
 pub(crate) fn chain(
     agent: &AgentId,
     incarnation: &Incarnation,
@@ -90,13 +93,13 @@ pub(crate) fn chain(
     Ok(head)
 }
 
-/// An event as it was before it had its place, checked against the hash of its payload.
+/// The event before it was chained, checked against the hash of its payload.
 fn sealed(row: &EventRow) -> Result<SealedEvent, String> {
     let Some((payload, salt)) = row.payload.clone() else {
         return Err(format!("event {} lost its payload", row.seq));
     };
     unless(payload_hash(&salt, &payload) == row.payload_hash, || {
-        format!("the payload of event {} is another one", row.seq)
+        format!("the payload of event {} does not match its hash", row.seq)
     })?;
     let kind: EventKind =
         serde_json::from_value(row.kind.as_str().into()).map_err(|error| error.to_string())?;
@@ -112,14 +115,15 @@ fn sealed(row: &EventRow) -> Result<SealedEvent, String> {
     })
 }
 
-/// Each call has exactly one result, in the order of the calls, before anybody speaks again.
+/// Each call has exactly one result, in the order of the calls, before the next message.
 pub(super) fn transcript_is_whole(evidence: &Evidence) -> Verdict {
     let entries = evidence
         .entries
         .iter()
         .map(|(row, blocks)| (row.role, blocks.as_slice()));
     let open = open_calls(entries)?;
-    // Results are written when the last one is there, so only the newest reply of an open run may wait for them.
+    // Results are written when the last one is available, so only the newest reply of an open run may lack
+    // them.
     let may_be_open = evidence.runs.iter().any(|run| run.is_open() || run.is_aside());
     unless(open.is_empty() || may_be_open, || {
         format!("the calls {open:?} have no result")
@@ -139,7 +143,7 @@ pub(crate) fn open_calls<'a>(
                     format!("{call_id} has a result where {expected:?} should have one")
                 })?;
             }
-            (Role::Tool, other) => return Err(format!("{other:?} is no result")),
+            (Role::Tool, other) => return Err(format!("{other:?} is not a result")),
             (Role::User | Role::Assistant, _) => {
                 unless(open.is_empty(), || format!("the calls {open:?} have no result"))?;
                 open = calls_of(blocks)
@@ -152,16 +156,16 @@ pub(crate) fn open_calls<'a>(
     Ok(open)
 }
 
-/// A person is shown nothing that is not durable.
+/// Only durable events are shown to a person.
 pub(super) fn shown_is_committed(evidence: &Evidence) -> Verdict {
     let kept: BTreeSet<Digest> = evidence.events.iter().map(|event| event.payload_hash).collect();
     let ghost = evidence.ledger.shown.iter().find(|shown| !kept.contains(shown));
     ghost.map_or(Ok(()), |ghost| {
-        Err(format!("an event was shown and is not kept: {ghost}"))
+        Err(format!("an event was shown and is not stored: {ghost}"))
     })
 }
 
-/// What an agent has used is the sum of the replies in its journals, each counted once.
+/// The usage of an agent is the sum of the replies in its run logs, each counted once.
 pub(super) fn counters_add_up(evidence: &Evidence) -> Verdict {
     let (mut rounds, mut usage) = (0_u64, Usage::default());
     for row in evidence.runs.iter().flat_map(|run| &run.journal) {
@@ -176,10 +180,10 @@ pub(super) fn counters_add_up(evidence: &Evidence) -> Verdict {
         .as_ref()
         .map(|agent| (agent.model_rounds, agent.usage));
     unless(counted.unwrap_or_default() == (rounds, usage), || {
-        format!("counted {counted:?}, and the journals have {rounds} rounds and {usage:?}")
+        format!("counted {counted:?}, and the run logs have {rounds} rounds and {usage:?}")
     })
 }
-/// What replies cost was spent, what nobody knows the end of was spent as well, and in the end nothing is put aside.
+/// The cost of replies and of requests with an unknown end is spent, and at the end nothing is reserved.
 pub(super) fn money_adds_up(evidence: &Evidence) -> Verdict {
     let known: u64 = evidence.runs.iter().map(|run| run.turn.cost.0).sum();
     let settled: u64 = evidence.spent.iter().map(|day| day.settled.0).sum();
@@ -188,5 +192,5 @@ pub(super) fn money_adds_up(evidence: &Evidence) -> Verdict {
         format!("{settled} is less than the {known} that replies cost")
     })?;
     let is_over = evidence.moment == Moment::End;
-    unless(!is_over || reserved == 0, || format!("{reserved} stay put aside"))
+    unless(!is_over || reserved == 0, || format!("{reserved} stay reserved"))
 }

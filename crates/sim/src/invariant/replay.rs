@@ -1,4 +1,4 @@
-//! That the journal is the truth: everything else about a run follows from it.
+//! Checks that everything else about a run follows from its run log.
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Role;
@@ -12,7 +12,7 @@ use wakeful_store::rows::RunLogRow;
 use super::{Verdict, unless};
 use crate::evidence::{Evidence, RunEvidence};
 
-/// What a journal leads to when it is applied again.
+/// The result of applying a run log again.
 #[derive(Default)]
 struct Rebuilt {
     steps: Vec<(OperationId, String, StepStatus)>,
@@ -20,8 +20,8 @@ struct Rebuilt {
     events: Vec<EventKind>,
 }
 
-/// The inputs and reads of a journal, applied from the beginning, give the state and the effects of every
-/// transition, and in the end the stored state, steps, transcript and events.
+/// Applying the inputs and reads of a run log from the start gives the state and effects of every
+/// transition, and at the end the stored state, steps, transcript and events.
 pub(super) fn replay_gives_the_same_states(evidence: &Evidence) -> Verdict {
     evidence.runs.iter().try_for_each(|run| replay(evidence, run))
 }
@@ -50,7 +50,7 @@ fn recorded(row: &RunLogRow) -> LoggedTransition<'_> {
 }
 
 impl Rebuilt {
-    /// Takes up what one transition writes.
+    /// Applies the writes of one transition.
     fn take(&mut self, moved: &Transition) -> Verdict {
         for write in &moved.steps {
             match write {
@@ -65,7 +65,7 @@ impl Rebuilt {
                 StepWrite::Settle {
                     operation_id, status, ..
                 } => self.set(*operation_id, *status)?,
-                // Where it stands is no part of a run's state.
+                // The saga status is not part of a run's state.
                 StepWrite::Saga(_) => {}
             }
         }
@@ -79,13 +79,13 @@ impl Rebuilt {
     fn set(&mut self, operation_id: OperationId, to: StepStatus) -> Verdict {
         let known = self.steps.iter_mut().find(|(id, ..)| *id == operation_id);
         let Some((_, _, status)) = known else {
-            return Err(format!("{operation_id} ends before it was put down"));
+            return Err(format!("{operation_id} ends before it was planned"));
         };
         *status = to;
         Ok(())
     }
 
-    /// The steps, with those that nobody will ever know the end of, because a person gave the run up.
+    /// The steps, where plain actions in progress are unknown if a person abandoned the run.
     fn left(&self, run: &RunEvidence) -> Vec<(OperationId, String, StepStatus)> {
         let mut steps = self.steps.clone();
         let is_plain = |id| {
@@ -103,7 +103,7 @@ impl Rebuilt {
         steps
     }
 
-    /// Compares with what the store has of the run.
+    /// Compares the result with the stored run.
     fn compare(&self, evidence: &Evidence, run: &RunEvidence) -> Verdict {
         let key = run.row.run_key;
         let steps = run
@@ -120,12 +120,12 @@ impl Rebuilt {
         unless(entries == self.entries, || {
             format!("the transcript is {entries:?} and should be {:?}", self.entries)
         })?;
-        // Admission and wake stand before what the machine itself shows.
+        // Admission and wake precede the events of the machine.
         let expected = [EventKind::MessageAdmitted, EventKind::WakeDecided]
             .iter()
             .chain(&self.events);
         let expected: Vec<&str> = expected.map(|kind| kind.as_str()).collect();
-        // What people and deadlines do about a run stands in the log and not in its machine.
+        // Events of people and deadlines about a run are in the log and not in its machine.
         let others = [
             EventKind::DecisionAnswered,
             EventKind::DecisionEscalated,

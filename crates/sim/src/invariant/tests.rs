@@ -1,4 +1,4 @@
-//! Every invariant on a world that was tampered with: one that nothing can break would prove nothing.
+//! Tests every invariant on tampered evidence: an invariant that cannot fail proves nothing.
 
 mod person;
 
@@ -15,10 +15,11 @@ use crate::fault_plan::{FaultKind, FaultPlan};
 use crate::ledger::{Begun, Deed};
 use crate::simulate::evidence_of;
 
-/// A world that had a crash, a cancel, and steps of every class and every end.
+/// Evidence with a crash, a cancellation, and steps of every class and every result.
 fn eventful() -> Evidence {
     let known = EVENTFUL.iter().filter_map(|line| line.parse().ok());
-    // It is known to be one; should that change, there are endless others, and finding one takes long.
+    // This seed is known to match. If that changes, the search continues with other seeds, which takes
+    // long.
     let mut worlds = known
         .chain((0..).map(FaultPlan::drawn))
         .filter_map(|schedule| evidence_of(&schedule).ok());
@@ -41,7 +42,7 @@ fn is_eventful(evidence: &Evidence) -> bool {
         && has(|step| step.status == StepStatus::Ok && step.class == Some(EffectClass::Idempotent))
 }
 
-/// What an invariant says to the eventful world after it was changed.
+/// The verdict of an invariant on the eventful evidence after a change.
 fn tampered(name: &str, tamper: impl FnOnce(&mut Evidence)) -> Verdict {
     let mut evidence = eventful();
     judge(&evidence).expect("nothing is wrong before");
@@ -92,7 +93,7 @@ fn a_report_of_something_that_never_happened_is_found() {
 }
 
 #[test]
-fn a_deed_that_nobody_wrote_down_is_found() {
+fn an_effect_that_was_not_stored_is_found() {
     let forgotten = |evidence: &mut Evidence| {
         let done = plain_deed(evidence).operation_id;
         evidence
@@ -113,7 +114,7 @@ fn a_deed_that_nobody_wrote_down_is_found() {
 }
 
 #[test]
-fn a_repeatable_deed_of_what_waits_is_a_sleepers_or_is_found() {
+fn an_idempotent_effect_of_a_waiting_step_needs_a_suspended_process() {
     let waits = |evidence: &mut Evidence, slept: bool| {
         let deeds = &mut evidence.ledger.deeds;
         let deed = deeds
@@ -150,19 +151,19 @@ fn a_refused_action_that_began_is_found() {
 }
 
 #[test]
-fn a_complaint_of_a_port_is_found() {
+fn a_port_complaint_is_found() {
     let complained = |evidence: &mut Evidence| evidence.ledger.complaints.push("it acts".into());
     assert!(tampered("NobodyComplains", complained).is_err());
 }
 
 #[test]
-fn an_unknown_outcome_without_a_mishap_is_found() {
+fn an_unknown_outcome_without_a_fault_is_found() {
     let calm = |evidence: &mut Evidence| evidence.ledger.struck.clear();
     assert!(tampered("NoUnknownWithoutAMishap", calm).is_err());
 }
 
 #[test]
-fn a_repetition_of_something_unknown_is_found() {
+fn a_repetition_of_an_unknown_action_is_found() {
     let repeated = |evidence: &mut Evidence| {
         let unknown = step_with(evidence, StepStatus::OutcomeUnknown).clone();
         let again = OperationId(Digest::of(b"again"));
@@ -187,7 +188,7 @@ fn a_repetition_of_something_unknown_is_found() {
 }
 
 #[test]
-fn an_unknown_action_that_may_still_go_on_is_found() {
+fn an_unknown_action_still_in_progress_is_found() {
     let untidy = |evidence: &mut Evidence| evidence.ledger.cleared.clear();
     assert!(tampered("TheWorldStandsStill", untidy).is_err());
 }
@@ -205,7 +206,7 @@ fn an_action_without_a_lease_is_found() {
 }
 
 #[test]
-fn a_request_to_end_that_nobody_heard_is_found() {
+fn an_ignored_cancellation_is_found() {
     let late = |evidence: &mut Evidence| {
         evidence
             .ledger
@@ -255,7 +256,7 @@ fn a_request_to_end_that_nobody_heard_is_found() {
 }
 
 #[test]
-fn a_request_to_stop_that_nobody_heard_is_found() {
+fn an_ignored_halt_is_found() {
     let on_and_on = |evidence: &mut Evidence| {
         evidence.ledger.halts.insert(0, 0);
         let operation_id = plain_deed(evidence).operation_id;
@@ -276,7 +277,7 @@ fn a_request_to_stop_that_nobody_heard_is_found() {
 }
 
 #[test]
-fn a_name_with_two_meanings_is_found() {
+fn an_operation_id_for_two_actions_is_found() {
     let other = Digest::of(b"another meaning");
     let operation = |evidence: &mut Evidence| {
         evidence
@@ -342,7 +343,7 @@ fn a_call_without_its_result_is_found() {
 }
 
 #[test]
-fn an_event_that_was_shown_and_not_kept_is_found() {
+fn an_event_that_was_shown_and_not_stored_is_found() {
     let ghost = |evidence: &mut Evidence| evidence.ledger.shown.push(Digest::of(b"ghost"));
     assert!(tampered("ShownIsCommitted", ghost).is_err());
 }
@@ -354,7 +355,7 @@ fn a_round_that_was_counted_twice_is_found() {
 }
 
 #[test]
-fn money_that_is_gone_or_stays_put_aside_is_found() {
+fn money_that_is_lost_or_stays_reserved_is_found() {
     let gone = |evidence: &mut Evidence| evidence.spent.clear();
     assert!(tampered("MoneyAddsUp", gone).is_err());
     let aside = |evidence: &mut Evidence| evidence.spent[0].reserved.0 += 1;
@@ -362,7 +363,7 @@ fn money_that_is_gone_or_stays_put_aside_is_found() {
 }
 
 #[test]
-fn a_state_that_does_not_follow_from_its_journal_is_found() {
+fn a_state_that_does_not_follow_from_its_run_log_is_found() {
     let elsewhere = |evidence: &mut Evidence| evidence.runs[0].row.state.push(' ');
     assert!(tampered("ReplayGivesTheSameStates", elsewhere).is_err());
     let unwritten = |evidence: &mut Evidence| drop(evidence.runs[0].journal.pop());

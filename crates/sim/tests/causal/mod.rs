@@ -1,8 +1,8 @@
-//! Every world that is small enough, searched to its end: replicas write and send, and what was sent arrives in any order,
-//! any number of times, or never. Whoever has seen the same writes must hold the same bytes.
+//! Model-checks small systems exhaustively: replicas write and send, and messages arrive in any order, any
+//! number of times, or never. Replicas that have seen the same writes must hold the same bytes.
 //!
-//! The rule that ours replaces is put to the same search, which finds where it fails. A search that has never found
-//! anything is not known to search.
+//! The same search also runs on the rule that this one replaced and finds its failure, which shows that the
+//! search can fail.
 #![expect(
     clippy::indexing_slicing,
     reason = "a model counts its own replicas and writes, and a wrong index must fail"
@@ -22,11 +22,11 @@ const HOSTS: [&str; REPLICAS] = ["h0", "h1", "h2"];
 const CONVERGES: &str = "who has seen the same holds the same";
 const MEETS: &str = "all have seen all writes";
 
-/// How replicas hold and join what they know.
+/// How replicas store and join their records.
 trait Rule: Debug + Clone + Send + Sync + Default + 'static {
     fn write(&mut self, host: usize, field: &str, value: &Value);
     fn join(&mut self, other: &Self);
-    /// All that is held, and what it reads as.
+    /// The stored record and its readable form.
     fn bytes(&self) -> Vec<u8>;
 }
 
@@ -47,7 +47,8 @@ impl Rule for CausalRecord {
     }
 }
 
-/// The source's rule: a snapshot with a vector clock; the dominating one wins whole, concurrent ones merge field by field.
+/// The source's rule: a snapshot with a vector clock; the dominating one wins as a whole, concurrent ones
+/// merge field by field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Snapshot {
     clock: [u64; REPLICAS],
@@ -85,7 +86,7 @@ impl Rule for Snapshot {
     }
 }
 
-/// What a replica holds, its bytes, and which writes it has seen: a bit for each write of each host.
+/// The record of a replica, its bytes, and the writes that it has seen: a bit for each write of each host.
 #[derive(Debug)]
 struct Held<R> {
     rule: R,
@@ -103,9 +104,9 @@ impl<R: Rule> Held<R> {
 #[derive(Debug, Clone)]
 struct State<R> {
     replicas: [Arc<Held<R>>; REPLICAS],
-    /// What was sent, to whom. It stays, since it may arrive again.
+    /// Sent records with their receivers. They stay, because they may arrive again.
     sent: Vec<(usize, Arc<Held<R>>)>,
-    /// How many writes each host made.
+    /// Number of writes of each host.
     writes: [usize; REPLICAS],
     sends: usize,
 }
@@ -137,18 +138,18 @@ impl<R> Hash for State<R> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Action {
-    /// A replica writes one of the palette.
+    /// A replica performs one of the available writes.
     Write(usize, usize),
-    /// A replica sends all that it holds to another.
+    /// A replica sends its record to another.
     Send(usize, usize),
-    /// One of those that were sent arrives, maybe not for the first time.
+    /// A sent record arrives, possibly again.
     Arrive(usize),
 }
 
-/// A field, and what the write of a number writes to it.
+/// A field, and the value that a numbered write gives it.
 type Brush = (&'static str, fn(usize) -> Value);
 
-/// The size of a world, and what is written in it.
+/// The bounds of a search, and the available writes.
 struct World<R> {
     writes_max: usize,
     sends_max: usize,
@@ -238,7 +239,7 @@ fn world<R>(writes_max: usize, sends_max: usize, palette: &[Brush]) -> World<R> 
     }
 }
 
-/// Counts that fall from write to write, so that the greatest is the one to be forgotten.
+/// Counts that fall from write to write, so that the greatest is the outdated one.
 const COUNT: Brush = ("failure_count", |write| json!(20 - write));
 const GOAL: Brush = ("slot.primary_goal", |write| json!(format!("goal {write}")));
 const HEAD: Brush = ("recent_head", |write| json!(format!("m{}", write % 3)));
@@ -246,7 +247,7 @@ const ADD: Brush = ("slot.open_loop_ids", |_| json!({"add": "x"}));
 const REMOVE: Brush = ("slot.open_loop_ids", |_| json!({"remove": "x"}));
 const PROCESSED: Brush = ("processed.z", |write| json!(write + 1));
 
-/// Searches to the end, and asserts that no state is wrong and that the interesting ones were reached.
+/// Searches exhaustively, and asserts that no state is wrong and that the interesting ones were reached.
 fn holds_everywhere(world: World<CausalRecord>, threads: usize) {
     let (writes, sends) = (world.writes_max, world.sends_max);
     let palette: Vec<&str> = world.palette.iter().map(|(field, _)| *field).collect();
@@ -293,10 +294,11 @@ fn the_source_rule_does_not_converge_and_the_search_finds_where() {
     );
 }
 
-/// The same with every kind of field, five sends or four writes. Run it by hand, as `docs/causal-state.md` says.
+/// The same with every kind of field, five sends or four writes. Run it by hand, as described in
+/// `docs/causal-state.md`.
 #[test]
 #[ignore = "more than a million states, for optimised code"]
-fn larger_worlds_converge_in_every_order_of_arrival() {
+fn larger_models_converge_in_every_order_of_arrival() {
     holds_everywhere(world(3, 4, &[ADD, REMOVE]), 2);
     holds_everywhere(world(3, 4, &[GOAL, PROCESSED]), 2);
     holds_everywhere(world(3, 4, &[COUNT, HEAD]), 2);

@@ -1,4 +1,4 @@
-//! A workshop in which every agent has the same model, the same tools and the same rules.
+//! An engine factory in which every agent has the same model, tools and rules.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) struct SameEngineFactory<M, T> {
     pub(crate) store: Store,
     pub(crate) model: Arc<M>,
     pub(crate) tools: Arc<T>,
-    /// The tools that may be used.
+    /// The permitted tools.
     pub(crate) rules: BTreeSet<String>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,

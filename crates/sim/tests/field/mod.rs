@@ -1,12 +1,12 @@
-//! What such systems are known to fail at in the field, each under its own name.
+//! Known field failures of such systems, each with the test that rules it out.
 //!
-//! | failure | where it is shown not to happen |
+//! | failure | test |
 //! |---|---|
-//! | a stale running flag | `timer::overlap::a_stale_running_flag_does_not_swallow_wakes` |
+//! | a stale running flag | `schedule::overlap::a_stale_running_flag_does_not_swallow_wakes` |
 //! | a dropped in-flight message | here |
-//! | a timer-only agent that is not reloaded | `timer::a_timer_only_agent_is_reloaded_after_a_restart` |
-//! | a wrong kind of wait, and sleep for ever | here |
-//! | a month-old message that is replayed | `timer::a_month_old_message_is_not_replayed`, and here |
+//! | a timer-only agent that is not reloaded | `schedule::a_timer_only_agent_is_reloaded_after_a_restart` |
+//! | a wrong kind of wait that never ends | here |
+//! | a month-old message that is replayed | `schedule::a_month_old_message_is_not_replayed`, and here |
 //! | A wakes B wakes A | `notice::two_agents_that_wake_one_another_stop_at_a_bound` |
 
 use std::sync::atomic::Ordering;
@@ -38,7 +38,7 @@ fn ended(runs: &[RunRow]) -> usize {
     runs.iter().filter(|run| run.status != RunStatus::Open).count()
 }
 
-/// A daemon that dies while it asks a model, and the next one.
+/// Kills a daemon during a model request and starts the next one.
 async fn dies_while_it_asks(home: &Home, daemon: Daemon) -> Daemon {
     daemon.settle().await;
     assert_eq!(home.oracle.heard().len(), 1, "the model is asked");
@@ -50,8 +50,7 @@ async fn dies_while_it_asks(home: &Home, daemon: Daemon) -> Daemon {
 }
 
 #[tokio::test]
-async fn a_message_that_was_under_way_when_the_daemon_died_is_answered_once_and_so_is_what_waited_behind_it()
-{
+async fn messages_in_progress_or_queued_at_a_crash_are_answered_once() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.create("coach").await;
@@ -68,7 +67,7 @@ async fn a_message_that_was_under_way_when_the_daemon_died_is_answered_once_and_
     let runs = daemon.runs("coach").await;
     assert_eq!((runs.len(), ended(&runs)), (2, 2));
     assert!(daemon.queue("coach").await.is_empty());
-    // The sender did not hear of it and sends it again: it is the same.
+    // The sender received no response and sends it again: it is the same message.
     let again = daemon
         .api
         .messages
@@ -83,7 +82,7 @@ async fn a_message_that_was_under_way_when_the_daemon_died_is_answered_once_and_
 }
 
 #[tokio::test]
-async fn a_change_that_was_under_way_when_the_daemon_died_is_answered_once() {
+async fn a_change_in_progress_at_a_crash_is_answered_once() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
@@ -95,7 +94,7 @@ async fn a_change_that_was_under_way_when_the_daemon_died_is_answered_once() {
 }
 
 #[tokio::test]
-async fn a_run_that_rests_until_a_moment_goes_on_at_it_after_a_restart() {
+async fn a_run_waiting_for_a_time_continues_after_a_restart() {
     let house = ScheduledDaemon::fresh(Says::Later).await;
     house
         .api
@@ -128,7 +127,7 @@ fn all() -> RunFilter {
 }
 
 #[tokio::test]
-async fn what_a_barrier_holds_begins_at_its_moment_after_a_restart_without_any_other_cause() {
+async fn a_message_held_by_a_sleep_barrier_starts_on_time_after_restart() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
@@ -149,7 +148,7 @@ async fn what_a_barrier_holds_begins_at_its_moment_after_a_restart_without_any_o
         ),
         (0, 1)
     );
-    // The one that died may have left a wait behind.
+    // The killed daemon may have left a wait behind.
     while daemon.runs("coach").await.is_empty() && home.ticks.advance() {
         daemon.settle().await;
     }
@@ -160,7 +159,7 @@ async fn what_a_barrier_holds_begins_at_its_moment_after_a_restart_without_any_o
 }
 
 #[tokio::test]
-async fn a_delivery_that_comes_again_after_a_month_and_a_restart_wakes_nobody() {
+async fn a_delivery_repeated_after_a_month_and_a_restart_wakes_no_agent() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     let capability = house
         .api

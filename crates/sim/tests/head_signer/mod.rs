@@ -1,4 +1,4 @@
-//! The notary, with a clock that only a test moves.
+//! The head signer, with a clock that only the test advances.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ use wakeful_runtime::{Halt, Observer as _};
 use wakeful_store::Store;
 use wakeful_store::rows::Visibility;
 
-/// A clock whose sleepers wake when the test says so.
+/// A clock whose waits end when the test ends them.
 #[derive(Default)]
 struct Stopped {
     sleeping: AtomicU64,
@@ -57,7 +57,7 @@ fn agent() -> AgentId {
     AgentId::parse("main").expect("an id")
 }
 
-/// So many events that were committed somewhere: only their number matters here.
+/// This many committed events: only their number matters here.
 fn events(count: u64) -> Vec<Event> {
     let draft = EventDraft::new(RunEnded {
         outcome: RunStatus::Completed,
@@ -92,7 +92,7 @@ async fn create(store: &Store, name: &str) {
     api.agents.create(new).await.expect("made");
 }
 
-/// Lets everybody who can go on do so.
+/// Lets every runnable task continue.
 async fn settle() {
     for _ in 0..20 {
         tokio::task::yield_now().await;
@@ -107,7 +107,7 @@ fn block_on(work: impl Future<Output = ()>) {
 }
 
 #[test]
-fn heads_are_signed_after_many_events_or_some_rest_and_no_timer_runs_while_nothing_happens() {
+fn heads_are_signed_after_many_events_or_idle_time_without_idle_timers() {
     block_on(async {
         let store = Store::in_memory("host").expect("a database");
         create(&store, "main").await;
@@ -143,7 +143,7 @@ fn heads_are_signed_after_many_events_or_some_rest_and_no_timer_runs_while_nothi
             (1, 1),
             "many are enough"
         );
-        // The log has not moved since, so there is nothing to sign when its time has come.
+        // The log has not changed since, so nothing needs to be signed when the timer expires.
         hub.on_events(&agent(), &events(1));
         settle().await;
         clock.wake.notify_one();

@@ -1,4 +1,5 @@
-//! How an agent stands decides what wakes it: modes, lives, barriers and stops, in virtual time.
+//! What wakes an agent depends on its mode, lifecycle, sleep barrier and control state, tested in virtual
+//! time.
 
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::message::RunOptions;
@@ -38,8 +39,8 @@ async fn ran(daemon: &Daemon) -> usize {
 }
 
 #[tokio::test]
-async fn who_wakes_an_agent_is_what_its_mode_and_its_life_say() {
-    // By mode and life: whether a change wakes it, and a person's word does.
+async fn mode_and_lifecycle_decide_what_wakes_an_agent() {
+    // For each mode and lifecycle: whether a change wakes the agent, and whether a person's message does.
     let matrix = [
         (InteractionMode::Hybrid, Lifecycle::Active, None, true),
         (InteractionMode::Autonomous, Lifecycle::Active, None, true),
@@ -88,7 +89,7 @@ async fn who_wakes_an_agent_is_what_its_mode_and_its_life_say() {
 }
 
 #[tokio::test]
-async fn a_sleep_barrier_holds_a_change_until_its_moment_and_lets_a_person_pass() {
+async fn a_sleep_barrier_holds_changes_and_lets_a_persons_message_pass() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
@@ -123,7 +124,7 @@ async fn a_sleep_barrier_holds_a_change_until_its_moment_and_lets_a_person_pass(
 }
 
 #[tokio::test]
-async fn waking_an_agent_lets_begin_what_its_barrier_held_and_is_recorded() {
+async fn waking_an_agent_starts_held_messages_and_is_recorded() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
@@ -147,7 +148,7 @@ async fn waking_an_agent_lets_begin_what_its_barrier_held_and_is_recorded() {
 }
 
 #[tokio::test]
-async fn a_paused_agent_keeps_what_a_stopped_one_refuses() {
+async fn a_paused_agent_queues_what_a_stopped_one_refuses() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
@@ -169,11 +170,11 @@ async fn a_paused_agent_keeps_what_a_stopped_one_refuses() {
     );
     assert_eq!(daemon.queue("coach").await.len(), 1, "what waited stays in line");
     set(AgentControl::Running).await;
-    assert_eq!(ran(&daemon).await, 1, "and has its turn when it goes on");
+    assert_eq!(ran(&daemon).await, 1, "and is handled when the agent resumes");
 }
 
 #[tokio::test]
-async fn destroying_takes_back_what_waits_and_is_refused_while_a_run_is_open() {
+async fn destroying_withdraws_queued_messages_and_is_refused_during_a_run() {
     let home = Home::new();
     let daemon = home.serve();
     let coach: AgentId = agent("coach");

@@ -1,4 +1,4 @@
-//! What agents were told: a delivery that comes again is told once, and what a run took up is erased with it.
+//! Messages to agents: a repeated delivery is shown once, and absorbed messages are erased with their run.
 
 use std::sync::atomic::Ordering;
 
@@ -11,14 +11,14 @@ use wakeful_runtime::proof::{ErasureRequest, ErasureTarget, VerifyOptions, verif
 
 use super::notice_daemon::{Daemon, Home, agent, on};
 
-/// What a message says, by the name of it.
+/// The blob hash of a message's body.
 async fn body(daemon: &Daemon, run: RunKey) -> BlobHash {
     let message = daemon.home.store.read(move |view| view.message(&run)).await;
     message.expect("read").expect("a message").body
 }
 
 #[tokio::test]
-async fn who_erases_a_run_erases_the_messages_that_it_took_up() {
+async fn erasing_a_run_erases_the_messages_that_it_absorbed() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
@@ -72,7 +72,7 @@ async fn who_erases_a_run_erases_the_messages_that_it_took_up() {
 }
 
 #[tokio::test]
-async fn who_erases_a_run_erases_what_its_sender_called_it_and_the_log_stays_whole() {
+async fn erasing_a_run_erases_its_senders_key_and_keeps_the_log_valid() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.create("coach").await;
@@ -134,7 +134,7 @@ async fn who_erases_a_run_erases_what_its_sender_called_it_and_the_log_stays_who
 }
 
 #[tokio::test]
-async fn an_unnamed_delivery_that_comes_again_after_the_turn_of_a_minute_is_the_same_one() {
+async fn an_unnamed_delivery_repeated_in_the_next_minute_is_the_same_one() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.create("coach").await;

@@ -1,4 +1,4 @@
-//! Worked examples: what people subscribe to, with its near misses; and how runs that begin by themselves go beside others.
+//! Worked examples: typical subscriptions with their near misses, and autonomous runs beside others.
 
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use wakeful_runtime::api::IncomingMessage;
 
 use super::notice_daemon::{Daemon, Home, agent, on};
 
-/// What each of these agents has run.
+/// The number of runs of each of these agents.
 async fn ran(daemon: &Daemon, names: &[&str]) -> Vec<usize> {
     daemon.settle().await;
     let mut ran = Vec::new();
@@ -35,7 +35,7 @@ async fn each_example_of_a_subscription_wakes_once_and_its_near_miss_does_not() 
         home.add_task("mine", None).await,
         home.add_task("other", None).await,
     );
-    // A task of a category; an answer to one task; a kind with a value of its own.
+    // A task of a category; an answer to one task; a kind with its own value.
     let predicate = Some(json!({"field": "category", "op": "eq", "value": "gym"}));
     daemon
         .subscribed(
@@ -91,7 +91,7 @@ async fn runs_of_one_agent_never_overlap_and_those_of_two_agents_do() {
     assert_eq!(home.oracle.heard().len(), 2, "both are asked while both wait");
     home.add_task("two", None).await;
     daemon.settle().await;
-    assert_eq!(home.oracle.heard().len(), 2, "nobody begins a second one");
+    assert_eq!(home.oracle.heard().len(), 2, "no second one starts");
     for name in ["a", "b"] {
         let runs = daemon.runs(name).await;
         assert!(runs.len() == 1 && runs[0].status.as_str() == "open", "{runs:?}");
@@ -110,7 +110,7 @@ async fn runs_of_one_agent_never_overlap_and_those_of_two_agents_do() {
 }
 
 #[tokio::test]
-async fn a_persons_turn_leaves_the_same_pairs_of_calls_and_results_as_a_run_that_began_by_itself() {
+async fn prompted_and_autonomous_runs_leave_the_same_call_and_result_pairs() {
     let home = Home::new();
     let daemon = home.serve();
     home.oracle.writes.store(true, Ordering::Relaxed);
@@ -140,7 +140,7 @@ async fn a_persons_turn_leaves_the_same_pairs_of_calls_and_results_as_a_run_that
 }
 
 #[tokio::test]
-async fn long_messages_are_taken_up_as_far_as_they_can_be_told() {
+async fn long_messages_are_absorbed_up_to_the_size_limit() {
     let home = Home::new();
     let daemon = home.serve();
     let terms = SubscriptionSpec {

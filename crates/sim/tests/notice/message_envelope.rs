@@ -1,4 +1,5 @@
-//! Messages and their envelopes: what joins a run, what is gathered, and by which name a chain of causes goes.
+//! Messages and their envelopes: what joins a run, what is absorbed together, and the correlation of a
+//! chain of causes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -29,7 +30,7 @@ async fn say(daemon: &Daemon, text: &str, priority: Priority) -> RunKey {
     daemon.api.messages.send(post).await.expect("taken in").run_key
 }
 
-/// A daemon whose agent is in the middle of a run that asks for a tool first.
+/// A daemon whose agent is in the middle of a run that first calls a tool.
 async fn busy(home: &Home) -> (Daemon, RunKey) {
     let daemon = home.serve();
     daemon.create("coach").await;
@@ -41,7 +42,7 @@ async fn busy(home: &Home) -> (Daemon, RunKey) {
     (daemon, run)
 }
 
-/// Lets everybody go on who waits for an answer.
+/// Releases every waiting model request.
 async fn let_go(daemon: &Daemon) {
     let oracle = &daemon.home.oracle;
     oracle.holds.store(false, Ordering::Relaxed);
@@ -49,7 +50,7 @@ async fn let_go(daemon: &Daemon) {
     daemon.settle().await;
 }
 
-/// What the coach was told by people, in all its runs.
+/// All messages of people to the coach, in all its runs.
 async fn told(home: &Home, run: RunKey) -> Vec<String> {
     let entries = home.store.read(move |view| {
         let thread = view.run(&run)?.expect("a run").thread_id;
@@ -65,12 +66,12 @@ async fn told(home: &Home, run: RunKey) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_persons_interjection_joins_the_run_before_its_next_request_and_others_wait() {
+async fn an_interjection_joins_before_the_next_request_and_other_messages_wait() {
     let home = Home::new();
     let (daemon, run) = busy(&home).await;
     say(&daemon, "ordinary", Priority::Normal).await;
     let urgent = say(&daemon, "stop-that", Priority::Interject).await;
-    // Somebody else's urgency is first in line and no more.
+    // The priority of an external cause only affects the queue order.
     let signal = Cause {
         origin: MessageOrigin::Trigger {
             trigger: RuleId::parse("ci").expect("a name"),
@@ -129,7 +130,7 @@ async fn a_persons_interjection_joins_the_run_before_its_next_request_and_others
         .iter()
         .filter(|said| said.contains("stop-that"))
         .count();
-    assert_eq!(times, 1, "it is told once");
+    assert_eq!(times, 1, "it is shown once");
 }
 
 async fn said_blob(home: &Home, text: &str) -> BlobHash {
@@ -145,7 +146,7 @@ async fn said_blob(home: &Home, text: &str) -> BlobHash {
 }
 
 #[tokio::test]
-async fn an_interjection_outlives_the_daemon_and_is_told_once() {
+async fn an_interjection_survives_the_daemon_and_is_shown_once() {
     let home = Home::new();
     let (daemon, run) = busy(&home).await;
     let urgent = say(&daemon, "stop-that", Priority::Interject).await;
@@ -168,7 +169,7 @@ async fn an_interjection_outlives_the_daemon_and_is_told_once() {
 }
 
 #[tokio::test]
-async fn an_interjection_that_is_taken_back_or_has_wishes_of_its_own_does_not_join() {
+async fn a_withdrawn_interjection_or_one_with_run_options_does_not_join() {
     let home = Home::new();
     let (daemon, run) = busy(&home).await;
     let taken_back = say(&daemon, "never-mind", Priority::Interject).await;
@@ -197,7 +198,7 @@ async fn an_interjection_that_is_taken_back_or_has_wishes_of_its_own_does_not_jo
 }
 
 #[tokio::test]
-async fn an_interjection_does_not_join_a_run_of_another_thread_and_is_first_in_line() {
+async fn an_interjection_of_another_thread_does_not_join_and_is_next() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
@@ -237,7 +238,7 @@ fn delivery(name: &str) -> TriggerDelivery {
 }
 
 #[tokio::test]
-async fn a_hundred_hints_in_a_busy_turn_become_as_few_runs_as_can_be_told_of_them() {
+async fn a_hundred_hints_during_a_run_become_as_few_runs_as_possible() {
     let home = Home::new();
     let (daemon, run) = busy(&home).await;
     let row = trigger(&daemon).await;
@@ -263,7 +264,7 @@ async fn a_hundred_hints_in_a_busy_turn_become_as_few_runs_as_can_be_told_of_the
 }
 
 #[tokio::test]
-async fn what_a_hint_says_of_itself_is_kept_over_a_restart_and_gives_it_no_authority() {
+async fn a_hints_own_claims_survive_a_restart_and_grant_no_authority() {
     let home = Home::new();
     let (daemon, _) = busy(&home).await;
     let row = trigger(&daemon).await;
@@ -315,7 +316,7 @@ async fn what_a_hint_says_of_itself_is_kept_over_a_restart_and_gives_it_no_autho
 }
 
 #[tokio::test]
-async fn a_trigger_is_made_without_a_turn_and_a_delivery_changes_nothing_but_its_counters() {
+async fn creating_a_trigger_needs_no_turn_and_deliveries_change_only_counters() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
@@ -363,7 +364,7 @@ async fn a_trigger_is_made_without_a_turn_and_a_delivery_changes_nothing_but_its
 }
 
 #[tokio::test]
-async fn a_chain_of_causes_goes_by_one_name_and_each_link_says_what_it_was_caused_by() {
+async fn a_chain_of_causes_shares_one_correlation_and_each_link_its_causation() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
@@ -395,7 +396,7 @@ async fn a_chain_of_causes_goes_by_one_name_and_each_link_says_what_it_was_cause
     );
     assert_ne!(first.causation, second.causation);
     assert_eq!((first.depth, second.depth), (0, 1));
-    // A person's word begins a chain of its own.
+    // A person's message starts its own chain.
     let said = say(&daemon, "hello", Priority::Normal).await;
     let why = daemon.api.runs.why(said).await.expect("an answer");
     assert_eq!(
@@ -405,7 +406,7 @@ async fn a_chain_of_causes_goes_by_one_name_and_each_link_says_what_it_was_cause
 }
 
 #[tokio::test]
-async fn every_request_to_a_model_goes_back_to_one_message() {
+async fn every_model_request_traces_back_to_one_message() {
     let home = Home::new();
     let (daemon, _) = busy(&home).await;
     let terms = on("TASK");
@@ -463,7 +464,7 @@ async fn every_request_to_a_model_goes_back_to_one_message() {
 }
 
 #[tokio::test]
-async fn one_prompt_leaves_its_steps_in_the_log_in_their_order() {
+async fn one_prompt_logs_its_steps_in_order() {
     let home = Home::new();
     let (daemon, run) = busy(&home).await;
     let_go(&daemon).await;

@@ -1,4 +1,5 @@
-//! From change to wake in a daemon in memory: each change once, bursts as one run, and no two agents for ever.
+//! From change to wake in an in-memory daemon: each change wakes once, bursts become one run, and agents do
+//! not wake each other forever.
 
 mod agent_control;
 mod agent_notice;
@@ -36,7 +37,7 @@ fn in_category(name: &str) -> SubscriptionSpec {
 }
 
 #[tokio::test]
-async fn no_predicate_is_asked_of_what_a_changed_record_only_belongs_to() {
+async fn predicates_are_not_evaluated_on_parents_of_a_changed_record() {
     let home = Home::new();
     let daemon = home.serve();
     let terms = SubscriptionSpec {
@@ -47,14 +48,14 @@ async fn no_predicate_is_asked_of_what_a_changed_record_only_belongs_to() {
     let (task, text) = (Some(home.add_task("Garden", None).await), "roses".into());
     home.write(Mutation::CreateNote { task, text }).await;
     daemon.settle().await;
-    // The task has no text, and has not changed.
+    // The task has no text and has not changed.
     assert!(daemon.runs("coach").await.is_empty());
     let refused = [("predicate_false".to_owned(), 1)];
     assert_eq!(daemon.refusals("coach").await, refused);
 }
 
 #[tokio::test]
-async fn a_change_wakes_whom_it_concerns_once_and_a_near_miss_is_counted() {
+async fn a_change_wakes_matching_agents_once_and_near_misses_are_counted() {
     let home = Home::new();
     let daemon = home.serve();
     let gym = home.write(Mutation::CreateCategory { name: "gym".into() }).await;
@@ -119,13 +120,13 @@ async fn a_change_wakes_whom_it_concerns_once_and_a_near_miss_is_counted() {
 }
 
 #[tokio::test]
-async fn a_subscription_does_not_see_what_was_before_it() {
+async fn a_subscription_does_not_see_earlier_changes() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("early", on("TASK")).await;
     daemon.kill();
     home.add_task("before", None).await;
-    // Nobody has looked yet when the second one comes.
+    // The watcher has not read the outbox yet when the second change arrives.
     let daemon = home.serve();
     daemon.subscribed("late", on("TASK")).await;
     daemon.settle().await;
@@ -140,7 +141,7 @@ async fn a_subscription_does_not_see_what_was_before_it() {
 }
 
 #[tokio::test]
-async fn fifty_changes_while_an_agent_is_busy_become_two_runs_that_are_told_of_all() {
+async fn fifty_changes_during_a_run_become_two_runs_with_all_changes() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
@@ -164,7 +165,7 @@ async fn fifty_changes_while_an_agent_is_busy_become_two_runs_that_are_told_of_a
         let by = wakes.iter().filter(|wake| wake.absorbed_by.as_ref() == Some(run));
         by.map(|wake| wake.run_key).collect()
     };
-    // Each with a record of its own, the oldest first, and nobody in between is left out.
+    // Each has its own record, the oldest first, without gaps.
     assert_eq!(taken_by(&keys[0]), keys[1..33].iter().copied().collect());
     assert_eq!(taken_by(&keys[33]), keys[34..].iter().copied().collect());
     let heard = home.oracle.heard();
@@ -177,7 +178,7 @@ async fn fifty_changes_while_an_agent_is_busy_become_two_runs_that_are_told_of_a
 }
 
 #[tokio::test]
-async fn what_a_person_says_is_never_taken_up_by_another_run() {
+async fn a_persons_message_is_never_absorbed_by_another_run() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
@@ -215,7 +216,7 @@ async fn what_a_person_says_is_never_taken_up_by_another_run() {
 }
 
 #[tokio::test]
-async fn a_run_that_was_cut_off_still_knows_all_that_it_took_up() {
+async fn an_interrupted_run_still_has_all_its_absorbed_messages() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
@@ -292,7 +293,7 @@ async fn two_agents_that_wake_one_another_stop_at_a_bound() {
 }
 
 #[tokio::test]
-async fn a_write_to_the_journal_wakes_others_a_step_deeper_and_never_its_author() {
+async fn a_journal_write_wakes_others_one_level_deeper_and_never_its_author() {
     let home = Home::new();
     let daemon = home.serve();
     home.oracle.writes.store(true, Ordering::Relaxed);
@@ -357,7 +358,7 @@ async fn more_candidates_than_one_transaction_holds_are_all_woken_once() {
 }
 
 #[tokio::test]
-async fn a_cut_between_two_transactions_of_a_notice_skips_and_doubles_nobody() {
+async fn a_crash_between_two_transactions_of_a_notice_skips_or_repeats_none() {
     let home = Home::new();
     let daemon = home.serve();
     let names: Vec<String> = (0..6).map(|number| format!("agent-{number}")).collect();
@@ -372,7 +373,7 @@ async fn a_cut_between_two_transactions_of_a_notice_skips_and_doubles_nobody() {
     }
     daemon.settle().await;
     let home = daemon.kill();
-    // As if it had died after the first three of the next change.
+    // As if the daemon had died after the first three wakes of the next change.
     let place = wakeful_store::rows::SubscriptionKey {
         agent_id: agent("agent-2"),
         subscription_id: RuleId::parse("of-agent-2").expect("a name"),
@@ -398,7 +399,7 @@ async fn a_cut_between_two_transactions_of_a_notice_skips_and_doubles_nobody() {
 }
 
 #[tokio::test]
-async fn changes_within_a_pause_wait_and_wake_together() {
+async fn changes_within_a_debounce_wait_and_wake_together() {
     let home = Home::new();
     let daemon = home.serve();
     let terms = SubscriptionSpec {
@@ -428,7 +429,7 @@ async fn changes_within_a_pause_wait_and_wake_together() {
 }
 
 #[tokio::test]
-async fn a_guard_that_does_not_hold_is_a_counted_no() {
+async fn a_guard_that_does_not_hold_is_a_counted_refusal() {
     let home = Home::new();
     let daemon = home.serve();
     let terms = SubscriptionSpec {
@@ -445,7 +446,7 @@ async fn a_guard_that_does_not_hold_is_a_counted_no() {
 }
 
 #[tokio::test]
-async fn a_subscription_that_is_taken_away_wakes_nobody_and_its_name_is_free_again() {
+async fn a_removed_subscription_wakes_no_agent_and_its_name_is_free() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
@@ -486,7 +487,7 @@ async fn a_subscription_that_is_taken_away_wakes_nobody_and_its_name_is_free_aga
 }
 
 #[tokio::test]
-async fn what_others_subscribe_to_behind_the_back_is_seen() {
+async fn subscriptions_added_by_another_process_take_effect() {
     let home = Home::new();
     let (daemon, beside) = (home.serve(), home.serve());
     daemon.subscribed("coach", on("TASK")).await;

@@ -1,4 +1,4 @@
-//! A daemon in memory whose agents are woken by changes, in virtual time.
+//! An in-memory daemon whose agents are woken by changes, in virtual time.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,23 +37,23 @@ use crate::service::{Salts, Ticks};
 
 const TOOL: &str = "journal_create_task";
 
-/// How often everybody may have a turn before time moves on.
+/// Maximum number of scheduling turns before time advances.
 const TURNS: u32 = 3_000;
 
-/// Answers at once, or when it is let.
+/// A model that responds at once, or when it is released.
 #[derive(Default)]
 pub(crate) struct Oracle {
-    /// Whether it keeps whoever asks waiting.
+    /// Whether requests wait for a release.
     pub(crate) holds: AtomicBool,
-    /// Lets go on whoever waits.
+    /// Releases the waiting requests.
     pub(crate) lets: Notify,
-    /// Whether each run writes to the journal first.
+    /// Whether each run first writes to the journal.
     pub(crate) writes: AtomicBool,
     heard: Mutex<Vec<String>>,
 }
 
 impl Oracle {
-    /// Everything it was asked, as it was asked.
+    /// The text of every request.
     pub(crate) fn heard(&self) -> Vec<String> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -90,7 +90,7 @@ impl Model for Asking {
     }
 }
 
-/// Writes a task for whoever asks.
+/// A tool that writes a task.
 pub(crate) struct Writer(JournalStore);
 
 impl ToolHost for Writer {
@@ -134,7 +134,7 @@ fn task(title: &str, category: Option<RecordId>) -> Mutation {
     }
 }
 
-/// What outlives a daemon.
+/// The state that outlives a daemon.
 #[derive(Clone)]
 pub(crate) struct Home {
     pub(crate) store: Store,
@@ -164,7 +164,7 @@ impl Home {
         }
     }
 
-    /// Begins to serve.
+    /// Starts a daemon.
     pub(crate) fn serve(&self) -> Daemon {
         let hub: Arc<Hub> = Arc::default();
         let shop = SameEngineFactory {
@@ -207,7 +207,7 @@ impl Home {
         }
     }
 
-    /// What a person writes.
+    /// Writes to the journal as a person.
     pub(crate) async fn write(&self, mutation: Mutation) -> RecordId {
         let number = self.keys.fetch_add(1, Ordering::Relaxed);
         let order = WriteRequest {
@@ -219,7 +219,7 @@ impl Home {
         self.journal.write(order).await.expect("written").record_id
     }
 
-    /// A person adds a task.
+    /// Adds a task as a person.
     pub(crate) async fn add_task(&self, title: &str, category: Option<&RecordId>) -> RecordId {
         self.write(task(title, category.cloned())).await
     }
@@ -229,7 +229,7 @@ pub(crate) fn agent(name: &str) -> AgentId {
     AgentId::parse(name).expect("a name")
 }
 
-/// Terms with these tokens.
+/// A subscription to these tokens.
 pub(crate) fn on(words: &str) -> SubscriptionSpec {
     SubscriptionSpec {
         any: words.split_whitespace().map(str::to_owned).collect(),
@@ -238,13 +238,13 @@ pub(crate) fn on(words: &str) -> SubscriptionSpec {
 }
 
 impl Daemon {
-    /// The end of it, as a crash brings it.
+    /// Ends the daemon as a crash does.
     pub(crate) fn kill(self) -> Home {
         self.tasks.iter().for_each(JoinHandle::abort);
         self.home
     }
 
-    /// Lets everybody have their turns while time stands still.
+    /// Lets every task run until none has work, without advancing time.
     pub(crate) async fn settle(&self) {
         for _ in 0..TURNS {
             tokio::task::yield_now().await;
@@ -261,7 +261,7 @@ impl Daemon {
         self.api.agents.create(new).await.expect("an agent");
     }
 
-    /// An agent that is made and subscribes under its own name.
+    /// Creates an agent that subscribes under its own name.
     pub(crate) async fn subscribed(&self, name: &str, terms: SubscriptionSpec) {
         self.create(name).await;
         let new = NewSubscription {

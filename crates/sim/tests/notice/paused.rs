@@ -1,4 +1,5 @@
-//! A subscription that is put aside and taken up again, and what one sees of agents' own doings whatever the clock says.
+//! Subscriptions that are paused and resumed, and which agent notices one receives when the clock is set
+//! back.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ fn of(name: &str) -> RuleId {
     RuleId::parse(&format!("of-{name}")).expect("a name")
 }
 
-/// What the agent's log says was done to its subscription, in order.
+/// The subscription events in the agent's log, in order.
 async fn deeds(daemon: &Daemon, name: &str) -> Vec<String> {
     let events = daemon
         .api
@@ -35,14 +36,14 @@ async fn deeds(daemon: &Daemon, name: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_subscription_that_is_put_aside_wakes_nobody_and_why_not_says_what_it_missed() {
+async fn a_paused_subscription_wakes_no_agent_and_why_not_shows_misses() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("coach", on("TASK")).await;
     daemon.subscribed("other", on("TASK")).await;
     for _ in 0..2 {
         let paused = daemon.alert.pause(of("coach")).await;
-        assert!(!paused.expect("put aside").is_active, "also when it is already");
+        assert!(!paused.expect("paused").is_active, "also when it is already");
     }
     home.add_task("missed", None).await;
     daemon.settle().await;
@@ -56,7 +57,7 @@ async fn a_subscription_that_is_put_aside_wakes_nobody_and_why_not_says_what_it_
         .expect("known");
     let codes: Vec<&str> = why.refused.iter().map(|wake| wake.verdict.as_str()).collect();
     assert_eq!(codes, ["subscription_paused"]);
-    // Another life reads it from its row.
+    // The next daemon reads it from its row.
     let daemon = daemon.kill().serve();
     home.add_task("missed as well", None).await;
     daemon.settle().await;
@@ -65,7 +66,7 @@ async fn a_subscription_that_is_put_aside_wakes_nobody_and_why_not_says_what_it_
         [("subscription_paused".to_owned(), 2)]
     );
     let resumed = daemon.alert.resume(of("coach")).await;
-    assert!(resumed.expect("taken up").is_active);
+    assert!(resumed.expect("resumed").is_active);
     daemon.settle().await;
     assert!(daemon.runs("coach").await.is_empty(), "nothing is made up for");
     home.add_task("seen", None).await;
@@ -89,7 +90,7 @@ async fn a_subscription_that_is_put_aside_wakes_nobody_and_why_not_says_what_it_
 }
 
 #[tokio::test]
-async fn what_happens_while_a_subscription_is_put_aside_is_not_seen_later_even_if_nobody_looked() {
+async fn changes_during_a_pause_are_not_seen_later_even_if_undispatched() {
     let home = Home::new();
     let daemon = home.serve();
     daemon
@@ -99,10 +100,10 @@ async fn what_happens_while_a_subscription_is_put_aside_is_not_seen_later_even_i
     daemon.settle().await;
     let home = daemon.kill();
     let api = api(&home);
-    api.pause(of("coach")).await.expect("put aside");
+    api.pause(of("coach")).await.expect("paused");
     home.add_task("meanwhile", None).await;
     tell(&home, 9).await;
-    api.resume(of("coach")).await.expect("taken up");
+    api.resume(of("coach")).await.expect("resumed");
     let daemon = home.serve();
     daemon.settle().await;
     assert!(daemon.runs("coach").await.is_empty());
@@ -117,7 +118,7 @@ async fn what_happens_while_a_subscription_is_put_aside_is_not_seen_later_even_i
 }
 
 #[tokio::test]
-async fn a_clock_that_is_set_back_hides_no_doing_of_an_agent_from_who_subscribed_before() {
+async fn a_clock_set_back_hides_no_agent_notice_from_earlier_subscriptions() {
     let home = Home::new();
     let daemon = home.serve();
     home.ticks.set(Millis(1_000_000));
@@ -134,12 +135,12 @@ async fn a_clock_that_is_set_back_hides_no_doing_of_an_agent_from_who_subscribed
     assert_eq!(
         daemon.runs("critic").await.len(),
         1,
-        "the end of a run was told to it"
+        "it was notified of the end of a run"
     );
 }
 
 #[tokio::test]
-async fn a_clock_that_is_set_back_shows_nobody_what_was_before() {
+async fn a_clock_set_back_shows_no_earlier_notices() {
     let home = Home::new();
     let daemon = home.serve();
     daemon.subscribed("early", on("agentChangedNotification")).await;
@@ -163,7 +164,7 @@ async fn a_clock_that_is_set_back_shows_nobody_what_was_before() {
     assert!(daemon.runs("late").await.is_empty() && daemon.refusals("late").await.is_empty());
 }
 
-/// Whoever serves subscriptions while no daemon runs.
+/// The subscription API while no daemon runs.
 fn api(home: &Home) -> SubscriptionApi {
     let context = ApiContext::new(
         home.store.clone(),
@@ -173,10 +174,10 @@ fn api(home: &Home) -> SubscriptionApi {
     RuntimeApi::without_service(context).subscriptions(Arc::new(home.journal.clone()), Arc::default())
 }
 
-/// Something happens to the writer, and nobody looks.
+/// Appends an agent notice of the writer that is not dispatched yet.
 async fn tell(home: &Home, seq: u64) {
     let telling = AgentNotice::agent_changed(&agent("writer"));
     let row = AgentOutboxRow::new(agent("writer"), seq, telling, home.ticks.now());
     let told = home.store.write(move |tx| tx.append_agent_notice(&row)).await;
-    assert!(told.expect("written"), "somebody subscribes to such");
+    assert!(told.expect("written"), "a subscription matches such notices");
 }

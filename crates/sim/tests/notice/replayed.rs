@@ -2,7 +2,7 @@
 
 use super::notice_daemon::{Home, agent, on};
 
-/// How many events are read again.
+/// Number of events that are read again.
 const REPLAYED: usize = 1_000;
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A home that is verified while its daemon works: rows and events are compared as of one moment.
+//! Verifies a home while its daemon works: rows and events are compared at one point in time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,13 +15,13 @@ use wakeful_store::{FaultFuture, FaultPoint, Faults, Store};
 
 use super::notice_daemon::{Daemon, Home, agent, on};
 
-/// Turns that everybody else has before each read.
+/// Scheduling turns that other tasks get before each read.
 const TURNS: u32 = 10;
 
-/// Messages that the daemon is sent in all.
+/// Total number of messages sent to the daemon.
 const MESSAGES: u64 = 60;
 
-/// Others write between any two reads: settings by itself, and whatever the daemon has to do.
+/// A store on which others write between any two reads: settings, and the daemon's own work.
 struct Busy(Store, AtomicU64);
 
 impl Faults for Busy {
@@ -55,7 +55,7 @@ async fn running_daemon(home: &Home) -> Daemon {
     daemon
 }
 
-/// One more message, and the settings of its agent changed.
+/// Sends one more message and changes the settings of its agent.
 async fn work(daemon: &Daemon, number: u64) {
     let text = format!("message {number}");
     let post = IncomingMessage {
@@ -75,7 +75,7 @@ async fn work(daemon: &Daemon, number: u64) {
     set.await.expect("set");
 }
 
-/// Goes on with work, long enough for a verification to end before.
+/// Continues the work until after the verification.
 fn work_on(daemon: Daemon) -> JoinHandle<()> {
     tokio::spawn(async move {
         for number in 5..MESSAGES {
@@ -108,7 +108,7 @@ async fn home_log_end(home: &Home) -> u64 {
 }
 
 #[tokio::test]
-async fn what_a_daemon_writes_meanwhile_is_no_finding() {
+async fn a_daemons_writes_during_verification_are_not_reported_as_errors() {
     let home = Home::new();
     let daemon = running_daemon(&home).await;
     let before = home_log_end(&home).await;

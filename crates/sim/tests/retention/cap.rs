@@ -1,5 +1,5 @@
-//! A cap on contents takes what brings it under the cap, the oldest first, and not a run more. What was taken away and
-//! is not swept yet is on the disk still, and is taken away all the same.
+//! A cap on contents prunes only as many runs as needed, the oldest first. Contents that were pruned and
+//! are not swept yet still occupy the disk, but count as removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use super::{RetentionFixture, block_on, key};
 
 const HOUR_MS: i64 = DAY_MS / 24;
 
-/// The smallest cap there is.
+/// The smallest possible cap.
 const CAP_BYTES: u64 = 1 << 20;
 
-/// Nothing is ever too old, and one mebibyte of contents is enough.
+/// No age limit, and a cap of one mebibyte on contents.
 const A_MEBIBYTE: Retention = {
     let unbounded = RetentionLimit { days: 0, mib: 0 };
     Retention {
@@ -27,7 +27,7 @@ const A_MEBIBYTE: Retention = {
     }
 };
 
-/// A house whose runs, and what each of them names, are known to the test.
+/// A fixture whose runs and their blobs are known to the test.
 struct Capped {
     house: RetentionFixture,
     /// By number, which is also their order of age.
@@ -49,7 +49,7 @@ impl Capped {
         }
     }
 
-    /// A run that has ended, about some topic, with so much output.
+    /// Adds an ended run about a topic, with this much output.
     async fn run(&mut self, topic: u8, kib: usize) {
         let output = Blob::new(noise(topic, kib));
         let result = Blob::new(format!(r#"{{"topic":{topic},"artifact":"{}"}}"#, output.hash()).into_bytes());
@@ -73,7 +73,7 @@ impl Capped {
         self.pruned().await.difference(&before).copied().collect()
     }
 
-    /// The runs that have lost what they said.
+    /// The runs whose contents were pruned.
     async fn pruned(&self) -> BTreeSet<u32> {
         let runs = self.house.runs;
         let pruned = self.house.store.read(move |view| {
@@ -88,7 +88,7 @@ impl Capped {
         pruned.await.expect("read")
     }
 
-    /// How much is named by the runs that have lost nothing, if those given have.
+    /// How many bytes the other runs reference, given the pruned ones.
     fn named(&self, pruned: &BTreeSet<u32>) -> u64 {
         let whole = (1..)
             .zip(&self.runs)
@@ -97,7 +97,7 @@ impl Capped {
         named.iter().filter_map(|hash| self.sizes.get(hash)).sum()
     }
 
-    /// What was taken is the oldest there was, and without the last of it too much would have been left.
+    /// Checks that the pruned runs are the oldest, and that without the last one the cap would be exceeded.
     async fn judge(&self, taken: &BTreeSet<u32>) -> Result<(), TestCaseError> {
         let mut pruned = self.pruned().await;
         let oldest: BTreeSet<u32> = (1..).take(pruned.len()).collect();
@@ -117,7 +117,7 @@ fn size(blob: &PackedBlob) -> u64 {
     }
 }
 
-/// Bytes that cannot be packed any smaller.
+/// Incompressible bytes.
 fn noise(topic: u8, kib: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(topic) << 40;
     let words = std::iter::repeat_with(|| {
@@ -130,7 +130,7 @@ fn noise(topic: u8, kib: usize) -> Vec<u8> {
 }
 
 #[test]
-fn what_went_for_the_sake_of_a_cap_does_not_go_again_before_it_is_swept() {
+fn contents_pruned_for_a_cap_are_not_counted_again_before_sweeping() {
     block_on(async {
         let mut capped = Capped::new().await;
         for topic in 0..120 {
@@ -159,7 +159,7 @@ fn what_went_for_the_sake_of_a_cap_does_not_go_again_before_it_is_swept() {
 }
 
 #[test]
-fn a_large_output_takes_no_other_run_along() {
+fn a_large_output_does_not_prune_other_runs() {
     block_on(async {
         let mut capped = Capped::new().await;
         capped.run(0, 700).await;
@@ -168,7 +168,10 @@ fn a_large_output_takes_no_other_run_along() {
         }
         let (standing, _) = capped.house.keeper.usage().await.expect("looked at");
         let due = standing.iter().map(|standing| standing.due.bytes).max();
-        assert!(due >= Some(700 * 1024), "what would go is told: {standing:?}");
+        assert!(
+            due >= Some(700 * 1024),
+            "the status shows what is due: {standing:?}"
+        );
         assert_eq!(capped.round(GcMode::Always).await, BTreeSet::from([1]));
     });
 }
@@ -176,9 +179,9 @@ fn a_large_output_takes_no_other_run_along() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    // Large and old ones that make up the most of it, and as many small ones as always stay.
+    // Large old runs that make up most of the contents, and as many small ones as are always retained.
     #[test]
-    fn a_round_takes_no_more_than_what_brings_contents_under_their_cap(
+    fn a_round_prunes_only_what_the_cap_requires(
         old in proptest::collection::vec(0_u8..60, 30..60),
         rounds in proptest::collection::vec((0_i64..4, any::<bool>(), proptest::collection::vec(0_u8..60, 0..6)), 1..6),
     ) {
@@ -199,7 +202,7 @@ proptest! {
                     capped.run(topic, 10 + usize::from(topic)).await;
                 }
             }
-            // In the end it is kept to, as far as the newest runs let it.
+            // In the end the cap holds, as far as the newest runs permit.
             while !capped.round(GcMode::WhereDue).await.is_empty() {}
             let pruned = capped.pruned().await;
             let is_all = pruned.len() + RUNS_KEPT_MIN as usize >= capped.runs.len();

@@ -1,5 +1,5 @@
-//! Whatever is kept, taken away, put again and swept, in whatever order and under whatever clock: what is still named is
-//! still there, the chain of events holds, and nothing of an open run or of the newest ones goes.
+//! Storing, pruning, storing again and sweeping in any order and under any clock: referenced contents stay
+//! available, the event chain stays valid, and contents of open runs and of the newest runs are kept.
 
 mod cap;
 
@@ -63,20 +63,20 @@ impl Observer for Nobody {
     fn on_spend_settled(&self) {}
 }
 
-/// A database and somebody who cares for it.
+/// A database and its retention worker.
 struct RetentionFixture {
     store: Store,
     clock: Arc<Set>,
     keeper: RetentionWorker,
     agent: AgentId,
-    /// What every name stands for.
+    /// The content of every hash.
     contents: BTreeMap<BlobHash, Vec<u8>>,
     /// Packed, and not committed yet.
     under_way: Vec<(u8, Vec<PackedBlob>)>,
     runs: u32,
 }
 
-/// Everything is too old after a day.
+/// A retention of one day.
 const A_DAY: Retention = {
     let bounds = RetentionLimit { days: 1, mib: 0 };
     Retention {
@@ -123,8 +123,8 @@ impl RetentionFixture {
         }
     }
 
-    /// The blobs of a run that is about some topic: few topics, so that runs share contents. What the model read names
-    /// what the tool gave out.
+    /// The blobs of a run about a topic: few topics, so that runs share contents. The model's input
+    /// references the tool's output.
     async fn pack(&mut self, topic: u8) -> Vec<PackedBlob> {
         let output = Blob::new(format!("output {topic} ").repeat(20).into_bytes());
         let result = Blob::new(format!(r#"{{"artifact":"{}"}}"#, output.hash()).into_bytes());
@@ -154,7 +154,7 @@ impl RetentionFixture {
             .expect("a round")
     }
 
-    /// Every name that a row or a named content holds stands for what it stood for.
+    /// Checks that every hash referenced by a row or by a referenced content resolves to its content.
     async fn check(&self) -> Result<(), TestCaseError> {
         let runs = self.runs;
         let agent = self.agent.clone();
@@ -182,7 +182,7 @@ fn thread() -> ThreadId {
     ThreadId::new("main:session:cli")
 }
 
-/// A whole run in one transaction: message, state, journal, lines, events.
+/// Commits a whole run in one transaction: message, state, run log, transcript, events.
 fn commit(
     tx: &mut Tx<'_>,
     agent: &AgentId,
@@ -253,7 +253,7 @@ fn commit(
 
 type Found = Vec<(BlobHash, Option<Vec<u8>>)>;
 
-/// Everything that is named: by lines and journals, by the states of open runs, and by contents in turn.
+/// All referenced hashes: by transcripts and run logs, by the states of open runs, and by contents in turn.
 fn named(view: &mut View<'_>, agent: &AgentId, runs: u32) -> Result<Found, StoreError> {
     let entries = view.entries(&thread(), 10_000)?;
     let mut names: Vec<BlobHash> = entries.iter().map(|entry| entry.content).collect();
@@ -280,20 +280,20 @@ fn named(view: &mut View<'_>, agent: &AgentId, runs: u32) -> Result<Found, Store
     Ok(found)
 }
 
-/// What may happen.
+/// One operation of a test case.
 #[derive(Debug, Clone)]
 enum Deed {
-    /// Many runs at once about some topics.
+    /// Adds many runs at once about some topics.
     Runs(u8, u8),
-    /// A run that stays open.
+    /// Adds a run that stays open.
     Open(u8),
-    /// Somebody packs, and commits later.
+    /// Packs the blobs of a run that is committed later.
     Pack(u8),
-    /// What was packed first is committed.
+    /// Commits the oldest packed run.
     Commit,
-    /// Time passes, or jumps.
+    /// Time passes or jumps.
     Pass(i64),
-    /// A round of care.
+    /// A round of retention.
     Round,
 }
 
@@ -347,7 +347,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn nothing_that_is_named_is_ever_swept(deeds in deeds()) {
+    fn referenced_contents_are_never_swept(deeds in deeds()) {
         block_on(async {
             let mut house = lived_in().await;
             for deed in deeds {
@@ -362,7 +362,7 @@ proptest! {
     }
 }
 
-/// Enough runs that some of them are not among the newest.
+/// A fixture with enough runs that some are not among the newest.
 async fn lived_in() -> RetentionFixture {
     let mut house = RetentionFixture::new().await;
     act(&mut house, Deed::Runs(100, 1)).await;
@@ -382,7 +382,7 @@ async fn has(house: &RetentionFixture, hash: BlobHash) -> bool {
 }
 
 #[test]
-fn what_nobody_names_any_more_is_swept_in_the_end() {
+fn unreferenced_contents_are_swept_in_the_end() {
     block_on(async {
         let mut house = lived_in().await;
         let [goes, stays, open] = [
@@ -405,7 +405,7 @@ fn what_nobody_names_any_more_is_swept_in_the_end() {
 }
 
 #[test]
-fn a_clock_that_jumps_ten_years_takes_nothing_away_at_once() {
+fn a_clock_jump_of_ten_years_prunes_nothing_at_once() {
     block_on(async {
         let house = lived_in().await;
         let wide = Retention {
@@ -427,7 +427,7 @@ fn a_clock_that_jumps_ten_years_takes_nothing_away_at_once() {
                 "the clock is set right within the month"
             );
         }
-        // A month of rounds later it is believed.
+        // After a month of rounds the new time is trusted.
         let mut taken = 0;
         for _ in 0..4 {
             taken += round().await.pruned.values().map(|held| held.rows).sum::<u64>();
@@ -437,7 +437,7 @@ fn a_clock_that_jumps_ten_years_takes_nothing_away_at_once() {
 }
 
 #[test]
-fn every_pruning_is_said_in_the_log_whose_chain_goes_on_and_the_newest_events_stay() {
+fn every_pruning_is_logged_and_the_newest_events_stay() {
     block_on(async {
         let mut house = RetentionFixture::new().await;
         for _ in 0..11 {
@@ -469,7 +469,7 @@ fn every_pruning_is_said_in_the_log_whose_chain_goes_on_and_the_newest_events_st
         );
         assert_eq!(sum("traces"), u64::from(1_100 - RUNS_KEPT_MIN));
         assert_eq!(sum("blobs"), 2 * u64::from(1_100 - RUNS_KEPT_MIN));
-        // Numbers follow each other, and every header that still has its payload fits it.
+        // Sequence numbers are consecutive, and every header matches the payload that is left.
         assert!(events.windows(2).all(|pair| pair[1].seq == pair[0].seq + 1));
         for event in events
             .iter()

@@ -5,7 +5,7 @@ use wakeful_core::schedule::FiringTime;
 use super::run;
 use super::scheduled_daemon::{MINUTE_MS, Says, ScheduledDaemon};
 
-/// From 07:00 in Berlin, when these tests begin, to 06:59 of the next day.
+/// From 07:00 in Berlin, when these tests start, to 06:59 of the next day.
 const TO_A_MINUTE_BEFORE_MS: u64 = 24 * 60 * MINUTE_MS - MINUTE_MS;
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Guards, events, and agents that are gone: what lets a schedule fire, and what keeps it from waking anybody.
+//! Guards, events and destroyed agents: what makes a schedule fire, and what prevents a wake.
 
 use serde_json::json;
 use wakeful_core::cause::MessageOrigin;
@@ -24,7 +24,7 @@ fn guard(json: &serde_json::Value) -> Guard {
     Guard::parse(json).expect("a guard")
 }
 
-/// Something happens.
+/// Delivers an event.
 async fn came(house: &ScheduledDaemon, name: &str, key: &str) -> Vec<ScheduledExecutionRow> {
     let fired = house.api.schedules.raise_event(event(name), key.to_owned()).await;
     house.ground.settle().await;
@@ -32,7 +32,7 @@ async fn came(house: &ScheduledDaemon, name: &str, key: &str) -> Vec<ScheduledEx
 }
 
 #[tokio::test]
-async fn a_guard_that_does_not_hold_skips_the_firing_and_says_so() {
+async fn a_guard_that_does_not_hold_skips_the_firing_with_a_reason() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     let fresh = json!({"field": "changed", "op": "eq", "value": true});
     house
@@ -42,7 +42,7 @@ async fn a_guard_that_does_not_hold_skips_the_firing_and_says_so() {
     house.ground.pass(2 * HOUR_MS).await;
     assert_eq!(house.outcomes("guarded").await, [skipped(), skipped()]);
     assert_eq!((house.runs().await, house.asked()), (0, 0));
-    // It stands in the way like any gate: whoever asks why nothing happened is told.
+    // A guard refuses like any gate, and the reason is available on request.
     let refused = house
         .ground
         .store
@@ -57,7 +57,7 @@ async fn a_guard_that_does_not_hold_skips_the_firing_and_says_so() {
         house.outcomes("guarded").await.last(),
         Some(&(ExecutionOutcome::Run, None))
     );
-    // A person who lets it fire has looked already.
+    // A firing by hand skips the guard.
     let by_hand = house
         .api
         .schedules
@@ -67,7 +67,7 @@ async fn a_guard_that_does_not_hold_skips_the_firing_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_guard_alone_says_whether_there_is_something_to_do() {
+async fn a_guard_alone_decides_whether_work_exists() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     let long_ago = json!({"any": [
         {"field": "since_last_run_ms", "op": "gte", "value": 2 * HOUR_MS},
@@ -81,7 +81,7 @@ async fn a_guard_alone_says_whether_there_is_something_to_do() {
         .await;
     house.ground.pass(4 * HOUR_MS + 1).await;
     let skipped = || because(ExecutionOutcome::Skipped, "guard_false");
-    // Nothing ever changed, and it wakes all the same, as often as the guard lets it.
+    // Nothing ever changed, and it still wakes, as often as the guard permits.
     assert_eq!(
         house.outcomes("guarded").await,
         [
@@ -93,7 +93,8 @@ async fn a_guard_alone_says_whether_there_is_something_to_do() {
     );
 }
 
-/// A house in which two agents wait for an event, one schedule for it rests, and one waits for another.
+/// A daemon in which two agents wait for an event, one schedule for it is paused, and one waits for another
+/// event.
 async fn waiting() -> ScheduledDaemon {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     house.make(&["other"]).await;
@@ -124,7 +125,7 @@ async fn waiting() -> ScheduledDaemon {
 }
 
 #[tokio::test]
-async fn an_event_lets_every_schedule_fire_that_waits_for_it_once_per_delivery() {
+async fn an_event_fires_every_waiting_schedule_once_per_delivery() {
     let house = waiting().await;
     let before = house.timer("first").await.next_execution_at;
     let fired = came(&house, "backup.done", "k").await;
@@ -132,7 +133,7 @@ async fn an_event_lets_every_schedule_fire_that_waits_for_it_once_per_delivery()
         .iter()
         .map(|row| (row.schedule_id.as_str(), row.source, row.outcome))
         .collect();
-    // Also where nothing changed: an event is news by itself.
+    // Also without a change: an event is new by itself.
     assert_eq!(
         told,
         [
@@ -153,7 +154,7 @@ async fn an_event_lets_every_schedule_fire_that_waits_for_it_once_per_delivery()
         matches!(&origin, MessageOrigin::Schedule { event: Some(name), .. } if *name == event("backup.done")),
         "{origin:?}"
     );
-    // The same delivery again is the same, also after the schedule got another pattern.
+    // The same delivery is recognized, also after the schedule got another pattern.
     let edit = ScheduleEdit {
         when: Some(every(7_200)),
         ..ScheduleEdit::default()
@@ -178,7 +179,7 @@ async fn an_event_lets_every_schedule_fire_that_waits_for_it_once_per_delivery()
 }
 
 #[tokio::test]
-async fn an_event_meets_the_same_policy_and_the_same_history_as_the_clock() {
+async fn an_event_follows_the_same_policy_and_history_as_the_clock() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     for policy in Concurrency::ALL {
         house
@@ -219,7 +220,7 @@ async fn an_event_meets_the_same_policy_and_the_same_history_as_the_clock() {
         .map(|one| one.row.source)
         .collect();
     assert_eq!(sources, [TriggerSource::Tick, TriggerSource::Event]);
-    // It is told so, and not that something else is under way.
+    // A delivery that already ran is reported as such, not as a concurrency refusal.
     let again = came(&house, "e", "k").await;
     let reasons: Vec<_> = again
         .iter()
@@ -236,7 +237,7 @@ async fn an_event_meets_the_same_policy_and_the_same_history_as_the_clock() {
 }
 
 #[tokio::test]
-async fn the_same_delivery_is_told_so_also_while_its_own_run_is_under_way() {
+async fn a_repeated_delivery_is_recognized_while_its_run_is_open() {
     let house = ScheduledDaemon::fresh(Says::Later).await;
     house
         .add("daily", every(86_400), |draft| draft.event = Some(event("e")))
@@ -256,7 +257,8 @@ async fn the_same_delivery_is_told_so_also_while_its_own_run_is_under_way() {
     assert_eq!(house.runs().await, 1);
 }
 
-/// A house in which two schedules wait for an event: one whose guard lets only the clock pass, and one that is for once.
+/// A daemon in which two schedules wait for an event: one whose guard permits only the clock, and a
+/// one-time one.
 async fn guarded_and_once(guarded: impl FnOnce(&mut ScheduleDraft)) -> ScheduledDaemon {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     let by_clock = json!({"field": "source", "op": "eq", "value": "tick"});
@@ -277,7 +279,7 @@ async fn guarded_and_once(guarded: impl FnOnce(&mut ScheduleDraft)) -> Scheduled
 }
 
 #[tokio::test]
-async fn a_guard_is_asked_of_events_and_one_for_once_is_over_after_the_first() {
+async fn guards_apply_to_events_and_a_one_time_schedule_ends_after_one() {
     let house = guarded_and_once(|_| {}).await;
     came(&house, "e", "k").await;
     assert_eq!(
@@ -302,7 +304,7 @@ async fn a_guard_is_asked_of_events_and_one_for_once_is_over_after_the_first() {
 }
 
 #[tokio::test]
-async fn what_is_for_once_is_not_used_up_by_a_wish_or_an_event_that_woke_nobody() {
+async fn a_refused_event_or_manual_firing_keeps_a_one_time_schedule() {
     let house = guarded_and_once(|guarded| guarded.auto_disable_after_run = true).await;
     let before = house.timer("once").await.next_execution_at;
     let control = |control| house.api.agents.set_control(agent("main"), control);
@@ -341,7 +343,7 @@ async fn what_is_for_once_is_not_used_up_by_a_wish_or_an_event_that_woke_nobody(
 }
 
 #[tokio::test]
-async fn an_agent_that_is_destroyed_takes_its_schedules_along_in_one_transaction() {
+async fn destroying_an_agent_ends_its_schedules_in_the_same_transaction() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     house.add("hourly", every(3_600), |_| {}).await;
     house
@@ -379,7 +381,7 @@ async fn an_agent_that_is_destroyed_takes_its_schedules_along_in_one_transaction
 }
 
 #[tokio::test]
-async fn a_schedule_that_outlived_its_agent_ends_with_its_next_firing() {
+async fn a_schedule_of_a_destroyed_agent_ends_at_its_next_firing() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     let made = house.add("hourly", every(3_600), |_| {}).await;
     let gone = house
@@ -388,7 +390,7 @@ async fn a_schedule_that_outlived_its_agent_ends_with_its_next_firing() {
         .change(agent("main"), AgentChange::Life(Lifecycle::Destroyed))
         .await;
     gone.expect("destroyed");
-    // As an older program left it: the agent is gone, and the schedule is at work.
+    // The state that an older version left: the agent is destroyed, and the schedule is active.
     let ended = house.timer("hourly").await;
     let left = Schedule {
         version: ended.version,
@@ -402,7 +404,11 @@ async fn a_schedule_that_outlived_its_agent_ends_with_its_next_firing() {
     house.ground.pass(2 * HOUR_MS + 1).await;
     let told = because(ExecutionOutcome::Disabled, "agent_destroyed");
     assert_eq!(house.outcomes("hourly").await, [told, told]);
-    assert_eq!(house.outcomes("wakes-the-loop").await, run(2), "the others go on");
+    assert_eq!(
+        house.outcomes("wakes-the-loop").await,
+        run(2),
+        "the others continue"
+    );
     let by_hand = house
         .api
         .schedules

@@ -1,4 +1,5 @@
-//! The clock's loop in virtual time: what is due fires once, what was missed is told, and a set clock fools nobody.
+//! The scheduler in virtual time: due firings run once, missed ones are recorded, and a changed clock
+//! causes no repetition.
 
 mod daily;
 mod event;
@@ -34,7 +35,7 @@ fn because(outcome: ExecutionOutcome, reason: &str) -> (ExecutionOutcome, Option
 }
 
 #[tokio::test]
-async fn a_schedule_wakes_its_agent_at_each_of_its_moments() {
+async fn a_schedule_wakes_its_agent_at_each_firing() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     house.add("hourly", every(3_600), |_| {}).await;
     house.ground.pass(3 * HOUR_MS + 1).await;
@@ -51,7 +52,7 @@ async fn a_schedule_wakes_its_agent_at_each_of_its_moments() {
 }
 
 #[tokio::test]
-async fn what_becomes_of_a_firing_is_told_with_its_moment_its_cause_and_its_run() {
+async fn a_firing_is_recorded_with_its_time_cause_and_run() {
     let house = ScheduledDaemon::fresh(Says::No).await;
     house.add("hourly", every(3_600), |_| {}).await;
     house.ground.pass(HOUR_MS + 1).await;
@@ -85,7 +86,7 @@ async fn a_timer_only_agent_is_reloaded_after_a_restart() {
     house.add("later", every(3_600), |_| {}).await;
     let ground = house.kill().await;
     ground.pass(90_000).await;
-    // One came due while nobody was there, by half a minute; the other is still to come.
+    // One became due while no daemon ran, by half a minute; the other is still in the future.
     let house = ScheduledDaemon::open(&ground, Says::Done).await;
     ground.settle().await;
     assert_eq!(
@@ -154,7 +155,7 @@ async fn a_month_old_message_is_not_replayed() {
 }
 
 #[tokio::test]
-async fn without_a_change_a_schedule_wakes_nobody() {
+async fn without_a_change_a_schedule_wakes_no_agent() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     house
         .add("hourly", every(3_600), |draft| draft.always = false)
@@ -162,7 +163,7 @@ async fn without_a_change_a_schedule_wakes_nobody() {
     let nothing = || because(ExecutionOutcome::Refused, "nothing_to_do");
     house.ground.pass(2 * HOUR_MS).await;
     assert_eq!(house.outcomes("hourly").await, [nothing(), nothing()]);
-    // What the agent itself wrote is no news to it.
+    // The agent's own write does not count as a change for it.
     house.ground.write("mine", Author::Agent(agent("main"))).await;
     house.ground.pass(HOUR_MS).await;
     assert_eq!(house.outcomes("hourly").await.last(), Some(&nothing()));
@@ -173,11 +174,11 @@ async fn without_a_change_a_schedule_wakes_nobody() {
         house.outcomes("hourly").await.last(),
         Some(&(ExecutionOutcome::Run, None))
     );
-    // It has seen that now.
+    // The change was seen by now.
     house.ground.pass(HOUR_MS).await;
     assert_eq!(house.outcomes("hourly").await.last(), Some(&nothing()));
     assert_eq!(house.runs().await, 1);
-    // By hand it is woken in any case.
+    // A firing by hand wakes in any case.
     let fired = house
         .api
         .schedules
@@ -189,7 +190,7 @@ async fn without_a_change_a_schedule_wakes_nobody() {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_set_back_ten_years_makes_nothing_run_twice_and_nothing_sleep_for_ten_years() {
+async fn a_clock_set_back_ten_years_repeats_and_delays_no_firing() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     let when = FiringTime::Cron {
         cron: "0 * * * *".to_owned(),
@@ -206,7 +207,7 @@ async fn a_clock_that_is_set_back_ten_years_makes_nothing_run_twice_and_nothing_
     );
     house.ground.pass(HOUR_MS).await;
     assert_eq!(house.runs().await, 3, "it fires in that time as in any other");
-    // And set right again: what ran at these moments does not run a second time.
+    // After the correction, the firings that ran do not run again.
     house.ground.wall.set(Millis(BEGIN.0 + 30 * 60_000));
     house.ground.pass(MINUTE_MS).await;
     house.ground.wall.set(Millis(BEGIN.0 + 30 * 60_000 - 120_000));
@@ -225,7 +226,7 @@ async fn a_clock_that_is_set_back_ten_years_makes_nothing_run_twice_and_nothing_
 }
 
 #[tokio::test]
-async fn a_clock_that_jumps_ahead_makes_up_for_one_and_goes_on_from_there() {
+async fn a_clock_jump_ahead_causes_one_catch_up_and_continues() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     house
         .add("kept", every(3_600), |draft| draft.allows_catch_up = true)
@@ -244,13 +245,13 @@ async fn a_clock_that_jumps_ahead_makes_up_for_one_and_goes_on_from_there() {
 }
 
 #[tokio::test]
-async fn one_that_was_looked_at_in_a_false_future_does_not_sleep_until_then() {
+async fn a_schedule_checked_in_a_false_future_does_not_sleep_until_then() {
     let ground = ScheduleFixture::at(Millis(BEGIN.0 + TEN_YEARS_MS));
     let house = ScheduledDaemon::open(&ground, Says::Done).await;
     house.make(&["main"]).await;
     house.add("hourly", every(3_600), |_| {}).await;
     let ground = house.kill().await;
-    // The machine starts again with the right time.
+    // The machine restarts with the correct time.
     ground.wall.set(BEGIN);
     let house = ScheduledDaemon::open(&ground, Says::Done).await;
     ground.pass(HOUR_MS + 1).await;
@@ -264,7 +265,7 @@ async fn one_that_was_looked_at_in_a_false_future_does_not_sleep_until_then() {
 }
 
 #[tokio::test]
-async fn a_wall_clock_time_holds_across_the_changes_of_the_clocks() {
+async fn a_local_time_holds_across_daylight_saving_changes() {
     let when = || FiringTime::Cron {
         cron: "30 2 * * *".to_owned(),
         time_zone: "Europe/Berlin".to_owned(),
@@ -299,7 +300,7 @@ async fn a_wall_clock_time_holds_across_the_changes_of_the_clocks() {
 }
 
 #[tokio::test]
-async fn another_zone_keeps_the_wall_clock_time_and_is_another_timer() {
+async fn another_zone_keeps_the_local_time_and_is_another_schedule() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     let daily = |time_zone: &str| FiringTime::Cron {
         cron: "0 7 * * *".to_owned(),
@@ -334,7 +335,7 @@ async fn another_zone_keeps_the_wall_clock_time_and_is_another_timer() {
 }
 
 #[tokio::test]
-async fn what_is_for_once_is_over_after_success_failure_and_skip() {
+async fn a_one_time_schedule_ends_after_success_failure_and_skip() {
     for says in [Says::Done, Says::No] {
         let house = ScheduledDaemon::fresh(says).await;
         house
@@ -379,7 +380,7 @@ async fn what_is_for_once_is_over_after_success_failure_and_skip() {
 }
 
 #[tokio::test]
-async fn a_gate_that_stays_shut_is_told_and_what_is_paused_goes_on_with_what_comes() {
+async fn a_resumed_schedule_skips_missed_firings_and_refusals_are_recorded() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     house.add("hourly", every(3_600), |_| {}).await;
     let set = house
@@ -428,7 +429,7 @@ async fn a_gate_that_stays_shut_is_told_and_what_is_paused_goes_on_with_what_com
 }
 
 #[tokio::test]
-async fn the_same_wish_by_hand_is_one_run() {
+async fn the_same_manual_firing_is_one_run() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     house.add("daily", every(86_400), |_| {}).await;
     let before = house.timer("daily").await.next_execution_at;

@@ -1,4 +1,4 @@
-//! A firing while the one before it is under way.
+//! A firing while the previous one is in progress.
 
 use wakeful_core::run::RunStatus;
 use wakeful_core::schedule::{Concurrency, ExecutionOutcome, Schedule};
@@ -9,14 +9,14 @@ use super::scheduled_daemon::{HOUR_MS, Says, ScheduledDaemon, agent, every};
 use super::{because, run};
 
 #[tokio::test]
-async fn the_three_ways_with_one_that_waits() {
+async fn each_concurrency_policy_handles_a_queued_firing() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     for policy in Concurrency::ALL {
         house
             .add(policy.as_str(), every(3_600), |draft| draft.concurrency = policy)
             .await;
     }
-    // What comes is kept and nothing begins.
+    // Messages are queued and nothing starts.
     house
         .api
         .agents
@@ -43,7 +43,7 @@ async fn the_three_ways_with_one_that_waits() {
         .agents
         .set_control(agent("main"), AgentControl::Running)
         .await
-        .expect("goes on");
+        .expect("resumed");
     house.ground.pass(1_000).await;
     assert_eq!(
         house.runs().await,
@@ -53,7 +53,7 @@ async fn the_three_ways_with_one_that_waits() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_open_is_left_alone_or_ended_for_a_later_one() {
+async fn an_open_run_is_kept_or_cancelled_for_a_later_firing() {
     let house = ScheduledDaemon::fresh(Says::Later).await;
     house.add("forbid", every(50), |_| {}).await;
     house.ground.pass(110_000).await;
@@ -89,7 +89,7 @@ async fn a_run_that_is_open_is_left_alone_or_ended_for_a_later_one() {
 async fn a_stale_running_flag_does_not_swallow_wakes() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
     let made = house.add("hourly", every(3_600), |_| {}).await;
-    // What it asked for last is gone: nobody will ever say that it has ended.
+    // The run that it requested last was deleted, so its end is never reported.
     let stale = Schedule {
         last_run: Some(made.run_key(Millis(1))),
         ..made

@@ -1,4 +1,4 @@
-//! The quiet day: a thousand agents whose schedules and subscriptions find nothing to do cost nothing.
+//! A thousand agents whose schedules and subscriptions find nothing to do cost nothing.
 
 use serde_json::json;
 use wakeful_core::budget::UtcDay;
@@ -16,13 +16,13 @@ use super::scheduled_daemon::{BEGIN, HOUR_MS, Says, ScheduleFixture, ScheduledDa
 
 const AGENTS: usize = 1_000;
 
-/// What is written in the evening. It concerns every second agent, whose guard says no.
+/// Number of writes in the evening. They match every second agent, whose guard refuses.
 const WRITES: usize = 3;
 
-/// Hours between two looks of a schedule: four in a day, the last one before the evening.
+/// Hours between two checks of a schedule: four in a day, the last one before the evening.
 const HOURS: u64 = 5;
 
-/// An agent with a schedule, and with a subscription that nothing matches, or whose guard never holds.
+/// An agent with a schedule and a subscription that nothing matches, or whose guard never holds.
 async fn watchful(house: &ScheduledDaemon, name: &str, is_guarded: bool) {
     house.make(&[name]).await;
     let when = every(HOURS * 3_600);
@@ -49,7 +49,7 @@ async fn watchful(house: &ScheduledDaemon, name: &str, is_guarded: bool) {
 }
 
 #[tokio::test]
-async fn a_quiet_day_of_a_thousand_agents_asks_no_model_and_writes_no_line() {
+async fn a_quiet_day_of_a_thousand_agents_makes_no_requests_or_writes() {
     let house = ScheduledDaemon::open(&ScheduleFixture::at(BEGIN), Says::Done).await;
     let names: Vec<String> = (0..AGENTS).map(|number| format!("agent-{number}")).collect();
     for (number, name) in names.iter().enumerate() {
@@ -93,7 +93,7 @@ async fn a_quiet_day_of_a_thousand_agents_asks_no_model_and_writes_no_line() {
     });
     let (tokens, queued, refused, lines, contents) = found.await.expect("read");
     assert_eq!((tokens, queued), (0, 0), "no token was used");
-    assert_eq!((lines, contents), (0, 0), "nobody said a word");
+    assert_eq!((lines, contents), (0, 0), "no message was written");
     assert_eq!(
         refused,
         4 * AGENTS as u64 + (WRITES * AGENTS / 2) as u64,

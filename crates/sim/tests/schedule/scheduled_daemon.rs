@@ -40,13 +40,13 @@ pub(crate) const BEGIN: Millis = Millis(1_772_344_800_000);
 pub(crate) const MINUTE_MS: u64 = 60_000;
 pub(crate) const HOUR_MS: u64 = 60 * MINUTE_MS;
 
-/// Turns of everybody in which somebody who is at work does something.
+/// Scheduling turns within which a working task reads the clock or the salts.
 const TURNS: u32 = 60;
 
-/// How long a model that is not there asks to wait.
+/// The retry delay of an unavailable model.
 const LATER_MS: u64 = MINUTE_MS;
 
-/// Time that moves when it is told to, and a wall clock that can be set.
+/// Virtual time that advances on request, and a wall clock that can be set.
 pub(crate) struct SimClock(Mutex<State>, AtomicU32);
 
 struct State {
@@ -71,17 +71,17 @@ impl SimClock {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whoever does something asks for time or chance.
+    /// Records activity: every working task reads the clock or the salts.
     fn stir(&self) {
         self.1.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Somebody sets the clock. Who sleeps goes on sleeping.
+    /// Sets the wall clock. Waits in progress are not affected.
     pub(crate) fn set(&self, wall: Millis) {
         self.state().wall = wall;
     }
 
-    /// Moves on to the next moment that somebody waits for, not beyond one; says whether anybody was woken.
+    /// Advances to the next awaited time, at most to `until_ms`. Returns whether a waiter was woken.
     fn advance(&self, until_ms: u64) -> bool {
         let mut state = self.state();
         let first = state.waits.first_key_value().map(|(key, _)| *key);
@@ -136,13 +136,13 @@ impl Entropy for Salts {
     }
 }
 
-/// What the model does.
+/// The behaviour of the model.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Says {
     Done,
-    /// It fails for good.
+    /// It fails permanently.
     No,
-    /// It is not there for a minute, again and again: its run stays open.
+    /// It is unavailable for a minute, again and again: its run stays open.
     Later,
 }
 
@@ -192,7 +192,7 @@ impl ToolHost for NoTools {
     async fn clean_up(&self, _: OperationId) {}
 }
 
-/// What outlives a daemon.
+/// The state that outlives a daemon.
 #[derive(Clone)]
 pub(crate) struct ScheduleFixture {
     pub(crate) wall: Arc<SimClock>,
@@ -211,7 +211,7 @@ impl ScheduleFixture {
         }
     }
 
-    /// Lets everybody have their turns while time stands still, until nobody stirs.
+    /// Lets every task run until none is active, without advancing time.
     pub(crate) async fn settle(&self) {
         loop {
             let before = self.wall.1.load(Ordering::Relaxed);
@@ -224,7 +224,6 @@ impl ScheduleFixture {
         }
     }
 
-    /// Lets time pass.
     pub(crate) async fn pass(&self, ms: u64) {
         self.settle().await;
         let until_ms = self.wall.monotonic_ms() + ms;
@@ -234,7 +233,7 @@ impl ScheduleFixture {
         }
     }
 
-    /// Somebody writes a note.
+    /// Writes a note to the journal.
     pub(crate) async fn write(&self, name: &str, author: Author) {
         let order = WriteRequest {
             operation_id: OperationId(derived_hash("test", &[name])),
@@ -248,7 +247,7 @@ impl ScheduleFixture {
     }
 }
 
-/// A daemon that lives until it is killed.
+/// A daemon that runs until it is killed.
 pub(crate) struct ScheduledDaemon {
     pub(crate) ground: ScheduleFixture,
     pub(crate) api: RuntimeApi,
@@ -272,7 +271,7 @@ pub(crate) fn every(seconds: u64) -> FiringTime {
 }
 
 impl ScheduledDaemon {
-    /// A daemon over this ground.
+    /// Starts a daemon on this fixture.
     pub(crate) async fn open(ground: &ScheduleFixture, says: Says) -> Self {
         let hub: Arc<Hub> = Arc::default();
         let shop = SameEngineFactory {
@@ -340,7 +339,7 @@ impl ScheduledDaemon {
         }
     }
 
-    /// Ends it at once, as a power cut does.
+    /// Ends the daemon at once, as a power cut does.
     pub(crate) async fn kill(self) -> ScheduleFixture {
         for task in &self.tasks {
             task.abort();
@@ -351,7 +350,7 @@ impl ScheduledDaemon {
         self.ground
     }
 
-    /// A schedule of `main` that wakes it in any case, and what is special about it.
+    /// Adds a schedule of `main` that wakes in any case, with adjustments.
     pub(crate) async fn add(
         &self,
         id: &str,
@@ -366,7 +365,7 @@ impl ScheduledDaemon {
         added
     }
 
-    /// A schedule of another agent, which is made for it.
+    /// Creates another agent with a schedule.
     pub(crate) async fn add_for(&self, name: &str, id: &str, when: FiringTime) -> Schedule {
         self.make(&[name]).await;
         self.add(id, when, |draft| draft.agent_id = agent(name)).await
@@ -376,7 +375,7 @@ impl ScheduledDaemon {
         self.api.schedules.get(rule(id)).await.expect("a schedule")
     }
 
-    /// What became of a schedule's firings, oldest first.
+    /// The execution records of a schedule, oldest first.
     pub(crate) async fn records(&self, id: &str) -> Vec<ExecutionWithRun> {
         let (_, mut records) = self
             .api
@@ -388,13 +387,12 @@ impl ScheduledDaemon {
         records
     }
 
-    /// The same in short.
+    /// Their outcomes and reasons.
     pub(crate) async fn outcomes(&self, id: &str) -> Vec<(ExecutionOutcome, Option<Reason>)> {
         let records = self.records(id).await.into_iter();
         records.map(|one| (one.row.outcome, one.row.reason)).collect()
     }
 
-    /// How many runs there are.
     pub(crate) async fn runs(&self) -> usize {
         let filter = RunFilter {
             limit: 10_000,

@@ -119,7 +119,7 @@ async fn has_ended<T>(task: &tokio::task::JoinHandle<T>) -> bool {
 }
 
 #[tokio::test]
-async fn a_limited_service_hears_of_a_cancellation_by_another_process_while_it_waits() {
+async fn a_limited_service_notices_a_cancellation_by_another_process_while_waiting() {
     let process = Process::new(First::Fails);
     let run = post(&process.api, "turn-1").await;
     let driving = tokio::spawn(process.service.drive(run));

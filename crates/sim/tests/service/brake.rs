@@ -1,4 +1,4 @@
-//! What a brake writes.
+//! What setting a brake writes.
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use wakeful_runtime::EngineError;
 use super::{Daemon, First};
 
 #[tokio::test]
-async fn a_brake_and_the_word_of_it_are_one_transaction() {
+async fn a_brake_and_its_event_are_one_transaction() {
     let daemon = Daemon::begin(First::WantsTool).await;
     let agent = AgentId::parse("main").expect("a name");
     let told = async || {

@@ -1,4 +1,4 @@
-//! Runs that rest while somebody sets the clock back: nobody waits for as long as it was set back by.
+//! Waiting runs while the clock is set back: the wait is not extended by the difference.
 
 use wakeful_core::decision::Decision;
 use wakeful_core::time::Millis;
@@ -10,16 +10,16 @@ use super::{Daemon, First, PATIENCE_MS, RETRY_AFTER_MS};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// The longest until a daemon looks that nobody told of anything.
+/// Maximum time until a daemon without notifications checks again.
 const LOOK_MS: u64 = 60_000;
 
 #[tokio::test]
-async fn a_run_that_rests_waits_no_longer_than_was_said_after_the_clock_was_set_back() {
+async fn a_waiting_run_waits_no_longer_after_the_clock_is_set_back() {
     for days in [1, 3_652] {
         let daemon = Daemon::begin(First::Fails).await;
         daemon.ticks.set(Millis(-days * DAY_MS));
         daemon.pass(RETRY_AFTER_MS / 2).await;
-        assert_eq!(daemon.status().await, "open", "it is told to come back later");
+        assert_eq!(daemon.status().await, "open", "the model asks to retry later");
         daemon.pass(LOOK_MS + RETRY_AFTER_MS).await;
         assert_eq!(daemon.status().await, "completed", "{days} days");
         assert!(daemon.ticks.monotonic_ms() < 3 * RETRY_AFTER_MS, "{days} days");
@@ -27,7 +27,7 @@ async fn a_run_that_rests_waits_no_longer_than_was_said_after_the_clock_was_set_
 }
 
 #[tokio::test]
-async fn a_clock_that_is_only_corrected_rouses_nobody() {
+async fn a_small_clock_correction_wakes_no_run() {
     let daemon = Daemon::begin(First::Fails).await;
     daemon.ticks.set(Millis(-30_000));
     let now = daemon.ticks.now();
@@ -39,7 +39,7 @@ async fn a_clock_that_is_only_corrected_rouses_nobody() {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_wrong_for_a_while_closes_no_question() {
+async fn a_temporarily_wrong_clock_closes_no_question() {
     let daemon = Daemon::begin(First::WantsTool).await;
     let asked = async || {
         daemon
@@ -61,5 +61,5 @@ async fn a_clock_that_is_wrong_for_a_while_closes_no_question() {
     daemon.pass(LOOK_MS + PATIENCE_MS).await;
     let left = daemon.api.decisions.list(true).await.expect("questions");
     let is_late = |one: &Decision| one.version == before.version;
-    assert!(!left.iter().any(is_late), "nobody looked at its deadline");
+    assert!(!left.iter().any(is_late), "its deadline was not checked");
 }

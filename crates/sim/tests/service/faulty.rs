@@ -1,4 +1,4 @@
-//! A store on a disk that is sometimes full, and on a line that is sometimes cut.
+//! A store whose disk is sometimes full and whose connection is sometimes lost.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,36 +9,36 @@ use wakeful_store::{FaultFuture, FaultPoint, Faults, Store, StoreError};
 
 use super::{Daemon, First, Mailer};
 
-/// How often the disk is full before it is not: more often than a run may be taken up without moving.
+/// How often the disk is full: more often than a run may be claimed without progress.
 pub(super) const FULL_TIMES: u32 = CLAIMS_MAX + 5;
 
-/// A message that somebody takes back, and who has to have sent a mail before.
+/// A message to withdraw, and the mailer that must have sent a mail before.
 type TakenBack = Option<(RunKey, Arc<Mailer>)>;
 
-/// Writes that fail when they are told to, and are counted.
+/// Writes that fail on request, and are counted.
 pub(super) struct Faulty {
     inner: Store,
-    /// Writes that are still to fail.
+    /// Number of writes that are still to fail.
     failing: AtomicU32,
-    /// Whether the disk fails instead of being full, as it does where a quota is used up.
+    /// Whether the disk fails instead of being full, as with an exhausted quota.
     pub(super) breaks: AtomicBool,
     /// How often the disk was full.
     pub(super) filled: AtomicU32,
     pub(super) writes: AtomicU32,
-    /// The how manyeth commit from now on stands and nobody hears of it; 0 for none.
+    /// The response of the commit with this number, counted from now, is lost; 0 for none.
     pub(super) loses: AtomicU32,
-    /// Whether the database goes away with that answer.
+    /// Whether the database becomes unavailable with that response.
     pub(super) leaves: AtomicBool,
-    /// Whether it is away.
+    /// Whether the database is unavailable.
     pub(super) away: AtomicBool,
-    /// A message that somebody takes back right before the first write after a mail was sent.
+    /// A message that is withdrawn right before the first write after a mail was sent.
     pub(super) taken_back: Mutex<TakenBack>,
-    /// Whether this process may no longer act for anybody.
+    /// Whether this process has lost its lease.
     pub(super) has_no_lease: AtomicBool,
 }
 
 impl Faulty {
-    /// A fresh store with faults, and the faults.
+    /// Creates a store with faults, and returns both.
     pub(super) fn store() -> (Store, Arc<Self>) {
         let inner = Store::in_memory("service").expect("a store");
         let faults = Arc::new(Self {
@@ -56,14 +56,14 @@ impl Faulty {
         (inner.with_faults(Arc::<Self>::clone(&faults)), faults)
     }
 
-    /// The message whose moment to be taken back has come.
+    /// The message to withdraw now, if any.
     fn taken(&self) -> Option<RunKey> {
         let mut taken_back = self.taken_back.lock().unwrap_or_else(PoisonError::into_inner);
         let has_sent = |(_, mailer): &mut (RunKey, Arc<Mailer>)| mailer.0.load(Ordering::Relaxed) > 0;
         taken_back.take_if(has_sent).map(|(run, _)| run)
     }
 
-    /// Fails while the database is away.
+    /// Fails while the database is unavailable.
     fn reach(&self) -> Result<(), StoreError> {
         match self.away.load(Ordering::Relaxed) {
             true => Err(dead()),
@@ -71,7 +71,7 @@ impl Faulty {
         }
     }
 
-    /// Whether the answer to a commit is the one that is lost.
+    /// Whether the response of this commit is lost.
     fn loses_this(&self) -> bool {
         let left = self.loses.load(Ordering::Relaxed);
         self.loses.store(left.saturating_sub(1), Ordering::Relaxed);
@@ -100,7 +100,7 @@ impl Faulty {
         taken.await
     }
 
-    /// The next commit fails, and so does whatever is written because of that.
+    /// Makes the next commit fail, and every write that follows from the failure.
     pub(super) fn fill(&self) {
         if self.filled.fetch_add(1, Ordering::Relaxed) < FULL_TIMES {
             self.failing.store(2, Ordering::Relaxed);
@@ -109,7 +109,7 @@ impl Faulty {
 }
 
 fn dead() -> StoreError {
-    StoreError::Unreachable("the line went dead".into())
+    StoreError::Unreachable("the connection was lost".into())
 }
 
 impl Faults for Faulty {
@@ -130,7 +130,7 @@ impl Faults for Faulty {
 }
 
 #[tokio::test]
-async fn a_disk_that_fails_again_and_again_quarantines_no_run() {
+async fn a_repeatedly_failing_disk_quarantines_no_run() {
     let daemon = Daemon::begin(First::FillsDisk).await;
     daemon.faults.breaks.store(true, Ordering::Relaxed);
     daemon.pass(24 * 60 * 60 * 1_000).await;

@@ -1,4 +1,4 @@
-//! A daemon from its beginning to the stop that somebody asks for.
+//! A daemon from its start to the requested stop.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use wakeful_store::Store;
 
 use super::{Daemon, Faulty, First, Mailer, Salts, TestEngineFactory, Ticks, governance};
 
-/// What stops the daemon, and what drives.
+/// The halt switch of a daemon, and its task.
 pub(super) type Life = (HaltSwitch, JoinHandle<()>);
 
 impl Daemon {
-    /// Begins to drive what there is.
+    /// Starts a daemon.
     pub(super) fn serve(
         (store, faults): (&Store, &Arc<Faulty>),
         (ticks, mailer): (&Arc<Ticks>, &Arc<Mailer>),
@@ -34,7 +34,7 @@ impl Daemon {
         };
         let (service, api, stuck) = Service::new(Options {
             store: store.clone(),
-            // It hears of everything by itself, and so has no timer but its own.
+            // The daemon is the only writer and is notified of everything, so it has no polling timer.
             writers: WriterMode::Alone,
             runner: RunnerId::new("daemon"),
             workshop: Arc::new(shop),

@@ -1,5 +1,5 @@
-//! What is committed although nobody hears of it: the line to the database was cut before the answer came. The daemon is
-//! the only writer and takes no look by itself, so whoever wrote has to bring one about.
+//! Commits whose response is lost because the connection to the database was cut. The daemon is the only
+//! writer and does not poll, so the writing call must trigger a check itself.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,11 +26,11 @@ fn main() -> AgentId {
 }
 
 impl Daemon {
-    /// One whose agent wants to know of something, with whoever watches for that, and the journal.
+    /// A daemon whose agent subscribes to a token, with its watcher and the journal.
     async fn watched(first: First, word: &str) -> (Self, Arc<dyn Journal>) {
         let daemon = Self::begin(first).await;
         let journal: Arc<dyn Journal> = Arc::new(JournalStore::in_memory("service").expect("a journal"));
-        // By a runtime of its own, which rings nowhere.
+        // Through its own runtime, which notifies no daemon.
         let context = ApiContext::new(
             daemon.store.clone(),
             Arc::<Ticks>::clone(&daemon.ticks),
@@ -48,11 +48,11 @@ impl Daemon {
             .notice_dispatcher(Arc::clone(&journal), Arc::default(), WriterMode::Alone);
         tokio::spawn(async move { watcher.run(&Halt::never()).await });
         daemon.pass(RETRY_AFTER_MS).await;
-        assert_eq!(daemon.tellings().await, 0, "what was told before is seen to");
+        assert_eq!(daemon.tellings().await, 0, "earlier notices are dispatched");
         (daemon, journal)
     }
 
-    /// What agents' doings say and nobody has seen to.
+    /// The number of agent notices that are not dispatched.
     async fn tellings(&self) -> usize {
         let tellings = self.store.read(|view| view.agent_outbox(10)).await;
         tellings.expect("tellings").len()
@@ -68,7 +68,7 @@ impl Daemon {
 }
 
 #[tokio::test]
-async fn a_message_is_taken_up_at_once_also_where_its_sender_does_not_hear_that_it_is_taken_in() {
+async fn a_message_starts_at_once_although_its_commit_response_was_lost() {
     let daemon = Daemon::begin(First::Fails).await;
     daemon.pass(RETRY_AFTER_MS).await;
     assert_eq!(daemon.status().await, "completed");
@@ -86,22 +86,22 @@ async fn a_message_is_taken_up_at_once_also_where_its_sender_does_not_hear_that_
         Err(EngineError::Store(StoreError::Unreachable(_)))
     ));
     daemon.settle().await;
-    assert_eq!(daemon.runs().await, 2, "nobody looked");
+    assert_eq!(daemon.runs().await, 2, "no check happened");
 }
 
 #[tokio::test]
-async fn a_change_of_an_agent_is_told_to_others_also_where_nobody_hears_that_it_is_made() {
+async fn an_agent_change_notifies_others_although_its_commit_response_was_lost() {
     let (daemon, _) = Daemon::watched(First::Fails, "agentChangedNotification").await;
     daemon.faults.loses.store(1, Ordering::Relaxed);
     let paused = daemon.api.agents.set_control(main(), AgentControl::Paused).await;
-    assert!(paused.is_err(), "nobody hears of it");
+    assert!(paused.is_err(), "the response is lost");
     assert_eq!(daemon.tellings().await, 1, "and it is made");
     daemon.settle().await;
-    assert_eq!(daemon.tellings().await, 0, "nobody looked");
+    assert_eq!(daemon.tellings().await, 0, "no check happened");
 }
 
 #[tokio::test]
-async fn whom_a_notice_wakes_begins_also_where_the_watcher_does_not_hear_that_it_arrived() {
+async fn a_notice_wakes_its_agent_although_the_watchers_response_was_lost() {
     let (daemon, journal) = Daemon::watched(First::Fails, "TASK").await;
     daemon.faults.loses.store(1, Ordering::Relaxed);
     let written = journal.write(WriteRequest {
@@ -116,13 +116,13 @@ async fn whom_a_notice_wakes_begins_also_where_the_watcher_does_not_hear_that_it
     });
     written.await.expect("written");
     daemon.settle().await;
-    assert_eq!(daemon.runs().await, 2, "nobody looked");
+    assert_eq!(daemon.runs().await, 2, "no check happened");
 }
 
 #[tokio::test]
-async fn the_end_of_a_run_is_told_to_others_also_where_the_database_is_away_for_long_after_it() {
+async fn the_end_of_a_run_notifies_others_despite_a_long_outage() {
     let (daemon, _) = Daemon::watched(First::WantsTool, "RUN").await;
-    // The wish for its end and the claim are heard of, the end is not.
+    // The responses of the cancellation and the claim arrive, that of the end is lost.
     daemon.faults.loses.store(3, Ordering::Relaxed);
     daemon.faults.leaves.store(true, Ordering::Relaxed);
     daemon.api.runs.cancel(daemon.run).await.expect("asked for");
@@ -132,5 +132,5 @@ async fn the_end_of_a_run_is_told_to_others_also_where_the_database_is_away_for_
     assert_eq!(daemon.status().await, "cancelled");
     assert_eq!(daemon.tellings().await, 1, "the end stands");
     daemon.pass(2_000).await;
-    assert_eq!(daemon.tellings().await, 0, "nobody looked");
+    assert_eq!(daemon.tellings().await, 0, "no check happened");
 }

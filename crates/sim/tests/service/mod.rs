@@ -1,5 +1,5 @@
-//! The daemon's own loop in virtual time, where nobody and nothing prods it: what rests until a moment is taken up when
-//! the moment has come.
+//! The daemon's own loop in virtual time, without external signals: a waiting run continues when its time
+//! comes.
 
 mod at_once;
 mod brake;
@@ -53,23 +53,23 @@ use self::life::Life;
 
 const TOOL: &str = "Mail";
 
-/// How long a question stands here before it grows more severe.
+/// Time until a question is escalated here.
 const PATIENCE_MS: u64 = 90_000;
 
-/// What the model asks for before it tries again.
+/// The retry delay that the model requests.
 const RETRY_AFTER_MS: u64 = 40_000;
 
-/// How often everybody may have a turn before time moves on. More than any chain of wakes here is long.
+/// Maximum number of scheduling turns before time advances. More than any chain of wakes here needs.
 const TURNS: u32 = 200;
 
-/// Time that moves when it is told to.
+/// Virtual time that advances on request.
 #[derive(Default)]
 pub(super) struct Ticks(Mutex<TicksState>);
 
 #[derive(Default)]
 struct TicksState {
     now_ms: u64,
-    /// How far the clock on the wall goes after.
+    /// How far the wall clock is behind.
     behind_ms: i64,
     next: u64,
     waits: BTreeMap<(u64, u64), Waker>,
@@ -80,7 +80,7 @@ impl Ticks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Moves to the next moment that somebody waits for. False where nobody does.
+    /// Advances to the next awaited time. Returns false if there is none.
     pub(super) fn advance(&self) -> bool {
         let mut state = self.state();
         let now_ms = state.now_ms;
@@ -94,7 +94,6 @@ impl Ticks {
         true
     }
 
-    /// Lets so much time go by.
     pub(super) fn pass(&self, ms: u64) {
         let mut state = self.state();
         state.now_ms += ms;
@@ -107,7 +106,7 @@ impl Ticks {
 }
 
 impl Ticks {
-    /// Somebody sets the clock. Who sleeps goes on sleeping.
+    /// Sets the wall clock. Waits in progress are not affected.
     pub(super) fn set(&self, wall: Millis) {
         let mut state = self.state();
         state.behind_ms = i64::try_from(state.now_ms).expect("not for ever") - wall.0;
@@ -149,14 +148,14 @@ impl Entropy for Salts {
     }
 }
 
-/// What the model does with its first request.
+/// How the model handles its first request.
 #[derive(Clone, Copy, PartialEq)]
 enum First {
     Fails,
     WantsTool,
-    /// While it is asked the disk is full, again and again.
+    /// The disk is repeatedly full during the request.
     FillsDisk,
-    /// It takes all the money that it may.
+    /// It uses the whole reservation.
     Costs,
 }
 
@@ -206,7 +205,7 @@ impl Model for SlowModel {
     }
 }
 
-/// Counts what it sent; and sends nothing before it has a place, where it has to wait for one.
+/// Counts the sent mails; where a slot is required, it waits for one before sending.
 #[derive(Default)]
 pub(super) struct Mailer(AtomicU32, Mutex<Option<Arc<Notify>>>);
 
@@ -298,7 +297,6 @@ fn governance() -> EngineDefaults {
     }
 }
 
-/// A message to the agent.
 fn message(turn: &str) -> IncomingMessage {
     IncomingMessage {
         agent: AgentId::parse("main").expect("a name"),
@@ -310,7 +308,7 @@ fn message(turn: &str) -> IncomingMessage {
     }
 }
 
-/// Says something to the agent.
+/// Sends a message to the agent.
 async fn post(api: &RuntimeApi, turn: &str) -> RunKey {
     api.messages.send(message(turn)).await.expect("posted").run_key
 }
@@ -354,14 +352,14 @@ impl Daemon {
         daemon
     }
 
-    /// Lets everybody have their turns while time stands still.
+    /// Lets every task run until none has work, without advancing time.
     async fn settle(&self) {
         for _ in 0..TURNS {
             tokio::task::yield_now().await;
         }
     }
 
-    /// Lets time pass until nobody waits, or this much of it is over.
+    /// Lets time pass until no task waits, or this much has passed.
     async fn pass(&self, ms: u64) {
         let until_ms = self.ticks.monotonic_ms() + ms;
         while self.ticks.monotonic_ms() < until_ms && self.ticks.advance() {
@@ -386,7 +384,7 @@ impl Daemon {
 }
 
 #[tokio::test]
-async fn a_run_that_was_told_to_come_back_later_does_so_in_a_quiet_daemon() {
+async fn a_run_with_a_retry_delay_continues_in_an_idle_daemon() {
     let daemon = Daemon::begin(First::Fails).await;
     assert_eq!(daemon.status().await, "open");
     daemon.pass(RETRY_AFTER_MS).await;
@@ -396,7 +394,7 @@ async fn a_run_that_was_told_to_come_back_later_does_so_in_a_quiet_daemon() {
 }
 
 #[tokio::test]
-async fn a_question_grows_more_severe_in_a_quiet_daemon_and_its_answer_is_acted_on_once() {
+async fn a_question_is_escalated_in_an_idle_daemon_and_answered_once() {
     let daemon = Daemon::begin(First::WantsTool).await;
     let asked = daemon.api.decisions.list(true).await.expect("questions");
     let [question] = asked.as_slice() else {
@@ -406,7 +404,7 @@ async fn a_question_grows_more_severe_in_a_quiet_daemon_and_its_answer_is_acted_
     let older = daemon.api.decisions.list(true).await.expect("questions");
     assert!(
         older[0].version > question.version,
-        "nobody looked at its deadline"
+        "its deadline was not checked"
     );
     assert_eq!(daemon.mailer.0.load(Ordering::Relaxed), 0);
     let reply = AnswerInput {
@@ -423,7 +421,7 @@ async fn a_question_grows_more_severe_in_a_quiet_daemon_and_its_answer_is_acted_
 }
 
 #[tokio::test]
-async fn a_disk_that_is_full_again_and_again_quarantines_no_run() {
+async fn a_repeatedly_full_disk_quarantines_no_run() {
     let daemon = Daemon::begin(First::FillsDisk).await;
     daemon.pass(24 * 60 * 60 * 1_000).await;
     assert!(daemon.faults.filled.load(Ordering::Relaxed) > FULL_TIMES);
@@ -431,7 +429,7 @@ async fn a_disk_that_is_full_again_and_again_quarantines_no_run() {
 }
 
 #[tokio::test]
-async fn a_run_that_a_newer_program_began_is_left_to_it() {
+async fn a_run_of_a_newer_program_version_is_not_touched() {
     let daemon = Daemon::begin(First::WantsTool).await;
     let run = daemon.run;
     let be_of = async |version: Option<u32>| {

@@ -1,5 +1,5 @@
-//! Runs that have no money for today: they go on by themselves when their day turns, whatever the clock and the machine did
-//! meanwhile.
+//! Runs without budget for today: they continue when their next day begins, independent of clock changes
+//! and suspended machines.
 
 use wakeful_core::budget::{MicroUsd, Price, PriceBasis, UtcDay};
 use wakeful_core::conversation::Usage;
@@ -9,13 +9,13 @@ use wakeful_ports::clock::Clock as _;
 
 use super::{Daemon, First, post};
 
-/// What a day may cost: one request, and no second one.
+/// The cap of a day: one request, and no second one.
 pub(super) const CAP: MicroUsd = MicroUsd(150);
 
-/// What a request costs.
+/// The cost of a request.
 const TOKENS: u64 = 100;
 
-/// The longest until a daemon looks that nobody told of anything.
+/// Maximum time until a daemon without notifications checks again.
 const LOOK_MS: u64 = 60_000;
 
 const HOUR_MS: i64 = 3_600_000;
@@ -39,7 +39,7 @@ pub(super) fn usage() -> Usage {
     Usage::of(1, TOKENS)
 }
 
-/// A daemon that has spent what the day allows at ten o'clock, and whose next run waits for another day.
+/// A daemon that has spent the day's budget at ten o'clock, and whose next run waits for another day.
 async fn parked() -> Daemon {
     let mut daemon = Daemon::begin(First::Costs).await;
     assert_eq!(daemon.status().await, "completed");
@@ -56,7 +56,7 @@ async fn parked() -> Daemon {
 }
 
 #[tokio::test]
-async fn a_parked_run_goes_on_by_itself_when_its_day_turns() {
+async fn a_parked_run_continues_by_itself_on_the_next_day() {
     let daemon = parked().await;
     let left = u64::try_from(14 * HOUR_MS).expect("a time");
     daemon.pass(left - 2 * LOOK_MS).await;
@@ -70,9 +70,9 @@ async fn a_parked_run_goes_on_by_itself_when_its_day_turns() {
 }
 
 #[tokio::test]
-async fn a_parked_run_notices_that_its_day_turned_while_the_machine_slept() {
+async fn a_parked_run_notices_the_next_day_after_the_machine_slept() {
     let daemon = parked().await;
-    // The clock on the wall goes on, and the time that is counted does not.
+    // The wall clock advances, and the monotonic time does not.
     let tomorrow = UtcDay::of(daemon.ticks.now()).next().begins();
     daemon.ticks.set(Millis(tomorrow.0 + HOUR_MS));
     let began = daemon.ticks.monotonic_ms();
@@ -94,11 +94,11 @@ async fn a_parked_run_stays_parked_when_the_clock_is_set_back() {
     let long_ago = UtcDay(UtcDay::of(now).0 - 3_652);
     daemon.ticks.set(Millis(long_ago.begins().0 + HOUR_MS));
     daemon.pass(10 * LOOK_MS).await;
-    assert_eq!(daemon.status().await, "open", "an earlier day is no fresh one");
+    assert_eq!(daemon.status().await, "open", "an earlier day has no new budget");
 }
 
 #[tokio::test]
-async fn whoever_is_parked_writes_nothing_while_the_day_is_the_same() {
+async fn a_parked_run_writes_nothing_on_the_same_day() {
     let daemon = parked().await;
     let writes = || daemon.faults.writes.load(std::sync::atomic::Ordering::Relaxed);
     let before = writes();
@@ -119,7 +119,7 @@ async fn a_raised_cap_lets_a_parked_run_continue_at_once() {
 }
 
 #[tokio::test]
-async fn a_cap_that_is_raised_too_little_writes_nothing_for_a_parked_run() {
+async fn a_cap_raised_too_little_writes_nothing_for_a_parked_run() {
     let daemon = parked().await;
     let writes = || daemon.faults.writes.load(std::sync::atomic::Ordering::Relaxed);
     let before = writes();
@@ -135,7 +135,7 @@ async fn a_cap_that_is_raised_too_little_writes_nothing_for_a_parked_run() {
 }
 
 #[tokio::test]
-async fn a_daemon_that_starts_again_says_why_a_run_is_parked() {
+async fn a_restarted_daemon_reports_why_a_run_is_parked() {
     let mut daemon = parked().await;
     daemon.life.1.abort();
     let world = (&daemon.ticks, &daemon.mailer);

@@ -1,4 +1,4 @@
-//! A run that stood aside and is tried again while another run of its agent is open.
+//! A quarantined run that is resumed while another run of its agent is open.
 
 use std::sync::atomic::Ordering;
 
@@ -16,11 +16,11 @@ use wakeful_store::rows::Visibility;
 
 use super::{Daemon, First, Salts, post};
 
-/// Writes that are plenty for whatever happens at once here.
+/// Upper bound on the writes of one scenario.
 const WRITES_MAX: u32 = 40;
 
 impl Daemon {
-    /// A run is moved aside as one that ends whoever takes it up.
+    /// Quarantines a run as one that repeatedly crashed its process.
     async fn set_aside(&self, run: RunKey) {
         let why = EngineError::CrashLoop { run, claims: 11 };
         let stamp = Stamp {
@@ -29,7 +29,7 @@ impl Daemon {
         };
         let moved = quarantine(&self.store, run, &why, stamp).await;
         assert!(moved.expect("written").is_some());
-        // As after the turn in which that is found out.
+        // Signals the agent, as the service does after the turn that quarantines a run.
         let main = self.agent();
         self.api
             .agents
@@ -43,7 +43,7 @@ impl Daemon {
         wakeful_core::id::AgentId::parse("main").expect("a name")
     }
 
-    /// The question of a run, if it waits for one.
+    /// The open decision of a run, if it waits for one.
     async fn asked_by(&self, run: RunKey) -> Option<Decision> {
         let open = self.api.decisions.list(true).await.expect("questions");
         open.into_iter().find(|one| one.run_key == run)
@@ -62,7 +62,8 @@ impl Daemon {
         self.settle().await;
     }
 
-    /// What is approved of the newer run happens, in few writes; then, without being prodded, the older one goes on.
+    /// The approved action of the newer run is performed with few writes; then the older run continues
+    /// without another signal.
     async fn ends_newer_and_then_older(&self, newer: RunKey, older: RunKey) {
         let before = self.faults.writes.load(Ordering::Relaxed);
         for (mails, run) in [(1, newer), (2, older)] {
@@ -83,7 +84,7 @@ impl Daemon {
         self.mailer.0.load(Ordering::Relaxed)
     }
 
-    /// Two runs: the older one stands aside, the newer one asks.
+    /// Creates two runs: the older one is quarantined, the newer one waits for a decision.
     async fn with_two() -> (Self, RunKey, RunKey) {
         let daemon = Self::begin(First::WantsTool).await;
         let older = daemon.run;
@@ -91,11 +92,14 @@ impl Daemon {
         let newer = post(&daemon.api, "turn-2").await;
         daemon.settle().await;
         assert!(daemon.asked_by(newer).await.is_some(), "it has begun, and asks");
-        assert!(daemon.asked_by(older).await.is_none(), "nobody has to answer it");
+        assert!(
+            daemon.asked_by(older).await.is_none(),
+            "its decision is withdrawn"
+        );
         (daemon, older, newer)
     }
 
-    /// Another agent with a run that this one started; what has begun asks.
+    /// Creates another agent with a sub-run of this run; a started sub-run waits for a decision.
     async fn starts(&self, parent: RunKey, name: &str, control: AgentControl) -> RunKey {
         let agent_id = AgentId::parse(name).expect("a name");
         let new = NewAgent {
@@ -133,7 +137,7 @@ impl Daemon {
         run
     }
 
-    /// Whether anything is written although nothing happens.
+    /// Whether no writes happen while the daemon is idle.
     async fn is_quiet(&self) -> bool {
         let before = self.faults.writes.load(Ordering::Relaxed);
         self.settle().await;
@@ -142,7 +146,7 @@ impl Daemon {
 }
 
 #[tokio::test]
-async fn two_messages_to_one_agent_are_answered_one_after_the_other() {
+async fn two_messages_to_one_agent_are_handled_one_after_the_other() {
     let daemon = Daemon::begin(First::WantsTool).await;
     let second = post(&daemon.api, "turn-2").await;
     daemon.settle().await;
@@ -161,8 +165,7 @@ async fn two_messages_to_one_agent_are_answered_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn what_was_approved_happens_although_an_older_run_is_tried_again_beside_it_and_then_that_one_goes_on()
-{
+async fn an_approved_action_completes_before_a_resumed_older_run_continues() {
     let (daemon, older, newer) = Daemon::with_two().await;
     daemon.api.runs.resume(older).await.expect("tried again");
     daemon.settle().await;
@@ -173,9 +176,9 @@ async fn what_was_approved_happens_although_an_older_run_is_tried_again_beside_i
 }
 
 #[tokio::test]
-async fn of_two_runs_that_are_under_way_the_one_that_is_due_goes_on() {
+async fn of_two_open_runs_the_due_one_continues() {
     let (daemon, older, newer) = Daemon::with_two().await;
-    // As an earlier version did, which let it go on at once.
+    // As written by an earlier version, which resumed the run at once.
     let (at, status) = (daemon.ticks.now(), RunStatus::Open);
     let opened = daemon
         .store
@@ -193,7 +196,7 @@ async fn of_two_runs_that_are_under_way_the_one_that_is_due_goes_on() {
 }
 
 #[tokio::test]
-async fn nobody_takes_up_a_run_that_waits_for_its_turn() {
+async fn a_run_waiting_for_its_turn_is_not_claimed() {
     let (daemon, older, newer) = Daemon::with_two().await;
     daemon.api.runs.resume(older).await.expect("tried again");
     let taken = claim(&daemon.store, &RunnerId::new("another"), older).await;
@@ -204,7 +207,7 @@ async fn nobody_takes_up_a_run_that_waits_for_its_turn() {
 }
 
 #[tokio::test]
-async fn a_run_that_waits_for_its_turn_ends_at_once_when_somebody_wants_that() {
+async fn a_run_waiting_for_its_turn_ends_at_once_when_cancelled() {
     let (daemon, older, newer) = Daemon::with_two().await;
     daemon.api.runs.resume(older).await.expect("tried again");
     daemon.api.runs.cancel(older).await.expect("asked for");
@@ -220,7 +223,7 @@ async fn a_run_that_waits_for_its_turn_ends_at_once_when_somebody_wants_that() {
 }
 
 #[tokio::test]
-async fn a_run_that_waits_for_its_turn_goes_on_when_the_one_before_it_is_cancelled_or_given_up() {
+async fn a_waiting_run_continues_when_the_one_in_front_is_cancelled() {
     for is_cancelled in [true, false] {
         let (daemon, older, newer) = Daemon::with_two().await;
         daemon.api.runs.resume(older).await.expect("tried again");
@@ -248,7 +251,7 @@ async fn a_run_that_waits_for_its_turn_goes_on_when_the_one_before_it_is_cancell
 }
 
 #[tokio::test]
-async fn one_that_is_tried_again_where_nothing_is_open_goes_on_at_once() {
+async fn a_resumed_run_without_other_open_runs_continues_at_once() {
     let daemon = Daemon::begin(First::WantsTool).await;
     daemon.set_aside(daemon.run).await;
     daemon.api.runs.resume(daemon.run).await.expect("tried again");
@@ -258,13 +261,13 @@ async fn one_that_is_tried_again_where_nothing_is_open_goes_on_at_once() {
 }
 
 #[tokio::test]
-async fn what_a_run_started_that_waits_for_its_turn_ends_with_the_wish_although_another_run_is_driven() {
+async fn cancelling_a_waiting_run_ends_its_sub_runs_while_another_is_driven() {
     let (daemon, older, newer) = Daemon::with_two().await;
     let queued = daemon.starts(older, "quiet", AgentControl::Paused).await;
     let begun = daemon.starts(older, "busy", AgentControl::Running).await;
     assert!(daemon.asked_by(begun).await.is_some(), "it has begun");
     daemon.api.runs.resume(older).await.expect("tried again");
-    // The one in front is driven as long as its action takes.
+    // The run in front is driven as long as its action takes.
     let place = daemon.fills_places();
     daemon.approve(newer).await;
     daemon.api.runs.cancel(older).await.expect("asked for");
@@ -283,7 +286,7 @@ async fn what_a_run_started_that_waits_for_its_turn_ends_with_the_wish_although_
 }
 
 #[tokio::test]
-async fn a_run_of_an_agent_that_is_destroyed_is_not_tried_again_and_can_be_given_up() {
+async fn a_run_of_a_destroyed_agent_can_be_abandoned_but_not_resumed() {
     let daemon = Daemon::begin(First::WantsTool).await;
     daemon.set_aside(daemon.run).await;
     let destroyed = AgentChange::Life(Lifecycle::Destroyed);

@@ -1,4 +1,4 @@
-//! A daemon whose database others write to: what they leave there is found by the look that it takes every second.
+//! A daemon whose database has other writers: it finds their changes by polling every second.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use wakeful_runtime::service::{Options, Service, WriterMode};
 use super::{Daemon, First, RETRY_AFTER_MS, Salts, TestEngineFactory, Ticks, governance};
 
 impl Daemon {
-    /// Another daemon on the same database, which knows that it is not alone.
+    /// Starts another daemon on the same database that expects other writers.
     fn joined(&self, first: First) {
         let hub: Arc<Hub> = Arc::default();
         let (_, halt) = Halt::new();
@@ -40,11 +40,11 @@ impl Daemon {
 }
 
 #[tokio::test]
-async fn a_run_that_rests_ends_within_a_second_after_another_program_asked_for_its_end() {
+async fn a_waiting_run_ends_within_a_second_when_another_process_cancels_it() {
     let daemon = Daemon::begin(First::Fails).await;
     daemon.joined(First::Fails);
     daemon.settle().await;
-    // Right after a look: from there it is farthest to the next.
+    // Right after a poll, so that the next one is as far away as possible.
     daemon.pass(2_300).await;
     assert_eq!(
         daemon.status().await,

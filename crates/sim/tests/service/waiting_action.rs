@@ -1,4 +1,4 @@
-//! Actions that wait for a place: what stands against a beginning meanwhile finds them not begun.
+//! Actions that wait for a slot: a brake, a cancellation or a halt meanwhile prevents them from starting.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use wakeful_ports::tool::{NOT_BEGUN, StopSignal};
 
 use super::{Daemon, First};
 
-/// Waits for a place, and then for leave to begin; why it does not, if nothing may begin any more before.
+/// Waits for a slot, and then for permission to start. Returns the reason if the action must not start.
 pub(super) async fn let_in(place: &Notify, stop: &impl StopSignal) -> Option<String> {
     let waited = async {
         place.notified().await;
@@ -25,14 +25,14 @@ pub(super) async fn let_in(place: &Notify, stop: &impl StopSignal) -> Option<Str
 }
 
 impl Daemon {
-    /// The next action has to wait for this place.
+    /// Makes the next action wait for this slot.
     pub(super) fn fills_places(&self) -> Arc<Notify> {
         let place: Arc<Notify> = Arc::default();
         *self.mailer.1.lock().expect("a place") = Some(Arc::clone(&place));
         place
     }
 
-    /// A daemon with an action that was approved and waits for its place.
+    /// Starts a daemon with an approved action that waits for its slot.
     async fn with_one_waiting() -> (Self, Arc<Notify>) {
         let daemon = Self::begin(First::WantsTool).await;
         let place = daemon.fills_places();
@@ -41,7 +41,7 @@ impl Daemon {
         (daemon, place)
     }
 
-    /// How the run stands, how its actions ended, and how many mails were sent.
+    /// The status of the run, the outcomes of its actions, and the number of sent mails.
     async fn sent(&self) -> (String, Vec<StepStatus>, u32) {
         let run = self.api.runs.get(self.run).await.expect("a run");
         let calls = run.tool_calls().map(|step| step.status).collect();
@@ -50,12 +50,11 @@ impl Daemon {
 }
 
 #[tokio::test]
-async fn what_waited_for_a_place_does_not_begin_after_a_brake_was_acknowledged_and_goes_on_after_the_release()
-{
+async fn a_brake_delays_an_action_waiting_for_a_slot_until_its_release() {
     let (daemon, place) = Daemon::with_one_waiting().await;
     let set = daemon.api.brakes.set(None, "stop".into(), Channel::Cli).await;
     assert_eq!(set.expect("set").len(), 1);
-    // It gets its place before anybody has looked again: no time has passed.
+    // The action gets its slot before the next check: no time has passed.
     place.notify_one();
     daemon.settle().await;
     assert_eq!(daemon.mails(), 0);
@@ -72,7 +71,7 @@ async fn what_waited_for_a_place_does_not_begin_after_a_brake_was_acknowledged_a
 }
 
 #[tokio::test]
-async fn what_waited_for_a_place_does_not_begin_after_its_run_was_cancelled() {
+async fn a_cancelled_run_does_not_start_its_action_waiting_for_a_slot() {
     let (daemon, place) = Daemon::with_one_waiting().await;
     daemon.api.runs.cancel(daemon.run).await.expect("asked for");
     place.notify_one();
@@ -86,7 +85,7 @@ async fn what_waited_for_a_place_does_not_begin_after_its_run_was_cancelled() {
 }
 
 #[tokio::test]
-async fn what_waited_for_a_place_does_not_begin_during_a_stop_nor_hold_it_up_and_is_done_after_the_restart() {
+async fn a_halt_delays_an_action_waiting_for_a_slot_until_the_restart() {
     for is_freed in [true, false] {
         let (mut daemon, place) = Daemon::with_one_waiting().await;
         let before_ms = daemon.ticks.monotonic_ms();
@@ -107,7 +106,7 @@ async fn what_waited_for_a_place_does_not_begin_during_a_stop_nor_hold_it_up_and
 }
 
 #[tokio::test]
-async fn what_waited_for_a_place_does_not_begin_when_this_process_may_no_longer_act() {
+async fn an_action_waiting_for_a_slot_does_not_start_without_the_lease() {
     let (daemon, place) = Daemon::with_one_waiting().await;
     daemon.faults.has_no_lease.store(true, Ordering::Relaxed);
     place.notify_one();
@@ -118,7 +117,7 @@ async fn what_waited_for_a_place_does_not_begin_when_this_process_may_no_longer_
 }
 
 #[tokio::test]
-async fn what_waited_for_a_place_begins_when_nothing_stands_against_it() {
+async fn an_action_waiting_for_a_slot_starts_when_nothing_prevents_it() {
     let (daemon, place) = Daemon::with_one_waiting().await;
     place.notify_one();
     daemon.settle().await;

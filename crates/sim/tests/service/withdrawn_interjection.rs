@@ -1,4 +1,4 @@
-//! What is said into a run and taken back in the same moment.
+//! An interjection that is withdrawn at the moment it joins a run.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use wakeful_runtime::api::IncomingMessage;
 use super::{Daemon, First};
 
 #[tokio::test]
-async fn who_takes_back_an_interjection_while_it_joins_leaves_what_a_tool_did_as_it_is() {
+async fn withdrawing_an_interjection_while_it_joins_keeps_the_tool_result() {
     let daemon = Daemon::begin(First::WantsTool).await;
     let post = IncomingMessage {
         agent: AgentId::parse("main").expect("a name"),

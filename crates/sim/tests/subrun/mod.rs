@@ -1,5 +1,5 @@
-//! Agents that start runs of each other, in circles too, under a daemon that dies at any moment: every run ends, each is
-//! started once, and each end is told once.
+//! Agents that start runs of each other, also in cycles, under a daemon that is killed at random times:
+//! every run ends, is started once, and its end is reported once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,13 +30,13 @@ use crate::service::{Mailer, Salts, Ticks};
 
 const AGENTS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// Worlds that are tried.
+/// Number of simulated scenarios.
 const WORLDS: u64 = 30;
 
-/// How often everybody may have a turn before a world counts as one that never ends.
+/// Maximum number of scheduling turns before a scenario counts as one that never ends.
 const TURNS_MAX: u32 = 20_000;
 
-/// A number from a seed and words.
+/// A pseudo-random number below a bound, derived from a seed and words.
 fn draw(seed: u64, words: &[&str], below: u64) -> u64 {
     let seed = seed.to_string();
     let fields: Vec<&str> = std::iter::once(seed.as_str())
@@ -56,7 +56,7 @@ fn agent_id(name: &str) -> AgentId {
     AgentId::parse(name).expect("an id")
 }
 
-/// A model that starts runs of others while the message it answers has fuel.
+/// A model that starts runs of other agents while the message it handles has fuel.
 struct Starter {
     seed: u64,
     agent: AgentId,
@@ -168,7 +168,7 @@ impl EngineFactory for SubRunEngineFactory {
     }
 }
 
-/// A daemon on a store; it dies when its task is ended.
+/// Starts a daemon on a store; aborting its task kills it.
 fn serve(
     store: &Store,
     ticks: &Arc<Ticks>,
@@ -197,7 +197,7 @@ fn serve(
     (tokio::spawn(service.run()), api)
 }
 
-/// What is left to do: open runs and messages in line.
+/// The amount of remaining work: open runs and queued messages.
 async fn left(store: &Store) -> usize {
     let looked = store.read(|view| {
         let open = all_runs(view)?
@@ -224,7 +224,7 @@ fn all_runs(view: &mut View<'_>) -> Result<Vec<RunLine>, wakeful_store::StoreErr
     Ok(rows.map(|row| (row.run_key, row.status, row.thread_id)).collect())
 }
 
-/// One world from its beginning to its end. How many runs were started by others, and how many starts were refused.
+/// Runs one scenario to its end. Returns the number of sub-runs, and the number of refused starts.
 async fn play(seed: u64) -> (usize, usize) {
     let store = Store::in_memory("subrun").expect("a store");
     let ticks: Arc<Ticks> = Arc::default();
@@ -274,7 +274,7 @@ async fn play(seed: u64) -> (usize, usize) {
             store.read(all_runs).await
         );
         tokio::task::yield_now().await;
-        // Nothing here has to wait for a moment, but for those who look for a reason to end early.
+        // Only the checks for an early end wait for time here.
         if turns % 50 == 0 {
             ticks.advance();
         }
@@ -330,13 +330,13 @@ async fn judge(store: &Store, seed: u64) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn whatever_agents_start_and_whenever_the_daemon_dies_every_run_ends_and_is_told_once() {
+async fn every_sub_run_ends_and_is_reported_once_despite_daemon_crashes() {
     let (mut children, mut refused) = (0, 0);
     for seed in 0..WORLDS {
         let (started, kept) = play(seed).await;
         (children, refused) = (children + started, refused + kept);
     }
-    // Worlds in which nothing happens prove nothing.
+    // Scenarios in which nothing happens prove nothing.
     assert!(
         children > 50 && refused > 10,
         "{children} started, {refused} refused"

@@ -1,17 +1,17 @@
-//! What is promised of the world around agents: the journal, watched files, and the clock.
+//! Promises about the journal, watched files, and schedules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Case, answer};
 use crate::history::{Action, Fired};
 
-/// The task that all change.
+/// The shared task.
 const SHARED: &str = "shared";
 
-/// Intervals after which a moment that has no record is missed at the end.
+/// Number of intervals after which a firing without a record counts as missing at the end.
 const LATE_MAX: u64 = 5;
 
-/// What is called written stands in the journal once, and what is called anything else does not.
+/// A write with the status `ok` is in the journal once, and any other is not.
 pub(super) fn written_once(case: &mut Case<'_>) {
     let history = case.history;
     let mut tasks: BTreeMap<&str, usize> = BTreeMap::new();
@@ -32,7 +32,7 @@ pub(super) fn written_once(case: &mut Case<'_>) {
                     if there != usize::from(is_ok) {
                         let status = status.map_or("nothing", String::as_str);
                         case.broken(format!(
-                            "the task {title} is there {there} times and called {status}"
+                            "the task {title} exists {there} times and has the status {status}"
                         ));
                     }
                 }
@@ -40,7 +40,7 @@ pub(super) fn written_once(case: &mut Case<'_>) {
         }
     }
     for title in tasks.into_keys() {
-        case.broken(format!("nobody asked for the task {title:?}"));
+        case.broken(format!("no message requested the task {title:?}"));
     }
     let shared = history.tasks.iter().find(|task| task.title == SHARED);
     if let Some(version) = shared.map(|task| task.version)
@@ -52,7 +52,7 @@ pub(super) fn written_once(case: &mut Case<'_>) {
     }
 }
 
-/// What changed outside is told to whoever wants to know, once, and a run comes of it.
+/// A change of a watched file notifies its subscriber once, and starts a run.
 pub(super) fn noticed_once(case: &mut Case<'_>) {
     let history = case.history;
     let mut told: BTreeSet<&str> = BTreeSet::new();
@@ -60,15 +60,15 @@ pub(super) fn noticed_once(case: &mut Case<'_>) {
     for noticed in &history.noticed {
         let failed = history.faults && noticed.outcome == "failed";
         if !matches!(noticed.outcome.as_str(), "completed" | "absorbed") && !failed {
-            case.broken(format!("{} came to rest as {}", noticed.run, noticed.outcome));
+            case.broken(format!("{} ended in the state {}", noticed.run, noticed.outcome));
         }
         more += noticed.more;
         for file in &noticed.files {
             if !told.insert(file) {
-                case.broken(format!("{file} was told of twice"));
+                case.broken(format!("{file} was reported twice"));
             }
             if !history.files.contains(file) {
-                case.broken(format!("{file} was told of and never put down"));
+                case.broken(format!("{file} was reported and never created"));
             }
         }
     }
@@ -80,12 +80,12 @@ pub(super) fn noticed_once(case: &mut Case<'_>) {
             .filter(|file| !told.contains(file.as_str()))
             .collect();
         case.broken(format!(
-            "{put} files were put down and {spoken_of} told of; not by name: {missing:?}"
+            "{put} files were created and {spoken_of} reported; not by name: {missing:?}"
         ));
     }
 }
 
-/// Each moment has one record, and one run at most, which comes to its end.
+/// Each firing has one record and at most one run, which ends.
 pub(super) fn fired_once(case: &mut Case<'_>) {
     let history = case.history;
     let Some(schedule) = &history.schedule else { return };
@@ -93,12 +93,12 @@ pub(super) fn fired_once(case: &mut Case<'_>) {
     fired.sort_by_key(|fired| fired.due_ms);
     let mut next = schedule.from_ms + schedule.interval_ms;
     for one in &fired {
-        // The first moment is counted from when the program heard of the schedule.
+        // The first firing is counted from the time at which the program received the schedule.
         let is_first = next == schedule.from_ms + schedule.interval_ms;
         let is_near = one.due_ms.abs_diff(next) <= schedule.interval_ms;
         if one.due_ms != next && !(is_first && is_near) {
             case.broken(format!(
-                "the moment {next} is not there, or twice: then comes {}",
+                "the firing {next} is missing or repeated: the next one is {}",
                 one.due_ms
             ));
         }
@@ -106,7 +106,7 @@ pub(super) fn fired_once(case: &mut Case<'_>) {
     }
     if next + LATE_MAX * schedule.interval_ms < schedule.until_ms {
         case.broken(format!(
-            "the moments from {next} to {} are not there",
+            "the firings from {next} to {} are missing",
             schedule.until_ms
         ));
     }
@@ -114,11 +114,11 @@ pub(super) fn fired_once(case: &mut Case<'_>) {
     for one in fired.iter().filter(|one| one.outcome == "run") {
         let (run, answer) = (one.run.as_deref().unwrap_or("none"), one.answer.as_ref());
         if !runs.insert(run) {
-            case.broken(format!("two moments have one run, {run}"));
+            case.broken(format!("two firings have one run, {run}"));
         }
         let outcome = answer.map_or("gone", |answer| answer.outcome.as_str());
         if outcome != "completed" && !(history.faults && outcome == "failed") {
-            case.broken(format!("{run} of {} came to rest as {outcome}", one.due_ms));
+            case.broken(format!("{run} of {} ended in the state {outcome}", one.due_ms));
         }
         for status in answer.iter().flat_map(|answer| &answer.calls) {
             sure += usize::from(status == "ok");
@@ -127,6 +127,8 @@ pub(super) fn fired_once(case: &mut Case<'_>) {
     }
     let ticks = case.world.ticks.len();
     if !(sure..=sure + unsure).contains(&ticks) {
-        case.broken(format!("{ticks} lines, {sure} called ok and {unsure} unknown"));
+        case.broken(format!(
+            "{ticks} lines, {sure} with the status ok and {unsure} unknown"
+        ));
     }
 }

@@ -1,4 +1,4 @@
-//! What people are promised: a brake holds, and an answer is the answer.
+//! Promises to people: a brake holds, and an answer is final.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +7,11 @@ use super::Case;
 /// How long after the acknowledgement of a brake something may still begin.
 const BRAKE_NS: u64 = 100_000_000;
 
-/// What measuring adds to that: what began in time writes its moment down only when the shell has started, on a machine
-/// with much to do.
+/// Additional tolerance: an action that began in time records its time only after the shell has started, on
+/// a busy machine.
 const MEASURING_NS: u64 = 400_000_000;
 
-/// Whoever is held does nothing until somebody asks for the end of it.
+/// A braked agent does nothing until the release is requested.
 pub(super) fn braked(case: &mut Case<'_>) {
     for (agent, what, moment) in acts(case) {
         let holds = |brake: &&crate::history::Brake| {
@@ -27,7 +27,7 @@ pub(super) fn braked(case: &mut Case<'_>) {
     }
 }
 
-/// Everything that happened: by whom, what, and when.
+/// All effects: the agent, a description, and the time.
 fn acts<'a>(case: &Case<'a>) -> Vec<(&'a str, String, u64)> {
     let (history, world) = (case.history, case.world);
     let mut acts = Vec::new();
@@ -51,13 +51,13 @@ fn acts<'a>(case: &Case<'a>) -> Vec<(&'a str, String, u64)> {
     acts
 }
 
-/// One question has one answer, which is the one that was taken; what was not approved does not happen.
+/// A question has one answer, which is the accepted one; an action without approval does not happen.
 pub(super) fn answered_once(case: &mut Case<'_>) {
     let history = case.history;
     let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
     for (decision, option) in &history.answered {
         if let Some(first) = taken.insert(decision, option) {
-            case.broken(format!("{decision} took {first} and then {option}"));
+            case.broken(format!("{decision} accepted {first} and then {option}"));
         }
     }
     let mut approved: BTreeSet<(&str, usize)> = BTreeSet::new();
@@ -65,22 +65,22 @@ pub(super) fn answered_once(case: &mut Case<'_>) {
         let (id, option) = (decided.decision.as_str(), decided.option.as_deref());
         let message = history.messages.get(&decided.message);
         let is_retried = message.is_some_and(|message| history.is_retried(message));
-        // A run that stands aside asks nobody; tried again, it asks anew.
+        // A quarantined run has no open question; when resumed, it asks again.
         let is_withdrawn = is_retried && decided.state == "withdrawn";
         if decided.state != "answered" && !is_withdrawn {
-            case.broken(format!("{id} came to rest as {}", decided.state));
+            case.broken(format!("{id} ended in the state {}", decided.state));
         }
         if let Some(first) = taken.remove(id)
             && option != Some(first)
         {
-            case.broken(format!("{id} was answered with {first} and says {option:?}"));
+            case.broken(format!("{id} was answered with {first} and shows {option:?}"));
         }
         if option == Some("approve") {
             approved.insert((&decided.message, decided.action));
         }
     }
     for decision in taken.into_keys() {
-        case.broken(format!("{decision} was answered and is gone"));
+        case.broken(format!("{decision} was answered and is lost"));
     }
     for (name, message, answer) in case.answered().filter(|(_, message, _)| message.asks) {
         for number in 1..=message.actions.len() {
@@ -89,7 +89,7 @@ pub(super) fn answered_once(case: &mut Case<'_>) {
             let is_ok = answer.calls.get(number - 1).is_some_and(|status| status == "ok");
             if is_line && (happened || is_ok) && !approved.contains(&(name.as_str(), number)) {
                 case.broken(format!(
-                    "{name} {number} happened or is called ok and was not approved"
+                    "{name} {number} happened or has the status ok and was not approved"
                 ));
             }
         }

@@ -1,4 +1,5 @@
-//! For every promise a history that breaks it and nothing else; those of people, the journal, files and the clock in [`aside`].
+//! For every promise, a history that breaks it and nothing else; those about people, the journal, files and
+//! schedules are in the submodule.
 
 use serde_json::{Value, json};
 
@@ -8,7 +9,7 @@ use super::{PROMISES, judge};
 use crate::effect_file::EffectFile;
 use crate::history::History;
 
-/// Two messages of one agent, the second sent when the first was acknowledged, and everything as it should be.
+/// A valid history: two messages of one agent, the second sent after the first was acknowledged.
 fn sound() -> Vec<Value> {
     let answer = json!({"outcome": "completed", "calls": ["ok", "ok"], "text": "t"});
     vec![
@@ -26,7 +27,7 @@ fn sound() -> Vec<Value> {
 
 const WORLD: &str = "m1 1\nm1 2\nm2 1\nm2 2\n";
 
-/// The lines with a moment each, as far as they have none.
+/// Adds a time to each line that has none.
 fn stamped(world: &str) -> String {
     let stamp = |line: &str| match line.split(' ').count() {
         2 => format!("{line} 5\n"),
@@ -35,7 +36,7 @@ fn stamped(world: &str) -> String {
     world.lines().map(stamp).collect()
 }
 
-/// The promises that a history and a world break, each once.
+/// The promises that a history and an effect file break, each once.
 fn broken(history: &[Value], world: &str) -> Vec<&'static str> {
     let lines: Vec<String> = history.iter().map(Value::to_string).collect();
     let history = History::parse(&lines.join("\n")).expect("a history");
@@ -45,7 +46,7 @@ fn broken(history: &[Value], world: &str) -> Vec<&'static str> {
     promises
 }
 
-/// The sound history with one line replaced, or taken out.
+/// The valid history with one line replaced or removed.
 fn with(index: usize, line: Option<Value>) -> Vec<Value> {
     let mut history = sound();
     history.splice(index..=index, line);
@@ -58,13 +59,17 @@ fn last(outcome: &str, calls: &[&str], text: &str) -> Option<Value> {
 }
 
 #[test]
-fn a_history_in_which_everything_went_well_breaks_nothing() {
+fn a_valid_history_breaks_no_promise() {
     assert_eq!(broken(&sound(), WORLD), Vec::<&str>::new());
-    assert_eq!(PROMISES.len(), 15, "a promise without a test below or in `aside`");
+    assert_eq!(
+        PROMISES.len(),
+        15,
+        "a promise without a test here or in the submodule"
+    );
 }
 
 #[test]
-fn a_message_that_is_gone_or_new_again_was_not_kept() {
+fn a_message_that_is_lost_or_new_again_was_not_kept() {
     let gone = json!({"event": "final", "message": "m2", "status": 404, "answer": null});
     assert_eq!(broken(&with(7, Some(gone)), "m1 1\nm1 2\n"), ["kept"]);
     assert_eq!(broken(&with(7, None), "m1 1\nm1 2\n"), ["kept"]);
@@ -77,7 +82,7 @@ fn a_message_that_is_gone_or_new_again_was_not_kept() {
 }
 
 #[test]
-fn a_run_that_stays_open_has_not_ended_and_a_failure_needs_a_cause() {
+fn an_open_run_has_not_ended_and_a_failure_needs_a_cause() {
     assert_eq!(
         broken(&with(7, last("open", &["ok", "ok"], "t")), WORLD),
         ["ended"]
@@ -91,7 +96,7 @@ fn a_run_that_stays_open_has_not_ended_and_a_failure_needs_a_cause() {
 }
 
 #[test]
-fn a_line_that_stands_twice_happened_twice() {
+fn a_repeated_line_happened_twice() {
     assert_eq!(
         broken(&sound(), "m1 1\nm1 2\nm2 1\nm2 2\nm2 2\n"),
         ["at_most_once"]
@@ -106,14 +111,14 @@ fn a_line_that_stands_twice_happened_twice() {
 }
 
 #[test]
-fn what_is_called_ok_without_a_line_is_a_lie() {
+fn an_ok_status_without_a_line_is_found() {
     assert_eq!(broken(&sound(), "m1 1\nm1 2\nm2 1\n"), ["done_is_done"]);
     let short = with(7, last("completed", &["ok"], "t"));
     assert_eq!(broken(&short, "m1 1\nm1 2\nm2 1\n"), ["done_is_done"]);
 }
 
 #[test]
-fn a_line_that_nobody_owns_up_to_is_silence() {
+fn a_line_without_a_status_is_found() {
     for status in ["failed", "denied", "intended"] {
         let hidden = with(7, last("completed", &["ok", status], "t"));
         assert_eq!(broken(&hidden, WORLD), ["no_silence"], "{status}");
@@ -123,7 +128,7 @@ fn a_line_that_nobody_owns_up_to_is_silence() {
 }
 
 #[test]
-fn a_message_with_two_runs_and_a_run_with_two_messages_are_caught() {
+fn two_runs_per_message_or_two_messages_per_run_are_found() {
     let again = json!({"event": "acknowledged", "at": 5, "message": "m2", "run": "r9", "admission": "known"});
     let mut two = sound();
     two.insert(4, again);
@@ -133,7 +138,7 @@ fn a_message_with_two_runs_and_a_run_with_two_messages_are_caught() {
 }
 
 #[test]
-fn what_was_told_and_is_no_longer_so_is_caught() {
+fn a_response_that_changes_later_is_found() {
     let told = |run: &str, outcome: &str, calls: &[&str]| {
         let answer = json!({"outcome": outcome, "calls": calls, "text": "t"});
         broken(
@@ -149,7 +154,7 @@ fn what_was_told_and_is_no_longer_so_is_caught() {
 }
 
 #[test]
-fn another_text_than_the_one_that_was_sent_is_caught() {
+fn a_text_other_than_the_one_sent_is_found() {
     assert_eq!(
         broken(&with(7, last("completed", &["ok", "ok"], "u")), WORLD),
         ["whole"]
@@ -157,10 +162,10 @@ fn another_text_than_the_one_that_was_sent_is_caught() {
 }
 
 #[test]
-fn whoever_came_later_is_not_served_first() {
+fn a_later_message_is_not_handled_first() {
     assert_eq!(broken(&sound(), "m1 1\nm2 1\nm2 2\nm1 2\n"), ["in_order"]);
     assert_eq!(broken(&sound(), "m1 2\nm1 1\nm2 1\nm2 2\n"), ["in_order"]);
-    // Whoever was sent before the other was acknowledged may go first.
+    // A message sent before the other was acknowledged may be handled first.
     let sent = json!({"event": "sent", "at": 2, "message": "m2", "agent": "a", "actions": ["line", "line"], "text": "t"});
     assert_eq!(
         broken(&with(2, Some(sent)), "m2 1\nm2 2\nm1 1\nm1 2\n"),
@@ -169,7 +174,7 @@ fn whoever_came_later_is_not_served_first() {
 }
 
 #[test]
-fn whoever_stood_aside_and_was_tried_again_may_be_served_after_others_that_came_later() {
+fn a_resumed_run_may_be_handled_after_later_messages() {
     let retried = |run: &str| {
         let mut history = sound();
         history.insert(5, json!({"event": "retried", "run": run}));
@@ -179,19 +184,19 @@ fn whoever_stood_aside_and_was_tried_again_may_be_served_after_others_that_came_
     for world in [overtaken, late, WORLD] {
         assert_eq!(broken(&retried("r1"), world), Vec::<&str>::new(), "{world}");
     }
-    // That the second was tried again is no reason for it to go first, and each goes through its own in order.
+    // Resuming the second one does not permit it to be first, and each keeps its own order.
     assert_eq!(broken(&retried("r2"), overtaken), ["in_order"]);
     assert_eq!(broken(&retried("r1"), "m2 1\nm2 2\nm1 2\nm1 1\n"), ["in_order"]);
 }
 
 #[test]
-fn money_that_is_put_aside_for_nothing_is_caught() {
+fn money_reserved_without_a_request_is_found() {
     let kept = json!({"event": "rest", "agent": "a", "reserved_usd": "0.01"});
     assert_eq!(broken(&with(8, Some(kept)), WORLD), ["nothing_put_aside"]);
 }
 
 #[test]
-fn a_line_that_is_not_understood_is_no_verdict() {
+fn an_unknown_line_gives_no_verdict() {
     assert!(History::parse("{\"event\": \"guess\"}").is_err());
     assert!(
         History::parse("{\"event\": \"final\", \"message\": \"m\", \"status\": 200, \"answer\": null}")

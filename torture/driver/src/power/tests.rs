@@ -1,4 +1,4 @@
-//! The disk and the cut, on a program whose every call is known (`shim/bed.c`).
+//! Tests the disk library and the power cut with a program whose calls are all known (`shim/bed.c`).
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,7 +7,8 @@ use super::{Cut, cut};
 use crate::rng::Rng;
 use crate::test_dir::{build_disk, compile};
 
-/// Cuts that chance is given: each case below comes out in all its ways within them. The same seeds, so always or never.
+/// Number of cuts: enough for each case below to show all its results. The seeds are fixed, so the tests
+/// are deterministic.
 const CUTS: u64 = 40;
 
 struct Bed {
@@ -33,7 +34,7 @@ impl Bed {
         self.folder.path().join("root")
     }
 
-    /// Runs a program on a fresh disk, which loses power right after it, and says what happened to the disk.
+    /// Runs a program on a fresh disk, cuts the power right after it, and returns the result.
     fn run(&self, words: &str, seed: u64) -> Cut {
         let journal = self.folder.path().join("journal");
         for folder in [&self.root(), &journal] {
@@ -55,7 +56,7 @@ impl Bed {
         std::fs::read_to_string(self.root().join(name)).ok()
     }
 
-    /// What a file holds after each of many cuts.
+    /// The content of a file after each of many cuts.
     fn after(&self, words: &str, name: &str) -> Vec<Option<String>> {
         let found = |seed| {
             self.run(words, seed);
@@ -70,13 +71,13 @@ fn some(byte: &str, count: usize) -> Option<String> {
 }
 
 #[test]
-fn what_was_synced_with_its_folder_outlives_every_cut() {
+fn data_synced_with_its_folder_survives_every_cut() {
     let found = Bed::new().after("put a x 6000 keep a keep .", "a");
     assert!(found.iter().all(|content| *content == some("x", 6000)));
 }
 
 #[test]
-fn what_was_not_synced_is_sometimes_lost_sometimes_torn_and_sometimes_there() {
+fn unsynced_data_is_lost_torn_or_kept() {
     let found = Bed::new().after("put a x 6000 keep a keep . put a y 6000", "a");
     assert!(found.contains(&some("x", 6000)), "never lost");
     assert!(found.contains(&some("y", 6000)), "never there");
@@ -90,7 +91,7 @@ fn what_was_not_synced_is_sometimes_lost_sometimes_torn_and_sometimes_there() {
 }
 
 #[test]
-fn a_file_whose_folder_was_not_synced_may_be_gone_and_one_that_was_removed_may_be_back() {
+fn without_a_folder_sync_new_files_vanish_and_removed_ones_return() {
     let bed = Bed::new();
     let made = bed.after("put a x 10 keep a", "a");
     assert!(made.contains(&None) && made.contains(&some("x", 10)), "{made:?}");
@@ -106,7 +107,7 @@ fn a_file_whose_folder_was_not_synced_may_be_gone_and_one_that_was_removed_may_b
 }
 
 #[test]
-fn a_move_holds_when_one_of_its_folders_was_synced_and_else_all_or_nothing_of_it() {
+fn a_move_is_durable_after_a_folder_sync_and_otherwise_atomic() {
     let bed = Bed::new();
     let before = "room d keep . put b o 3 keep b put d/a n 3 keep d/a keep . keep d move d/a b";
     let found = bed.after(before, "b");
@@ -119,7 +120,7 @@ fn a_move_holds_when_one_of_its_folders_was_synced_and_else_all_or_nothing_of_it
 }
 
 #[test]
-fn a_file_that_was_cut_shorter_may_be_long_again() {
+fn an_unsynced_truncation_may_be_undone() {
     let bed = Bed::new();
     let program = "put a x 6000 keep a keep . trim a 10";
     let found = bed.after(program, "a");
@@ -129,7 +130,7 @@ fn a_file_that_was_cut_shorter_may_be_long_again() {
 }
 
 #[test]
-fn the_same_seed_cuts_the_same_way() {
+fn the_same_seed_gives_the_same_cut() {
     let bed = Bed::new();
     for seed in 0..CUTS {
         let again = || {

@@ -1,4 +1,5 @@
-//! That every moment of a schedule is decided, once: the moments are worked out again, from the schedule alone.
+//! Checks that every firing of a schedule is decided once: the firing times are computed again from the
+//! schedule alone.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +11,12 @@ use wakeful_store::rows::ScheduledExecutionRow;
 
 use super::{DaemonEvidence, Verdict, unless};
 
-/// Moments that are worked out one by one. A clock that was set far ahead leaves more behind; of those only the first and
-/// the last are looked at.
+/// Maximum number of firings that are computed one by one. A clock set far ahead leaves more; then only the
+/// first and the last are checked.
 const MOMENTS_MAX: u64 = 500;
 
-/// Between its making and its last look every moment has its record, or is counted among those that were missed; and no
-/// record is of a moment that is none.
+/// Between the creation of a schedule and its last check, every firing has a record or is counted as
+/// missed, and every record belongs to a firing.
 pub(super) fn every_occurrence_is_decided_once(scene: &DaemonEvidence) -> Verdict {
     let untouched = scene
         .schedules
@@ -28,7 +29,7 @@ pub(super) fn every_occurrence_is_decided_once(scene: &DaemonEvidence) -> Verdic
     Ok(())
 }
 
-/// A moment asks for one run at most, and its run has its name.
+/// A firing requests at most one run, and the run has the firing's key.
 pub(super) fn no_occurrence_runs_twice(scene: &DaemonEvidence) -> Verdict {
     for (timer, rows) in &scene.schedules {
         let (mut moments, mut runs) = (BTreeSet::new(), BTreeSet::new());
@@ -41,7 +42,7 @@ pub(super) fn no_occurrence_runs_twice(scene: &DaemonEvidence) -> Verdict {
                 let is_named = row.run_key == Some(timer.run_key(row.due_at));
                 unless(moments.insert(row.due_at) && is_named, || {
                     format!(
-                        "the moment {} of {} runs again: {row:?}",
+                        "the firing {} of {} runs again: {row:?}",
                         row.due_at.rfc3339(),
                         timer.schedule_id
                     )
@@ -52,7 +53,7 @@ pub(super) fn no_occurrence_runs_twice(scene: &DaemonEvidence) -> Verdict {
     Ok(())
 }
 
-/// Follows the looks at a schedule: each must have decided exactly what lies between the look before and itself.
+/// Follows the checks of a schedule: each must have decided exactly the firings since the previous check.
 fn walk(timer: &Schedule, rows: &[ScheduledExecutionRow]) -> Verdict {
     let mut seen_until = timer.created_at;
     let by_clock: Vec<&ScheduledExecutionRow> = rows
@@ -75,20 +76,20 @@ fn walk(timer: &Schedule, rows: &[ScheduledExecutionRow]) -> Verdict {
         seen_until = until;
     }
     let left = first_after(&timer.when, seen_until)?.filter(|next| *next <= timer.seen_until);
-    unless(left.is_none(), || format!("nobody decided about {left:?}"))?;
+    unless(left.is_none(), || format!("the firing {left:?} was not decided"))?;
     let next = first_after(&timer.when, timer.seen_until)?;
     unless(
         timer.status != ScheduleStatus::Active || timer.next_execution_at == next,
         || {
             format!(
-                "the next moment is {next:?}, and it waits for {:?}",
+                "the next firing is {next:?}, and the schedule waits for {:?}",
                 timer.next_execution_at
             )
         },
     )
 }
 
-/// Whether a record is about a moment.
+/// Whether a record decides a firing.
 const fn decides(outcome: ExecutionOutcome) -> bool {
     match outcome {
         ExecutionOutcome::Run
@@ -102,7 +103,7 @@ const fn decides(outcome: ExecutionOutcome) -> bool {
     }
 }
 
-/// Whether one look decided about exactly the moments after one time and up to another.
+/// Checks that one check decided exactly the firings after one time and up to another.
 fn decided(when: &FiringTime, (after, until): (Millis, Millis), look: &[&ScheduledExecutionRow]) -> Verdict {
     let is_missed = |row: &&&ScheduledExecutionRow| row.reason == Some(ScheduleReason::Missed.into());
     let missed = look.iter().find(is_missed);
@@ -115,14 +116,14 @@ fn decided(when: &FiringTime, (after, until): (Millis, Millis), look: &[&Schedul
     let count = missed.map_or(0, |row| row.count);
     let first = first_after(when, after)?;
     unless(missed.is_none_or(|row| Some(row.due_at) == first), || {
-        format!("the first that was missed is {first:?}, and the record says {missed:?}")
+        format!("the first missed firing is {first:?}, and the record has {missed:?}")
     })?;
     if count > MOMENTS_MAX || missed.is_some_and(|row| row.is_capped) {
         for moment in fired {
             let before = Millis(moment.0.saturating_sub(1));
             unless(
                 first_after(when, before)? == Some(moment) && moment <= until,
-                || format!("{moment:?} is no moment of it"),
+                || format!("{moment:?} is not a firing of it"),
             )?;
         }
         return Ok(());
@@ -139,7 +140,7 @@ fn decided(when: &FiringTime, (after, until): (Millis, Millis), look: &[&Schedul
     }
     let rest = usize::try_from(count).ok().and_then(|count| moments.get(count..));
     unless(rest == Some(fired.as_slice()), || {
-        format!("its moments were {moments:?}, {count} were missed, and these were decided: {fired:?}")
+        format!("its firings were {moments:?}, {count} were missed, and these were decided: {fired:?}")
     })
 }
 

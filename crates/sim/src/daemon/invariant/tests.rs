@@ -1,4 +1,4 @@
-//! Every invariant on a world that was tampered with: one that nothing can break would prove nothing.
+//! Tests every invariant on tampered evidence: an invariant that cannot fail proves nothing.
 
 use wakeful_core::cause::{DEPTH_MAX, MessageOrigin};
 use wakeful_core::key::{Digest, RunKey};
@@ -14,13 +14,13 @@ use super::{ALL, DaemonEvidence, Verdict, judge};
 use crate::daemon::play;
 use crate::fault_plan::FaultPlan;
 
-/// A world that has what a test wants to tamper with.
+/// Evidence that contains what a test tampers with.
 fn scene_with(wanted: impl Fn(&DaemonEvidence) -> bool) -> DaemonEvidence {
     let mut scenes = (0..).filter_map(|seed| play(&FaultPlan::drawn_alert(seed)).ok());
     scenes.find(wanted).expect("there are endless seeds")
 }
 
-/// What an invariant says to such a world after it was changed.
+/// The verdict of an invariant on such evidence after a change.
 fn tampered(
     name: &str,
     wanted: impl Fn(&DaemonEvidence) -> bool,
@@ -49,7 +49,7 @@ fn is_woken(message: &Message) -> bool {
     matches!(message.cause.origin, MessageOrigin::Subscription { .. })
 }
 
-/// A message of a subscription that is still there.
+/// A stored message of a subscription.
 fn noticed(scene: &DaemonEvidence) -> Option<(RunKey, Message)> {
     let mut messages = scene.messages.iter().filter(|(_, message)| is_woken(message));
     let found = messages.find(|(_, message)| {
@@ -74,7 +74,7 @@ fn other() -> RunKey {
 }
 
 #[test]
-fn a_message_that_is_nowhere_or_in_two_places_is_found() {
+fn a_message_in_no_state_or_in_two_is_found() {
     let name = "EveryMessageHasItsPlace";
     let ran = |scene: &DaemonEvidence| has_verdict(scene, WakeOutcome::Run);
     let gone = |scene: &mut DaemonEvidence| scene.runs.clear();
@@ -104,7 +104,7 @@ fn a_message_that_is_nowhere_or_in_two_places_is_found() {
 }
 
 #[test]
-fn an_input_that_was_acknowledged_and_is_gone_is_found() {
+fn a_lost_acknowledged_input_is_found() {
     let name = "NoAcknowledgedInputLost";
     let posted = |scene: &DaemonEvidence| !scene.ledger.posted.is_empty();
     let lost = |scene: &mut DaemonEvidence| {
@@ -158,7 +158,7 @@ fn is_by_clock(row: &ScheduledExecutionRow) -> bool {
     row.source == TriggerSource::Tick && row.outcome == ExecutionOutcome::Run
 }
 
-/// The place of a firing that ran, of a schedule that nobody touched.
+/// The index of a firing that ran, of a schedule that no script action changed.
 fn fired(scene: &DaemonEvidence) -> Option<(usize, usize)> {
     scene
         .schedules
@@ -177,7 +177,7 @@ fn fired_row(scene: &mut DaemonEvidence) -> ScheduledExecutionRow {
 }
 
 #[test]
-fn a_moment_that_nobody_decided_about_or_two_did_is_found() {
+fn an_undecided_or_twice_decided_firing_is_found() {
     let name = "EveryOccurrenceIsDecidedOnce";
     let wanted = |scene: &DaemonEvidence| fired(scene).is_some();
     let forgotten = |scene: &mut DaemonEvidence| {
@@ -213,7 +213,7 @@ fn a_moment_that_nobody_decided_about_or_two_did_is_found() {
 }
 
 #[test]
-fn moments_that_were_missed_and_miscounted_are_found() {
+fn miscounted_missed_firings_are_found() {
     let missed = |scene: &DaemonEvidence| {
         let untouched = scene.schedules.iter();
         let mut untouched = untouched.filter(|(timer, _)| !scene.ledger.touched.contains(&timer.schedule_id));
@@ -234,7 +234,7 @@ fn is_missed(row: &ScheduledExecutionRow) -> bool {
 }
 
 #[test]
-fn a_moment_that_ran_twice_or_under_another_name_is_found() {
+fn a_firing_that_ran_twice_or_under_another_key_is_found() {
     let name = "NoOccurrenceRunsTwice";
     let wanted = |scene: &DaemonEvidence| fired(scene).is_some();
     let twice = |scene: &mut DaemonEvidence| {
@@ -252,7 +252,7 @@ fn a_moment_that_ran_twice_or_under_another_name_is_found() {
 }
 
 #[test]
-fn a_wake_by_ones_own_write_is_found() {
+fn a_wake_by_an_agents_own_write_is_found() {
     let wanted = |scene: &DaemonEvidence| noticed(scene).is_some();
     let own = |scene: &mut DaemonEvidence| {
         let (_, message) = noticed(scene).expect("a notice");
@@ -266,7 +266,7 @@ fn a_wake_by_ones_own_write_is_found() {
 }
 
 #[test]
-fn a_notice_that_woke_twice_or_should_not_have_is_found() {
+fn a_notice_that_woke_twice_or_wrongly_is_found() {
     let name = "OneNoticeWakesOncePerSubscription";
     let wanted = |scene: &DaemonEvidence| noticed(scene).is_some();
     let twice = |scene: &mut DaemonEvidence| {
@@ -288,7 +288,7 @@ fn a_notice_that_woke_twice_or_should_not_have_is_found() {
 }
 
 #[test]
-fn a_notice_that_nobody_heard_of_is_found() {
+fn an_undelivered_notice_is_found() {
     let wanted = |scene: &DaemonEvidence| noticed(scene).is_some();
     let unheard = |scene: &mut DaemonEvidence| {
         let (key, _) = noticed(scene).expect("a notice");
@@ -298,7 +298,7 @@ fn a_notice_that_nobody_heard_of_is_found() {
 }
 
 #[test]
-fn a_forged_or_refused_delivery_that_left_something_is_found() {
+fn a_forged_or_refused_delivery_that_left_a_row_is_found() {
     let name = "RefusedTriggersLeaveNothing";
     let ran = |scene: &DaemonEvidence| !scene.ledger.delivered.is_empty();
     let forged = |scene: &mut DaemonEvidence| {
@@ -315,7 +315,7 @@ fn a_forged_or_refused_delivery_that_left_something_is_found() {
 }
 
 #[test]
-fn a_delivery_that_was_taken_in_twice_is_found() {
+fn a_delivery_that_was_accepted_twice_is_found() {
     let ran = |scene: &DaemonEvidence| !scene.ledger.delivered.is_empty();
     let twice = |scene: &mut DaemonEvidence| scene.ledger.delivered.values_mut().for_each(|times| *times = 2);
     assert!(tampered("ADeliveryIsTakenInOnce", ran, twice).is_err());
@@ -332,7 +332,7 @@ fn a_chain_of_wakes_beyond_the_bound_is_found() {
 }
 
 #[test]
-fn a_start_with_two_runs_or_an_end_that_was_told_twice_or_never_is_found() {
+fn a_start_with_two_runs_or_a_misreported_end_is_found() {
     let name = "EachStartIsOneRunAndToldOnce";
     let parent = |scene: &DaemonEvidence| -> Option<(RunKey, ParentRun)> {
         scene.messages.iter().find_map(|(key, message)| {
@@ -386,7 +386,7 @@ fn an_event_that_is_missing_is_found() {
 }
 
 #[test]
-fn what_never_comes_to_rest_is_found() {
+fn work_that_never_finishes_is_found() {
     let name = "EverythingComesToRest";
     let any = |scene: &DaemonEvidence| !scene.runs.is_empty();
     let waits = |scene: &mut DaemonEvidence| scene.queued.extend([other()]);
@@ -398,7 +398,7 @@ fn what_never_comes_to_rest_is_found() {
 }
 
 #[test]
-fn a_complaint_of_a_port_is_found() {
+fn a_port_complaint_is_found() {
     let complained = |scene: &mut DaemonEvidence| scene.ledger.complaints.push("it acts".into());
     assert!(tampered("NobodyComplains", |_| true, complained).is_err());
 }

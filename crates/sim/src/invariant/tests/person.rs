@@ -1,4 +1,4 @@
-//! The invariants about people, each on a world that was tampered with.
+//! Tests the invariants about people on tampered evidence.
 
 use wakeful_core::decision::{APPROVAL_MS_MAX, APPROVE, DENY, Decision, DecisionStatus};
 use wakeful_core::key::{Digest, OperationId};
@@ -14,9 +14,9 @@ use crate::fault_plan::FaultPlan;
 use crate::ledger::{Begun, Deed, Held};
 use crate::simulate::evidence_of;
 
-/// A world in which somebody permitted an action that was then taken, and somebody braked.
+/// Evidence with an approved and performed action, and with a brake.
 fn peopled() -> Evidence {
-    // One of the first is known to be one; should that change, there are endless others.
+    // One of the first seeds is known to match. If that changes, the search continues with other seeds.
     let known = PEOPLED.iter().map(|seed| FaultPlan::drawn(*seed));
     let mut worlds = known
         .chain((0..).map(FaultPlan::drawn))
@@ -32,7 +32,7 @@ fn is_peopled(evidence: &Evidence) -> bool {
     permitted && braked && !evidence.ledger.answers.is_empty() && evidence.ledger.poisons.is_empty()
 }
 
-/// An action that was begun after somebody permitted it.
+/// An action that was begun after its approval.
 fn permitted(evidence: &Evidence) -> Option<(Begun, Decision)> {
     evidence.ledger.begun.iter().find_map(|begun| {
         let all = evidence.runs.iter().flat_map(|run| &run.decisions);
@@ -42,7 +42,7 @@ fn permitted(evidence: &Evidence) -> Option<(Begun, Decision)> {
     })
 }
 
-/// What an invariant says to the peopled world after it was changed.
+/// The verdict of an invariant on this evidence after a change.
 fn tampered(name: &str, tamper: impl FnOnce(&mut Evidence)) -> Verdict {
     let mut evidence = peopled();
     judge(&evidence).expect("nothing is wrong before");
@@ -51,7 +51,7 @@ fn tampered(name: &str, tamper: impl FnOnce(&mut Evidence)) -> Verdict {
     (invariant.expect("an invariant of that name").holds)(&evidence)
 }
 
-/// Changes every question about the action that was permitted.
+/// Changes every question about the approved action.
 fn about_it(evidence: &mut Evidence, change: impl Fn(&mut Decision)) {
     let (begun, _) = permitted(evidence).expect("a permitted action");
     let all = evidence.runs.iter_mut().flat_map(|run| &mut run.decisions);
@@ -60,7 +60,7 @@ fn about_it(evidence: &mut Evidence, change: impl Fn(&mut Decision)) {
 }
 
 #[test]
-fn what_begins_under_a_brake_is_found() {
+fn an_action_begun_under_a_brake_is_found() {
     let reached_for = |evidence: &mut Evidence| {
         let (mut begun, _) = permitted(evidence).expect("a permitted action");
         begun.braked = true;
@@ -89,7 +89,7 @@ fn what_begins_under_a_brake_is_found() {
 }
 
 #[test]
-fn an_action_without_a_yes_to_that_very_action_is_found() {
+fn an_action_without_its_own_approval_is_found() {
     let unasked = |evidence: &mut Evidence| about_it(evidence, |one| one.answer = None);
     assert!(tampered("NothingActsUnasked", unasked).is_err());
     let denied = |evidence: &mut Evidence| {
@@ -122,8 +122,8 @@ fn an_action_without_a_yes_to_that_very_action_is_found() {
 }
 
 #[test]
-fn an_action_that_a_person_refused_and_that_began_is_found_unless_an_earlier_yes_had_run_out() {
-    // A class, and whether the no came to a second question.
+fn a_denied_action_that_began_is_found_unless_its_approval_expired() {
+    // An effect class, and whether the denial answered a second question.
     for (class, is_asked_again, is_right) in [
         (EffectClass::Idempotent, false, false),
         (EffectClass::Idempotent, true, true),
@@ -161,7 +161,7 @@ fn a_question_that_outlives_its_run_is_found() {
 }
 
 #[test]
-fn a_second_or_another_answer_is_found() {
+fn a_second_or_different_answer_is_found() {
     let twice = |evidence: &mut Evidence| {
         let again = evidence.ledger.answers[0].clone();
         evidence.ledger.answers.push(again);
@@ -181,7 +181,7 @@ fn a_second_or_another_answer_is_found() {
 }
 
 #[test]
-fn a_run_that_can_never_go_on_is_found() {
+fn a_run_that_can_never_continue_is_found() {
     let open = |evidence: &mut Evidence| evidence.runs[0].row.status = RunStatus::Open;
     assert!(tampered("EveryRunEndsOrIsResumable", open).is_err());
     let forgotten = |evidence: &mut Evidence| {
@@ -202,13 +202,13 @@ fn a_run_that_can_never_go_on_is_found() {
 }
 
 #[test]
-fn money_that_is_put_aside_for_nothing_is_found() {
+fn money_reserved_without_a_request_is_found() {
     let aside = |evidence: &mut Evidence| evidence.spent[0].reserved.0 += 1;
     assert!(tampered("ReservationsAreZeroAtRest", aside).is_err());
 }
 
 #[test]
-fn a_repetition_of_something_unknown_is_let_pass_only_with_a_yes() {
+fn a_repetition_of_an_unknown_action_requires_an_approval() {
     let repeated = |evidence: &mut Evidence, is_permitted: bool| {
         let (begun, _) = permitted(evidence).expect("a permitted action");
         let run = evidence.runs.iter_mut().find(|run| {

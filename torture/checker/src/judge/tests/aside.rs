@@ -1,18 +1,18 @@
-//! Histories about brakes, answers, the journal, files and moments.
+//! Histories about brakes, answers, the journal, files and schedules.
 
 use serde_json::{Value, json};
 
 use super::{WORLD, broken, sound};
 
-/// Milliseconds as the world file counts.
+/// A millisecond in the unit of the effect file.
 const MS: u64 = 1_000_000;
 
-/// The sound history and what else there is to tell.
+/// The valid history with further lines.
 fn also(lines: &[Value]) -> Vec<Value> {
     [sound(), lines.to_vec()].concat()
 }
 
-/// One message, acknowledged and ended like this.
+/// One message, acknowledged and ended with this outcome.
 fn message(extra: &Value, actions: &Value, outcome: &str, calls: &Value) -> Vec<Value> {
     let mut sent =
         json!({"event": "sent", "at": 9, "message": "m3", "agent": "b", "actions": actions, "text": "t"});
@@ -35,7 +35,7 @@ fn held(agent: Option<&str>, from_ms: u64, until_ms: u64) -> [Value; 2] {
 }
 
 #[test]
-fn what_begins_while_a_brake_holds_is_caught_and_a_moment_is_allowed() {
+fn an_action_begun_under_a_brake_is_found_with_some_tolerance() {
     let world = |ms: u64| format!("m1 1 1\nm1 2 1\nm2 1 1\nm2 2 {}\n", ms * MS);
     for agent in [None, Some("a")] {
         let history = also(&held(agent, 1_000, 3_000));
@@ -60,7 +60,7 @@ fn what_begins_while_a_brake_holds_is_caught_and_a_moment_is_allowed() {
 }
 
 #[test]
-fn a_task_that_is_written_while_a_brake_holds_is_caught() {
+fn a_task_written_under_a_brake_is_found() {
     let mut history = also(&message(
         &json!({}),
         &json!(["task"]),
@@ -73,7 +73,7 @@ fn a_task_that_is_written_while_a_brake_holds_is_caught() {
 }
 
 #[test]
-fn what_a_brake_stopped_in_the_middle_may_have_its_line() {
+fn an_action_stopped_by_a_brake_may_have_its_line() {
     let stopped = message(
         &json!({}),
         &json!(["line"]),
@@ -81,12 +81,16 @@ fn what_a_brake_stopped_in_the_middle_may_have_its_line() {
         &json!(["failed:braked"]),
     );
     let world = format!("{WORLD}m3 1 5\n");
-    assert_eq!(broken(&also(&stopped), &world), ["no_silence"], "nobody braked");
+    assert_eq!(
+        broken(&also(&stopped), &world),
+        ["no_silence"],
+        "no brake was set"
+    );
     let history = [also(&stopped), held(None, 1, 2).to_vec()].concat();
     assert_eq!(broken(&history, &world), Vec::<&str>::new());
 }
 
-/// A message whose one line is asked about, with how that was answered, and how the question stands.
+/// A message whose one line needs an approval, with the answers and the state of the question.
 fn asked(status: &str, answers: &[&str], state: &str, option: Option<&str>) -> Vec<Value> {
     let mut history = also(&message(
         &json!({"asks": true}),
@@ -104,13 +108,13 @@ fn asked(status: &str, answers: &[&str], state: &str, option: Option<&str>) -> V
 }
 
 #[test]
-fn one_question_has_one_answer_and_only_yes_acts() {
+fn a_question_has_one_answer_and_only_an_approval_acts() {
     let (with, without) = (format!("{WORLD}m3 1 5\n"), WORLD);
     let yes = asked("ok", &["approve"], "answered", Some("approve"));
     assert_eq!(broken(&yes, &with), Vec::<&str>::new());
     let no = asked("denied", &["deny"], "answered", Some("deny"));
     assert_eq!(broken(&no, without), Vec::<&str>::new());
-    // Whoever was not told may have been heard.
+    // An answer without an acknowledgement may have been accepted.
     let unheard = asked("denied", &[], "answered", Some("deny"));
     assert_eq!(broken(&unheard, without), Vec::<&str>::new());
 
@@ -130,16 +134,21 @@ fn one_question_has_one_answer_and_only_yes_acts() {
 }
 
 #[test]
-fn only_a_run_that_was_tried_again_may_have_a_question_withdrawn() {
+fn only_a_resumed_run_may_have_a_withdrawn_question() {
     let world = format!("{WORLD}m3 1 5\n");
     let mut anew = asked("ok", &["approve"], "answered", Some("approve"));
     let old = |message: &str, state: &str| json!({"event": "decided", "decision": "c", "message": message, "action": 1, "state": state, "option": null});
     anew.push(old("m3", "withdrawn"));
-    assert_eq!(broken(&anew, &world), ["answered_once"], "it never stood aside");
+    assert_eq!(
+        broken(&anew, &world),
+        ["answered_once"],
+        "it was never quarantined"
+    );
     anew.push(json!({"event": "retried", "run": "r3"}));
     assert_eq!(broken(&anew, &world), Vec::<&str>::new());
 
-    // Of others nothing is withdrawn, and of this one nothing stays open; a withdrawn question is no yes.
+    // Questions of other runs are not withdrawn, none of this run stays open, and a withdrawn question does
+    // not approve.
     let others = [anew.clone(), vec![old("m1", "withdrawn")]].concat();
     assert_eq!(broken(&others, &world), ["answered_once"]);
     let open = [anew, vec![old("m3", "pending")]].concat();
@@ -157,7 +166,7 @@ fn only_a_run_that_was_tried_again_may_have_a_question_withdrawn() {
 }
 
 #[test]
-fn a_task_is_there_once_if_it_is_called_written_and_else_not_at_all() {
+fn a_task_exists_once_if_its_status_is_ok_and_otherwise_not() {
     let task = |title: &str| json!({"event": "task", "title": title, "version": 1, "created_ns": 1});
     let with = |status: &str, tasks: &[Value]| {
         let mut history = also(&message(
@@ -181,12 +190,12 @@ fn a_task_is_there_once_if_it_is_called_written_and_else_not_at_all() {
     assert_eq!(
         with("ok", &[task("m3 1"), task("m9 1")]),
         ["written_once"],
-        "of nobody"
+        "of an unknown message"
     );
 }
 
 #[test]
-fn a_change_of_what_all_share_counts_once() {
+fn a_change_of_the_shared_task_counts_once() {
     let changed = |version: u64| {
         let mut history = also(&message(
             &json!({}),
@@ -203,7 +212,7 @@ fn a_change_of_what_all_share_counts_once() {
 }
 
 #[test]
-fn a_run_that_somebody_ended_has_ended_and_others_have_not() {
+fn a_cancelled_run_has_ended_and_others_have_not() {
     let cancelled = |extra: &Value| {
         let lines = message(extra, &json!(["task"]), "cancelled", &json!(["failed:cancelled"]));
         broken(&also(&lines), WORLD)
@@ -213,7 +222,7 @@ fn a_run_that_somebody_ended_has_ended_and_others_have_not() {
 }
 
 #[test]
-fn a_file_is_told_of_once() {
+fn a_file_is_reported_once() {
     let put = |file: &str| json!({"event": "put", "file": file});
     let told = |outcome: &str, files: &[&str], more: usize| json!({"event": "noticed", "run": "r", "outcome": outcome, "files": files, "more": more});
     let with = |lines: &[Value]| broken(&also(lines), WORLD);
@@ -244,7 +253,7 @@ fn a_file_is_told_of_once() {
     assert_eq!(with(&[told("completed", &["f1"], 0)]), ["noticed_once"]);
 }
 
-/// A schedule of one second, with what became of its moments, at so many seconds each.
+/// A schedule with an interval of one second, with the records of its firings in seconds.
 fn fired(records: &[(u64, u64, &str)], calls: &[&str]) -> Vec<Value> {
     let mut history = also(&[json!({
         "event": "schedule", "agent": "t", "interval_ms": 1_000, "from_ms": 100_000, "until_ms": 105_500,
@@ -263,7 +272,7 @@ fn fired(records: &[(u64, u64, &str)], calls: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn each_moment_has_one_record_and_one_run_at_most() {
+fn each_firing_has_one_record_and_at_most_one_run() {
     let lines = |count: usize| format!("{WORLD}{}", "tick 1 5\n".repeat(count));
     let fine = [
         (101, 1, "run"),
