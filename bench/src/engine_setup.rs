@@ -111,7 +111,7 @@ pub(crate) async fn drive<M: Model + 'static, T: ToolHost + 'static>(
         turn: TurnId::parse("1")?,
         text: format!("Do your work, {agent}."),
         attachments: Vec::new(),
-        wishes: RunOptions::default(),
+        run_options: RunOptions::default(),
         priority: Priority::default(),
     });
     let run = sent.await?.run_key;

@@ -87,7 +87,7 @@ fn match_all(size: usize, hits: usize, notices: usize) -> Result<(Vec<f64>, Vec<
         // Another notice, because the bare lookups have warmed up this one.
         let tokens = self::tokens((number * STRIDE + groups / 2) % groups);
         let begun = Instant::now();
-        let matched = black_box(index.candidates(&tokens).settle(|_| Some(&entity)));
+        let matched = black_box(index.candidates(&tokens).matching_ids(|_| Some(&entity)));
         took.push(us(begun));
         ensure!(matched.len() == hits, "{} hits instead of {hits}", matched.len());
     }

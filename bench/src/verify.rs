@@ -52,7 +52,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
             let mut seen = Vec::new();
             verify(&store, &VerifyOptions::default(), |verdict| seen.push(verdict)).await?;
             here.push(per_second(events, begun));
-            let flaw = seen.iter().find_map(|verdict| verdict.flaw.as_ref());
+            let flaw = seen.iter().find_map(|verdict| verdict.first_error.as_ref());
             ensure!(flaw.is_none(), "the log is invalid: {flaw:?}");
             ensure!(seen.iter().map(|verdict| verdict.seen.events).sum::<u64>() == events);
         }

@@ -140,7 +140,7 @@ impl ToolHost for NoOp {
             code: None,
             sandbox: None,
             blobs: Vec::new(),
-            again: None,
+            retry_after: None,
         }
     }
 

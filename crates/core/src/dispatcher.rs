@@ -9,12 +9,12 @@ use crate::id::AgentId;
 /// Backoff of an agent that could not work, unless something happens to it earlier.
 pub const BACKOFF_MS: u64 = 30_000;
 
-/// Maximum number of consecutive idle turns of an agent within [`BREATH_MS`]. Another process may
+/// Maximum number of consecutive idle turns of an agent within [`IDLE_WINDOW_MS`]. Another process may
 /// occasionally have done the work first.
 pub const IDLE_TURNS_MAX: u32 = 20;
 
 /// The window in which idle turns are counted, and the backoff after too many of them.
-pub const BREATH_MS: u64 = 1_000;
+pub const IDLE_WINDOW_MS: u64 = 1_000;
 
 /// Selects the agents that are driven next.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub struct Dispatcher {
     /// Agents with an event during their turn, which the turn may have missed.
     again: BTreeSet<AgentId>,
     /// Agents in backoff, and when it ends.
-    resting: BTreeMap<AgentId, u64>,
+    backoff_until: BTreeMap<AgentId, u64>,
     /// Agents with idle turns: the start of the counting window and the number of turns.
     idle: BTreeMap<AgentId, (u64, u32)>,
     /// The agent chosen last; the next one in id order follows.
@@ -49,13 +49,13 @@ impl Dispatcher {
     pub fn choose(&mut self, ready: &[AgentId], now_ms: u64, places: usize) -> Vec<AgentId> {
         let has_work: BTreeSet<&AgentId> = ready.iter().collect();
         // Drop the backoff of agents without work, and every expired backoff, even when no slot is free.
-        self.resting
+        self.backoff_until
             .retain(|agent, until| has_work.contains(agent) && *until > now_ms);
         self.idle
-            .retain(|_, (since, _)| now_ms < since.saturating_add(BREATH_MS));
+            .retain(|_, (since, _)| now_ms < since.saturating_add(IDLE_WINDOW_MS));
         let after = |agent: &&&AgentId| self.last.as_ref().is_some_and(|last| **agent <= last);
         let (again, first): (Vec<&AgentId>, Vec<&AgentId>) = has_work.iter().partition(after);
-        let may = |agent: &&AgentId| !self.resting.contains_key(*agent) && !self.busy.contains(*agent);
+        let may = |agent: &&AgentId| !self.backoff_until.contains_key(*agent) && !self.busy.contains(*agent);
         let free = places.saturating_sub(self.busy.len());
         let mut eligible = first.into_iter().chain(again).filter(may);
         let chosen: Vec<AgentId> = eligible.by_ref().take(free).cloned().collect();
@@ -70,7 +70,9 @@ impl Dispatcher {
         self.busy.remove(agent);
         let rest = match how {
             DispatchResult::Stuck => Some(BACKOFF_MS),
-            DispatchResult::Idle => self.is_breathless(agent, now_ms).then_some(BREATH_MS),
+            DispatchResult::Idle => self
+                .has_too_many_idle_turns(agent, now_ms)
+                .then_some(IDLE_WINDOW_MS),
             DispatchResult::Worked => None,
         };
         if how != DispatchResult::Idle {
@@ -78,8 +80,11 @@ impl Dispatcher {
         }
         match rest {
             Some(_) if self.again.contains(agent) => {}
-            Some(ms) => drop(self.resting.insert(agent.clone(), now_ms.saturating_add(ms))),
-            None => drop(self.resting.remove(agent)),
+            Some(ms) => drop(
+                self.backoff_until
+                    .insert(agent.clone(), now_ms.saturating_add(ms)),
+            ),
+            None => drop(self.backoff_until.remove(agent)),
         }
         let again = self.again.remove(agent);
         how == DispatchResult::Worked || self.left_out || again
@@ -87,9 +92,9 @@ impl Dispatcher {
 
     /// Counts an idle turn and returns true if there were too many. This stops an endless loop when an
     /// agent is wrongly reported as having work.
-    fn is_breathless(&mut self, agent: &AgentId, now_ms: u64) -> bool {
+    fn has_too_many_idle_turns(&mut self, agent: &AgentId, now_ms: u64) -> bool {
         let (since, turns) = self.idle.entry(agent.clone()).or_insert((now_ms, 0));
-        if now_ms >= since.saturating_add(BREATH_MS) {
+        if now_ms >= since.saturating_add(IDLE_WINDOW_MS) {
             (*since, *turns) = (now_ms, 0);
         }
         *turns += 1;
@@ -98,12 +103,12 @@ impl Dispatcher {
 
     #[must_use]
     pub fn is_backing_off(&self, agent: &AgentId) -> bool {
-        self.resting.contains_key(agent)
+        self.backoff_until.contains_key(agent)
     }
 
     /// Ends the backoff of an agent because something happened to it.
     pub fn reset_backoff(&mut self, agent: &AgentId) {
-        self.resting.remove(agent);
+        self.backoff_until.remove(agent);
         self.idle.remove(agent);
         if self.busy.contains(agent) {
             self.again.insert(agent.clone());
@@ -113,7 +118,7 @@ impl Dispatcher {
     /// When the next backoff ends; `None` if no agent is backing off.
     #[must_use]
     pub fn next_due_ms(&self) -> Option<u64> {
-        self.resting.values().min().copied()
+        self.backoff_until.values().min().copied()
     }
 }
 
@@ -207,7 +212,7 @@ mod tests {
     fn repeated_idle_turns_cause_a_backoff() {
         let (mut line, all) = (Dispatcher::default(), agents(&["a"]));
         let mut turns = 0;
-        for now_ms in 0..10 * BREATH_MS {
+        for now_ms in 0..10 * IDLE_WINDOW_MS {
             // A service that is notified of work at once behaves like this.
             while !line.choose(&all, now_ms, 1).is_empty() {
                 turns += 1;
@@ -234,7 +239,7 @@ mod tests {
         }
         line.choose(&all, 0, 1);
         line.record_result(&all[0], DispatchResult::Idle, 0);
-        line.choose(&[], BREATH_MS, 1);
+        line.choose(&[], IDLE_WINDOW_MS, 1);
         assert!(line.idle.is_empty(), "who is idle for long is forgotten");
     }
 

@@ -177,7 +177,7 @@ pub struct InferenceQuery<'a> {
     pub category: InferenceCategory,
     pub model_ref: &'a str,
     /// The properties of the model.
-    pub terms: &'a ModelProfile,
+    pub profile: &'a ModelProfile,
     pub receipt: ReceiptStatus,
     /// The data that the request contains.
     pub fields: &'a BTreeSet<RequestField>,
@@ -233,15 +233,15 @@ pub fn decide(permissions: &InferencePermissions, asked: &InferenceQuery<'_>) ->
             "add it to the agent's `models`, or use another model",
         );
     }
-    if asked.terms.boundary == DataBoundary::Outside && asked.receipt == ReceiptStatus::Missing {
+    if asked.profile.boundary == DataBoundary::Outside && asked.receipt == ReceiptStatus::Missing {
         let message = format!(
             "{} is not confirmed, under the current rules, to receive this agent's work",
-            asked.terms.provider
+            asked.profile.provider
         );
-        let hint = format!("`wakeful models confirm {}`", asked.terms.provider);
+        let hint = format!("`wakeful models confirm {}`", asked.profile.provider);
         return deny(UNCONFIRMED, message, &hint);
     }
-    if let SecretStatus::Unavailable(why) = &asked.terms.secret {
+    if let SecretStatus::Unavailable(why) = &asked.profile.secret {
         return deny(
             NO_SECRET,
             why.clone(),
@@ -249,9 +249,9 @@ pub fn decide(permissions: &InferencePermissions, asked: &InferenceQuery<'_>) ->
         );
     }
     let overshared = asked.fields.difference(&permissions.shown).next();
-    match (asked.terms.boundary, overshared) {
+    match (asked.profile.boundary, overshared) {
         (DataBoundary::Outside, Some(field)) => {
-            let message = format!("{} may not receive {}", asked.terms.provider, field.as_str());
+            let message = format!("{} may not receive {}", asked.profile.provider, field.as_str());
             deny(
                 OVERSHARED,
                 message,
@@ -289,7 +289,7 @@ mod tests {
 
     fn code(
         permissions: &InferencePermissions,
-        terms: &ModelProfile,
+        profile: &ModelProfile,
         receipt: ReceiptStatus,
         shown: &[RequestField],
     ) -> &'static str {
@@ -297,7 +297,7 @@ mod tests {
         let asked = InferenceQuery {
             category: InferenceCategory::Conversation,
             model_ref: "anthropic/x",
-            terms,
+            profile,
             receipt,
             fields: &fields,
         };

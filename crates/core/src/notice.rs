@@ -43,7 +43,7 @@ pub const TITLE_CHARS_MAX: usize = 120;
 
 /// Maximum size in bytes of the messages that one run absorbs in addition to its own. The rest wait for the
 /// next run.
-pub const TAKEN_UP_BYTES_MAX: usize = 64 * 1_024;
+pub const ABSORBED_BYTES_MAX: usize = 64 * 1_024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedRecord {
@@ -121,7 +121,7 @@ pub fn combine_descriptions<'a>(own: &str, others: impl IntoIterator<Item = &'a 
     for other in others.into_iter().take(ABSORBED_MAX) {
         let other = other.trim_end();
         bytes += other.len();
-        if bytes > TAKEN_UP_BYTES_MAX {
+        if bytes > ABSORBED_BYTES_MAX {
             break;
         }
         told += 1;
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(told, ABSORBED_MAX);
         assert!(text.starts_with("mine\n\nAs well (1): message 0\n"), "{text}");
         assert!(text.ends_with("As well (32): message 31"), "{text}");
-        let long = "x".repeat(TAKEN_UP_BYTES_MAX);
+        let long = "x".repeat(ABSORBED_BYTES_MAX);
         let (text, told) = combine_descriptions("mine", [long.as_str(), "y"]);
         assert!(told == 1 && text.ends_with('x'), "the first fills it");
         let (text, told) = combine_descriptions("mine", ["y", long.as_str(), "z"]);
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(combine_descriptions("mine", []), ("mine".to_owned(), 0));
         assert_eq!(
             combine_descriptions(&long, []).0.len(),
-            TAKEN_UP_BYTES_MAX,
+            ABSORBED_BYTES_MAX,
             "its own is always told"
         );
     }

@@ -17,7 +17,7 @@ use crate::sub_run::START_RUN;
 pub const DENIED_AGENT: &str = "denied_agent";
 
 /// The rule for plain actions of a run with an external cause: they require approval or are denied.
-pub const OUTSIDE_CAUSE: &str = "external_cause";
+pub const EXTERNAL_CAUSE: &str = "external_cause";
 
 string_enum! {
     /// How plain actions, such as commands, of runs with an external cause are handled. An external cause
@@ -39,7 +39,7 @@ string_enum! {
 #[must_use]
 pub fn rule_words(rule: &str) -> Option<&'static str> {
     match rule {
-        OUTSIDE_CAUSE => Some(
+        EXTERNAL_CAUSE => Some(
             "something other than you caused this run (a webhook, a watched folder or another agent), \
              so it asks before each command",
         ),
@@ -63,7 +63,7 @@ pub struct PolicyQuery<'a> {
     /// The effect class of the tool.
     pub class: EffectClass,
     /// How plain actions are handled because of the run's external cause; `None` for a run without one.
-    pub outside: Option<ExternalCausePolicy>,
+    pub external_cause_policy: Option<ExternalCausePolicy>,
 }
 
 impl PolicyQuery<'_> {
@@ -73,8 +73,8 @@ impl PolicyQuery<'_> {
     }
 
     /// Whether it is a plain action of a run with an external cause, under this setting.
-    fn is_outside_and(&self, setting: ExternalCausePolicy) -> bool {
-        self.class == EffectClass::Plain && self.outside == Some(setting)
+    fn is_plain_with_external_cause(&self, setting: ExternalCausePolicy) -> bool {
+        self.class == EffectClass::Plain && self.external_cause_policy == Some(setting)
     }
 }
 
@@ -144,10 +144,10 @@ impl ToolRules {
             (PolicyEffect::Deny, "denied_tool")
         } else if question.starts_too_much() {
             (PolicyEffect::Deny, DENIED_AGENT)
-        } else if question.is_outside_and(ExternalCausePolicy::Deny) {
-            (PolicyEffect::Deny, OUTSIDE_CAUSE)
-        } else if question.is_outside_and(ExternalCausePolicy::Ask) {
-            (PolicyEffect::Ask, OUTSIDE_CAUSE)
+        } else if question.is_plain_with_external_cause(ExternalCausePolicy::Deny) {
+            (PolicyEffect::Deny, EXTERNAL_CAUSE)
+        } else if question.is_plain_with_external_cause(ExternalCausePolicy::Ask) {
+            (PolicyEffect::Ask, EXTERNAL_CAUSE)
         } else if question.asked.contains(question.tool) {
             (PolicyEffect::Ask, "ask_tool")
         } else {
@@ -176,7 +176,7 @@ impl ToolRules {
             fields.push("/start");
             fields.extend(may_start.iter().map(String::as_str));
         }
-        if let Some(outside) = question.outside {
+        if let Some(outside) = question.external_cause_policy {
             fields.extend(["/outside", outside.as_str()]);
         }
         PolicyVersion::new(format!(
@@ -218,7 +218,7 @@ mod tests {
                     may_start: &names(&[]),
                     starts: None,
                     class: EffectClass::Plain,
-                    outside: None,
+                    external_cause_policy: None,
                 })
                 .policy_version
         };
@@ -238,7 +238,7 @@ mod tests {
                 may_start: &names(may_start),
                 starts,
                 class: EffectClass::Internal,
-                outside: None,
+                external_cause_policy: None,
             });
             (verdict.effect, verdict.rule, verdict.policy_version)
         };
@@ -269,12 +269,12 @@ mod tests {
                 may_start: &names(&[]),
                 starts: None,
                 class,
-                outside,
+                external_cause_policy: outside,
             });
             (verdict.effect, verdict.rule)
         };
         let plain = |asked: &[&str], outside| decide("Exec", EffectClass::Plain, asked, outside);
-        let outside_cause = |effect| (effect, OUTSIDE_CAUSE.to_owned());
+        let outside_cause = |effect| (effect, EXTERNAL_CAUSE.to_owned());
         assert_eq!(plain(&[], None).0, PolicyEffect::Permit, "the operator's own run");
         assert_eq!(
             plain(&[], Some(ExternalCausePolicy::Ask)),
@@ -306,7 +306,7 @@ mod tests {
                 .map(ExternalCausePolicy::as_str)
                 .eq(ExternalCausePolicy::WORDS)
         );
-        assert!(rule_words(OUTSIDE_CAUSE).is_some());
+        assert!(rule_words(EXTERNAL_CAUSE).is_some());
     }
 
     proptest! {
@@ -319,7 +319,7 @@ mod tests {
             let (denied, asked) = (set("A", deny_a), &set("A", ask_a) | &set("B", ask_b));
             let rules = ToolRules::new(names(&["A", "B"]));
             let (may_start, starts, class, outside) = (&names(&[]), None, EffectClass::Plain, None);
-            let question = PolicyQuery { tool: &tool, denied: &denied, asked: &asked, may_start, starts, class, outside };
+            let question = PolicyQuery { tool: &tool, denied: &denied, asked: &asked, may_start, starts, class, external_cause_policy: outside };
             let verdict = rules.decide(&question);
             let expected = match tool.as_str() {
                 "A" if deny_a => PolicyEffect::Deny,

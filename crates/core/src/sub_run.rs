@@ -163,7 +163,7 @@ pub struct SubRunFacts {
     /// Whether the agent exists.
     pub is_there: bool,
     /// Why the agent accepts no messages, if so.
-    pub shut: Option<Refusal>,
+    pub refusal: Option<Refusal>,
     /// Whether the agent waits, directly or through other agents, for a run of the requesting agent.
     pub waits_for_us: bool,
     /// Whether the agent's queue is full.
@@ -178,7 +178,7 @@ pub fn start_refusal(agent: &AgentId, standing: &SubRunFacts) -> Option<ToolErro
     let SubRunFacts {
         is_itself,
         is_there,
-        ref shut,
+        ref refusal,
         waits_for_us,
         is_full,
         depth,
@@ -203,7 +203,7 @@ pub fn start_refusal(agent: &AgentId, standing: &SubRunFacts) -> Option<ToolErro
         let message = format!("the run would be nested {depth} levels deep; the limit is {DEPTH_MAX}");
         return Some(ToolError::new("too_deep", &message, "do it in this run"));
     }
-    if let Some(refusal) = shut {
+    if let Some(refusal) = refusal {
         let hint = "name another agent, or do it in this run";
         return Some(about_agent(refusal.code(), refusal.to_string(), hint));
     }
@@ -333,7 +333,7 @@ mod tests {
         let free = SubRunFacts {
             is_itself: false,
             is_there: true,
-            shut: None,
+            refusal: None,
             waits_for_us: false,
             is_full: false,
             depth: DEPTH_MAX,
@@ -372,14 +372,14 @@ mod tests {
             (
                 SubRunFacts {
                     depth: DEPTH_MAX + 1,
-                    shut: Some(Refusal::CausalDepthExceeded),
+                    refusal: Some(Refusal::CausalDepthExceeded),
                     ..free.clone()
                 },
                 "too_deep",
             ),
             (
                 SubRunFacts {
-                    shut: Some(Refusal::Dormant),
+                    refusal: Some(Refusal::Dormant),
                     ..free
                 },
                 "dormant",

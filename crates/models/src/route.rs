@@ -85,7 +85,7 @@ impl Models {
 
 /// The result for a model that is not part of the run's route, which is a bug in Wakeful and reported as an
 /// internal error.
-fn stranger(model_ref: &str) -> UnusableModel {
+fn not_in_route(model_ref: &str) -> UnusableModel {
     UnusableModel {
         provider: model_ref.split('/').next().unwrap_or_default().to_owned(),
         boundary: DataBoundary::Process,
@@ -117,7 +117,7 @@ impl Model for Models {
                 },
                 ..ModelProfile::here(&why.provider)
             },
-            None => ModelProfile::here(&stranger(model_ref).provider),
+            None => ModelProfile::here(&not_in_route(model_ref).provider),
         }
     }
 
@@ -137,7 +137,7 @@ impl Model for Models {
             Some(RouteModel::Scripted(model)) => model.call(request, audience).await,
             Some(RouteModel::Hosted(model)) => model.call(request, audience).await,
             Some(RouteModel::Unusable(why)) => Err(why.failure(&request.model_ref)),
-            None => Err(stranger(&request.model_ref).failure(&request.model_ref)),
+            None => Err(not_in_route(&request.model_ref).failure(&request.model_ref)),
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct ToolOutcome {
     /// Contents that `content` references by hash, stored with the result.
     pub blobs: Vec<Blob>,
     /// Set if the failure was transient and nothing was done.
-    pub again: Option<RetryAfter>,
+    pub retry_after: Option<RetryAfter>,
 }
 
 /// The code of an action that did not begin, because [`StopSignal::start_forbidden`] resolved while it

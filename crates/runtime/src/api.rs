@@ -114,7 +114,7 @@ impl RuntimeApi {
         SubscriptionApi {
             shared: Arc::clone(&self.shared),
             journal,
-            book,
+            subscription_index: book,
         }
     }
 
@@ -141,7 +141,7 @@ impl RuntimeApi {
         NoticeDispatcher {
             store: self.shared.store.clone(),
             journal,
-            book,
+            subscription_index: book,
             clock: Arc::clone(&self.shared.clock),
             entropy: Arc::clone(&self.shared.entropy),
             hub: Arc::clone(&self.shared.hub),

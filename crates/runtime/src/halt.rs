@@ -31,7 +31,7 @@ impl Halt {
     }
 
     /// Resolves when shutdown is requested.
-    pub async fn asked(&self) {
+    pub async fn wait_until_set(&self) {
         let mut receiver = self.0.clone();
         // An error means that every switch was dropped, so no request can arrive.
         if receiver.wait_for(|set| *set).await.is_err() {
@@ -42,7 +42,7 @@ impl Halt {
 
 impl HaltSwitch {
     /// Requests shutdown.
-    pub fn throw(&self) {
+    pub fn set(&self) {
         self.0.send_replace(true);
     }
 }

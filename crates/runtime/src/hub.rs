@@ -42,7 +42,7 @@ pub struct Hub {
     /// The number of events since the last reset.
     growth: watch::Sender<u64>,
     /// Notified when something happened that agents may subscribe to.
-    turned: Notify,
+    agent_notice: Notify,
     /// Notified when a run ended and may have left unfinished sagas.
     ended: Notify,
     /// Notified when reserved money was settled.
@@ -59,7 +59,7 @@ impl Hub {
         Self {
             listeners: broadcast::Sender::new(LISTENER_LAG_MAX),
             growth: watch::Sender::new(0),
-            turned: Notify::new(),
+            agent_notice: Notify::new(),
             ended: Notify::new(),
             settled: Notify::new(),
         }
@@ -86,7 +86,7 @@ impl Hub {
 
     /// Resolves when a run ended or an agent changed since the last call. Supports one waiter.
     pub(crate) async fn wait_for_agent_notice(&self) {
-        self.turned.notified().await;
+        self.agent_notice.notified().await;
     }
 
     /// Resolves when a run ended or was abandoned since the last call. Supports one waiter.
@@ -101,7 +101,7 @@ impl Hub {
 
     /// Signals that something may have happened that agents subscribe to; the details are in the store.
     pub(crate) fn notify_agent_notice(&self) {
-        self.turned.notify_one();
+        self.agent_notice.notify_one();
     }
 
     /// Restarts the event count at zero.
@@ -133,7 +133,7 @@ impl Observer for Hub {
             events.is_empty() || events.iter().any(|event| kinds.contains(&event.sealed.kind))
         };
         if has([EventKind::RunEnded, EventKind::AgentStateChanged]) {
-            self.turned.notify_one();
+            self.agent_notice.notify_one();
         }
         if has([EventKind::RunEnded, EventKind::QuarantineResolved]) {
             self.ended.notify_one();

@@ -69,7 +69,7 @@ struct GateRequest {
     run_key: RunKey,
     agent_id: AgentId,
     model_ref: String,
-    terms: ModelProfile,
+    profile: ModelProfile,
     permissions: InferencePermissions,
     policy_version: PolicyVersion,
     fields: std::collections::BTreeSet<RequestField>,
@@ -98,7 +98,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             look = None;
         }
         let petition = self.gate_request(claimed, operation_id, &request);
-        let provider = petition.terms.provider.clone();
+        let provider = petition.profile.provider.clone();
         let at_once = petition.decide_without_store(claimed.freshness);
         look = look.filter(|_| at_once.is_some());
         let leave = match at_once {
@@ -222,7 +222,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             cap_default: self.defaults.daily_cap,
             privacy: self.defaults.privacy,
             now: self.clock.now(),
-            terms,
+            profile: terms,
         }
     }
 
@@ -254,7 +254,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             let question = InferenceQuery {
                 category: inference::InferenceCategory::Conversation,
                 model_ref,
-                terms: &terms,
+                profile: &terms,
                 receipt: match self.defaults.privacy {
                     PrivacyMode::Implied => ReceiptStatus::Confirmed,
                     PrivacyMode::Explicit => ReceiptStatus::Missing,
@@ -300,7 +300,7 @@ impl GateRequest {
     /// Decides a request that neither leaves the machine nor costs anything: it needs no record before it
     /// is sent.
     fn decide_without_store(&self, freshness: Freshness) -> Option<GateOutcome> {
-        let is_free = self.terms.boundary != DataBoundary::Outside && self.most.is_none();
+        let is_free = self.profile.boundary != DataBoundary::Outside && self.most.is_none();
         (is_free && freshness == Freshness::Fresh).then(|| match self.judge(ReceiptStatus::Missing) {
             Ok(()) => GateOutcome::Granted(self.permit(ALL_GATES)),
             Err(denial) => GateOutcome::Denied(denial, None),
@@ -313,7 +313,7 @@ impl GateRequest {
             &InferenceQuery {
                 category: inference::InferenceCategory::Conversation,
                 model_ref: &self.model_ref,
-                terms: &self.terms,
+                profile: &self.profile,
                 receipt,
                 fields: &self.fields,
             },
@@ -322,7 +322,7 @@ impl GateRequest {
 
     fn permit(&self, rule: &str) -> GateGrant {
         GateGrant {
-            provider: self.terms.provider.clone(),
+            provider: self.profile.provider.clone(),
             rule: rule.to_owned(),
             money: self.most,
         }
@@ -335,7 +335,7 @@ impl GateRequest {
         // An earlier process sent this same request and its result is unknown, so its reservation counts as
         // spent.
         tx.settle_spend(&self.operation_id, None)?;
-        let is_confirmed = tx.is_confirmed(&self.terms.provider, &self.policy_version)?;
+        let is_confirmed = tx.is_confirmed(&self.profile.provider, &self.policy_version)?;
         let is_implied = !is_confirmed && self.privacy == PrivacyMode::Implied;
         let receipt = if is_confirmed || is_implied {
             ReceiptStatus::Confirmed
@@ -355,7 +355,7 @@ impl GateRequest {
                 return Ok(GateOutcome::Exceeded(exceeded));
             }
         }
-        let is_first = is_implied && self.terms.boundary == DataBoundary::Outside;
+        let is_first = is_implied && self.profile.boundary == DataBoundary::Outside;
         let rule = if is_first { IMPLIED } else { ALL_GATES };
         tx.reserve(&Reservation {
             operation_id: self.operation_id,
@@ -369,7 +369,7 @@ impl GateRequest {
         })?;
         if is_first {
             tx.put_receipt(&PrivacyReceiptRow {
-                provider: self.terms.provider.clone(),
+                provider: self.profile.provider.clone(),
                 policy_version: self.policy_version.clone(),
                 channel: ImpliedChannel::OperatorRun.into(),
                 at: self.now,

@@ -59,7 +59,7 @@ const RETRY_MS: u64 = 1_000;
 pub struct NoticeDispatcher {
     pub(crate) store: Store,
     pub(crate) journal: Arc<dyn Journal>,
-    pub(crate) book: Arc<SubscriptionIndex>,
+    pub(crate) subscription_index: Arc<SubscriptionIndex>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) hub: Arc<Hub>,
@@ -123,7 +123,7 @@ impl NoticeDispatcher {
             };
             tokio::select! {
                 biased;
-                () = halt.asked() => return,
+                () = halt.wait_until_set() => return,
                 () = heard.next() => {}
                 () = self.hub.wait_for_agent_notice() => {}
                 () = self.sleep(again) => {}
@@ -152,7 +152,7 @@ impl NoticeDispatcher {
                 Ok((view.agent_outbox(CHANGES_PAGE)?, view.outbox_cursor()?))
             };
             let (tellings, row) = self.store.read(read).await?;
-            self.book.refresh(&self.store, row.version).await?;
+            self.subscription_index.refresh(&self.store, row.version).await?;
             let is_done = tellings.is_empty();
             for telling in tellings {
                 let notice = OutboxNotice::of_agent(&telling, &self.incarnation().await?);
@@ -185,7 +185,7 @@ impl NoticeDispatcher {
         passed: &mut ScanProgress,
         row: OutboxCursorRow,
     ) -> Result<PageOutcome, NoticeError> {
-        let Some(since) = self.book.since() else {
+        let Some(since) = self.subscription_index.since() else {
             return Ok(PageOutcome::Nothing);
         };
         if passed.row != row {
@@ -249,11 +249,11 @@ impl NoticeDispatcher {
     /// Admits or refuses a wake for every subscription that a notice matches, and records the notice as
     /// dispatched.
     async fn notify(&self, notice: &OutboxNotice, mut seen: OutboxRef) -> Result<NoticeOutcome, NoticeError> {
-        let entities = match self.book.entities_needed(&notice.tokens) {
+        let entities = match self.subscription_index.entities_needed(&notice.tokens) {
             Some(wanted) => self.entities(notice, wanted).await?,
             None => BTreeMap::new(),
         };
-        let (version, mut judged) = self.book.matches(&notice.tokens, &entities);
+        let (version, mut judged) = self.subscription_index.matches(&notice.tokens, &entities);
         if let OutboxRef::Journal(row) = &seen
             && version != Some(row.version)
         {
@@ -264,7 +264,7 @@ impl NoticeDispatcher {
             return Ok(NoticeOutcome::Through(seen.into_row()));
         }
         let preceding = self.preceding(notice).await?;
-        let records = told(notice, &entities);
+        let records = changed_records(notice, &entities);
         loop {
             let rest = judged.split_off(judged.len().min(CANDIDATES_MAX));
             let last = judged.last().map(|(place, ..)| place.clone());
@@ -366,7 +366,7 @@ enum PageOutcome {
 }
 
 /// The changed records as the message describes them.
-fn told(notice: &OutboxNotice, entities: &BTreeMap<String, Entity>) -> Vec<ChangedRecord> {
+fn changed_records(notice: &OutboxNotice, entities: &BTreeMap<String, Entity>) -> Vec<ChangedRecord> {
     let title = |id: &String| {
         let fields = entities.get(id)?;
         let named = ["title", "name", "text"]

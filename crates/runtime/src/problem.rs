@@ -32,15 +32,15 @@ const LIFECYCLE: &str = "created and dormant agents can become active, active on
 pub const ANSWER_NOT_ALLOWED: &str = "answer_not_allowed";
 
 /// The error code of an answer or brake release from a process that an agent's tool started.
-pub const DESCENDS_FROM_TOOL: &str = "caller_is_tool_process";
+pub const CALLER_IS_TOOL_PROCESS: &str = "caller_is_tool_process";
 
 /// The problem of a process started by an agent's tool that tries to act as a person.
 #[must_use]
-pub fn descends_from_tool() -> Problem {
+pub fn caller_is_tool_process() -> Problem {
     let message =
         "this process was started by an agent's tool, and tools may not answer decisions or release brakes";
     let hint = "do this on the page, or in your own terminal";
-    Problem::new(DESCENDS_FROM_TOOL, message, hint)
+    Problem::new(CALLER_IS_TOOL_PROCESS, message, hint)
 }
 
 impl From<&EngineError> for Problem {
@@ -122,7 +122,7 @@ fn hint(error: &EngineError) -> String {
             return format!("`wakeful runs show {run}` shows the run's progress");
         }
         EngineError::NotEnded { run } | EngineError::Refused(Refusal::RunOpen { run }) => {
-            return ways_out(*run);
+            return open_run_hint(*run);
         }
         EngineError::NoEngine { problem, .. } => &problem.hint,
         EngineError::Store(error) => return Problem::from(error).hint,
@@ -235,6 +235,6 @@ impl From<&SubscriptionError> for Problem {
 
 /// The hint for an open run.
 #[must_use]
-pub fn ways_out(run: RunKey) -> String {
+pub fn open_run_hint(run: RunKey) -> String {
     format!("finish it with `wakeful run --resume`, or end it with `wakeful runs cancel {run}`")
 }

@@ -68,7 +68,7 @@ impl Scheduler {
             last = why;
             tokio::select! {
                 biased;
-                () = halt.asked() => return,
+                () = halt.wait_until_set() => return,
                 () = self.work.wait_for_rearm() => {}
                 () = self.until(next) => {}
             }
@@ -198,12 +198,12 @@ impl Scheduler {
             }
         };
         fail_point::fail_point("timer.after_commit");
-        self.tell(&timer, &fired);
+        self.publish_firing(&timer, &fired);
         Ok(())
     }
 
-    fn tell(&self, timer: &Schedule, fired: &FiringResult) {
-        tell(&self.hub, &self.work, timer, fired);
+    fn publish_firing(&self, timer: &Schedule, fired: &FiringResult) {
+        publish_firing(&self.hub, &self.work, timer, fired);
     }
 
     /// Whether anyone but the agent wrote to the journal since the agent's newest run started. A start time
@@ -223,7 +223,7 @@ impl Scheduler {
 }
 
 /// Publishes committed events and signals work.
-pub(crate) fn tell(hub: &Hub, work: &WorkSignal, timer: &Schedule, fired: &FiringResult) {
+pub(crate) fn publish_firing(hub: &Hub, work: &WorkSignal, timer: &Schedule, fired: &FiringResult) {
     if !fired.events.is_empty() {
         hub.on_events(&timer.agent_id, &fired.events);
     }

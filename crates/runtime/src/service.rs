@@ -96,7 +96,7 @@ pub struct Options<W> {
     /// This process's id in the store.
     pub runner: RunnerId,
     /// Creates engines. They must use `hub` as observer and share `halt`.
-    pub workshop: Arc<W>,
+    pub engine_factory: Arc<W>,
     /// Publishes committed events.
     pub hub: Arc<Hub>,
     /// The shutdown request.
@@ -112,7 +112,7 @@ pub struct Service<W> {
     store: Store,
     writers: WriterMode,
     runner: RunnerId,
-    workshop: Arc<W>,
+    engine_factory: Arc<W>,
     halt: Halt,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
@@ -144,7 +144,7 @@ struct ActiveAgents {
     /// When the next waiting run is due.
     due_at: Option<u64>,
     /// The position of each log that listeners were last notified about.
-    told: BTreeMap<AgentId, u64>,
+    notified_seq: BTreeMap<AgentId, u64>,
     /// Whether nothing in scope can continue by itself.
     is_done: bool,
     /// Whether a run was parked for budget at the last query.
@@ -167,14 +167,14 @@ impl<W: EngineFactory + 'static> Service<W> {
         });
         let stuck = StuckAgents::default();
         let starter = ServiceStarter {
-            workshop: Arc::clone(&options.workshop),
+            engine_factory: Arc::clone(&options.engine_factory),
             started: Mutex::default(),
         };
         let service = Self {
             store: options.store,
             writers: options.writers,
             runner: options.runner,
-            workshop: options.workshop,
+            engine_factory: options.engine_factory,
             halt: options.halt,
             clock: options.clock,
             entropy: options.entropy,
@@ -230,7 +230,7 @@ impl<W: EngineFactory + 'static> Service<W> {
             };
             tokio::select! {
                 biased;
-                () = self.halt.asked() => break,
+                () = self.halt.wait_until_set() => break,
                 Some(done) = busy.tasks.join_next_with_id(), if !busy.tasks.is_empty() => {
                     self.finished(done, &mut busy);
                 }
@@ -270,7 +270,7 @@ impl<W: EngineFactory + 'static> Service<W> {
             return;
         };
         for (agent, last) in heads {
-            if busy.told.insert(agent.clone(), last) != Some(last) {
+            if busy.notified_seq.insert(agent.clone(), last) != Some(last) {
                 self.hub.on_events(&agent, &[]);
             }
         }
@@ -341,12 +341,12 @@ impl<W: EngineFactory + 'static> Service<W> {
             let target = busy.targets.get(&agent).copied();
             let turn = AgentTurn {
                 store: self.store.clone(),
-                workshop: Arc::clone(&self.workshop),
+                engine_factory: Arc::clone(&self.engine_factory),
                 runner: self.runner.clone(),
                 clock: Arc::clone(&self.clock),
                 entropy: Arc::clone(&self.entropy),
                 hub: Arc::clone(&self.hub),
-                is_forgiven: self.stuck.is_of_place(&agent),
+                should_reset_claims: self.stuck.is_of_place(&agent),
                 daily_cap: self.daily_cap,
                 agent: agent.clone(),
                 target,

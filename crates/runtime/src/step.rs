@@ -193,7 +193,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         tokio::select! {
             biased;
             early = watch => early,
-            () = self.halt.asked() => EarlyEnd::Halted,
+            () = self.halt.wait_until_set() => EarlyEnd::Halted,
         }
     }
 
@@ -233,7 +233,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 .as_ref()
                 .and_then(|order| Some(order.as_ref().ok()?.agent_id.as_str())),
             class,
-            outside: turn.external_cause_policy,
+            external_cause_policy: turn.external_cause_policy,
         });
         if let Some(order) = starts {
             // A run that may start no sub-runs was not offered this tool, so its arguments do not matter.

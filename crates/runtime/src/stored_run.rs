@@ -233,7 +233,7 @@ fn all_steps(view: &mut View<'_>, run: &RunKey) -> Result<Vec<StepRow>, StoreErr
         let page = view.steps(run, after, STEPS_PAGE)?;
         if page.is_empty() {
             return Ok(if planted_bugs::is_planted("told_early") {
-                told_early(steps)
+                report_intended_as_done(steps)
             } else {
                 steps
             });
@@ -243,7 +243,7 @@ fn all_steps(view: &mut View<'_>, run: &RunKey) -> Result<Vec<StepRow>, StoreErr
 }
 
 /// A planted bug: reports intended steps as done.
-fn told_early(mut steps: Vec<StepRow>) -> Vec<StepRow> {
+fn report_intended_as_done(mut steps: Vec<StepRow>) -> Vec<StepRow> {
     let intended = steps
         .iter_mut()
         .filter(|step| step.status == StepStatus::Intended);

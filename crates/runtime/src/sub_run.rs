@@ -159,16 +159,16 @@ fn check_start(
         waits_for_us: waits_for(view, other, agent)?,
         is_full: overview.is_some_and(|overview| overview.queued >= QUEUE_MAX),
         depth: depth_below(view, run)?,
-        shut,
+        refusal: shut,
     };
     let fault = start_refusal(other, &found);
-    let verdict = match (&found.shut, &fault) {
+    let verdict = match (&found.refusal, &fault) {
         (Some(refusal), _) => refusal.outcome(),
         (None, Some(fault)) => WakeOutcome::parse(&fault.kind).unwrap_or(WakeOutcome::AgentUnknown),
         (None, None) => WakeOutcome::Queued,
     };
     // An agent that does not exist has no gates.
-    if let (true, None, Some(fault)) = (found.is_there, &found.shut, &fault) {
+    if let (true, None, Some(fault)) = (found.is_there, &found.refusal, &fault) {
         gates.push(Gate::new("start", false).with(fault.message.clone()));
     }
     Ok(StartCheck {
@@ -359,7 +359,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     code: ending.code(),
                     sandbox: None,
                     blobs: Vec::new(),
-                    again: None,
+                    retry_after: None,
                 };
                 Some(((operation_id, call_id), done, duration_ms))
             });
@@ -405,7 +405,7 @@ fn refused(one: &PlannedStart, fault: &ToolError) -> ((OperationId, String), Too
         code: Some(fault.kind.clone()),
         sandbox: None,
         blobs: Vec::new(),
-        again: None,
+        retry_after: None,
     };
     ((one.operation_id, one.call_id.clone()), done, 0)
 }

@@ -231,7 +231,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             duration_ms,
             sandbox: done.sandbox,
             code: done.code,
-            again: done.again,
+            again: done.retry_after,
         };
         Ok((result, content, done.blobs))
     }
@@ -326,7 +326,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             code,
             sandbox: None,
             blobs: Vec::new(),
-            again: None,
+            retry_after: None,
         }
     }
 

@@ -86,14 +86,14 @@ pub struct ScanSummary {
 pub struct SourceApi {
     /// Stores the results of scans.
     pub sources: Arc<dyn SourceStore>,
-    pub lookout: Arc<dyn SourceScanner>,
+    pub scanner: Arc<dyn SourceScanner>,
     pub clock: Arc<dyn Clock>,
     /// Source of fresh ids.
     pub entropy: Arc<dyn Entropy>,
     /// The id of this device; sources of other devices are ignored.
     pub device: String,
     /// Whether a source stays watched after a scan.
-    pub hearing: WatchMode,
+    pub watch_mode: WatchMode,
     /// Allows one scan at a time, because concurrent scans would only conflict.
     pub turn: Mutex<()>,
 }
@@ -146,7 +146,7 @@ impl SourceApi {
             }
             tokio::select! {
                 biased;
-                () = halt.asked() => return,
+                () = halt.wait_until_set() => return,
                 () = self.clock.sleep(RETRY_MS.saturating_mul(60)) => {}
             }
         }
@@ -157,15 +157,15 @@ impl SourceApi {
                 // Scan before waiting for events: a source that is never quiet always has one.
                 tokio::select! {
                     biased;
-                    () = halt.asked() => return,
+                    () = halt.wait_until_set() => return,
                     () = self.scan_due(&mut due) => {}
                 }
                 continue;
             }
             tokio::select! {
                 biased;
-                () = halt.asked() => return,
-                stirred = self.lookout.changed_sources() => {
+                () = halt.wait_until_set() => return,
+                stirred = self.scanner.changed_sources() => {
                     let now = self.clock.monotonic_ms();
                     for id in stirred {
                         let NextScan { since, stopped, .. } = due.get(&id).copied().unwrap_or(NextScan::at_once(now));
@@ -243,7 +243,10 @@ impl SourceApi {
             let source = self.source(id).await?;
             let now = self.clock.now();
             let known = self.known(id).await?;
-            let sight = self.lookout.scan(source.clone(), known, self.hearing, now).await;
+            let sight = self
+                .scanner
+                .scan(source.clone(), known, self.watch_mode, now)
+                .await;
             let trouble = match &sight {
                 Ok(sight) => sight.watch_error.as_ref().map(ToString::to_string),
                 Err(bad) => Some(bad.to_string()),
@@ -314,7 +317,7 @@ impl SourceApi {
             kind,
             path,
         } = new;
-        let path = self.lookout.canonical_path(kind, path).await?;
+        let path = self.scanner.canonical_path(kind, path).await?;
         let made_up = || SourceId::random(&Digest::from_bytes(self.entropy.random_bytes()));
         let is_named = source_id.is_some();
         let source = Source {
@@ -342,7 +345,7 @@ impl SourceApi {
         }
         if let Err(error) = self.scan_source(&id).await {
             // A source that cannot be scanned is not watched.
-            self.lookout.unwatch(&id);
+            self.scanner.unwatch(&id);
             self.sources.remove_source(id).await?;
             return Err(error);
         }
@@ -364,7 +367,7 @@ impl SourceApi {
         let _turn = self.turn.lock().await;
         let was = self.listed(&id).await?;
         self.sources.remove_source(id.clone()).await?;
-        self.lookout.unwatch(&id);
+        self.scanner.unwatch(&id);
         Ok(was)
     }
 

@@ -86,7 +86,7 @@ impl Access {
         let host = host.to_ascii_lowercase();
         let (name, port) = split_port(&host);
         let at_our_port = port.unwrap_or("80") == self.bound.port().to_string();
-        (at_our_port && self.is_our_address(name)) || self.is_told(&host)
+        (at_our_port && self.is_our_address(name)) || self.is_advertised_host(&host)
     }
 
     /// Whether an Origin header names the same server as the Host header, or the advertised one. The host
@@ -97,7 +97,7 @@ impl Access {
             return false;
         };
         let host = without_default_port(scheme, &host.to_ascii_lowercase());
-        without_default_port(scheme, authority) == host || self.is_told(authority)
+        without_default_port(scheme, authority) == host || self.is_advertised_host(authority)
     }
 
     /// The URL that a browser opens.
@@ -127,7 +127,7 @@ impl Access {
     }
 
     /// Whether the configuration names this host.
-    fn is_told(&self, host: &str) -> bool {
+    fn is_advertised_host(&self, host: &str) -> bool {
         let advertised = self.advertised.as_ref();
         advertised.is_some_and(|advertised| advertised.host == host)
     }

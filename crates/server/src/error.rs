@@ -103,7 +103,7 @@ impl ApiError {
             StatusCode::TOO_MANY_REQUESTS,
             "rate_limited",
             format!("too many {} within a minute", key.noun()),
-            key.way_out(),
+            key.hint(),
         )
         .retry_after(retry_after_s)
     }

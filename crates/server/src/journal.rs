@@ -101,7 +101,13 @@ async fn sagas(app: &App) -> Result<SagaList, ApiError> {
 }
 
 async fn resolve(call: Call, asked: ResolveSaga) -> Result<SagaList, ApiError> {
-    if call.open()?.journal.keep(asked.operation_id.0).await?.is_none() {
+    if call
+        .open()?
+        .journal
+        .resolve_saga(asked.operation_id.0)
+        .await?
+        .is_none()
+    {
         let message = format!("no stuck saga has the operation id {}", asked.operation_id);
         let hint = "list stuck sagas with `wakeful saga list`";
         return Err(ApiError::unknown("saga_unknown", message, hint));

@@ -59,7 +59,7 @@ async fn send(call: Call, asked: SendMessage) -> Result<AcceptedMessage, ApiErro
         turn,
         text: asked.text,
         attachments: attached(asked.attachments)?,
-        wishes: call
+        run_options: call
             .host
             .check_options(wishes)
             .map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?,

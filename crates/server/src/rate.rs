@@ -48,7 +48,7 @@ impl RateKey {
     }
 
     /// What the client can do. The limit on guesses is not configurable.
-    pub(crate) const fn way_out(&self) -> &'static str {
+    pub(crate) const fn hint(&self) -> &'static str {
         match self {
             Self::Token | Self::Local | Self::Login(_) | Self::Address(_) | Self::Others => {
                 "wait for the time in Retry-After, or raise `server.rate_per_minute` in config.toml"

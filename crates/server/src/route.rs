@@ -13,7 +13,7 @@ use axum::routing::{MethodFilter, on};
 use wakeful_api::endpoint::Method;
 use wakeful_api::{Endpoint, Operation};
 use wakeful_core::decision::Channel;
-use wakeful_runtime::problem::descends_from_tool;
+use wakeful_runtime::problem::caller_is_tool_process;
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -72,7 +72,7 @@ impl Call {
         match tokio::task::spawn_blocking(move || host.is_tool(peer)).await {
             Ok(false) => Ok(()),
             // If the check fails, the caller is not known to be a person and is refused.
-            Ok(true) | Err(_) => Err(ApiError::of(StatusCode::FORBIDDEN, descends_from_tool())),
+            Ok(true) | Err(_) => Err(ApiError::of(StatusCode::FORBIDDEN, caller_is_tool_process())),
         }
     }
 }

@@ -54,7 +54,7 @@ async fn list(call: Call, asked: ListSchedules) -> Result<ScheduleList, ApiError
 async fn add(call: Call, mut asked: AddSchedule) -> Result<Schedule, ApiError> {
     let schedule_id = match asked.schedule_id.take() {
         Some(given) => given.0,
-        None => made_up(&call)?,
+        None => new_id(&call)?,
     };
     let runtime = call.runtime()?;
     let draft = view::draft(
@@ -134,7 +134,7 @@ fn bad(error: ScheduleError) -> ApiError {
     EngineError::from(ScheduleRefusal::from(error)).into()
 }
 
-fn made_up(app: &App) -> Result<RuleId, ApiError> {
+fn new_id(app: &App) -> Result<RuleId, ApiError> {
     let digits = Digest::from_bytes(app.entropy.random_bytes()).to_string();
     Ok(RuleId::parse(digits.get(..NAME_DIGITS).unwrap_or(&digits))?)
 }

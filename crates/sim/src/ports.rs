@@ -264,7 +264,7 @@ impl SimTools {
         if let Some(after_ms) = mood {
             let again = Some(RetryAfter { after_ms });
             return ToolOutcome {
-                again,
+                retry_after: again,
                 ..failed(tool, "not_now")
             };
         }
@@ -286,7 +286,7 @@ impl SimTools {
             code: None,
             sandbox: None,
             blobs: conduct.blobs,
-            again: None,
+            retry_after: None,
         }
     }
 }
@@ -297,7 +297,7 @@ fn failed(tool: &str, code: &str) -> ToolOutcome {
         code: Some(code.to_owned()),
         sandbox: None,
         blobs: Vec::new(),
-        again: None,
+        retry_after: None,
     }
 }
 

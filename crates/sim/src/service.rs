@@ -117,7 +117,7 @@ async fn admit(engine: &SimEngine, ask: Ask) -> Result<StartOutcome, EngineError
         turn: ask.turn,
         text: ask.prompt,
         attachments: Vec::new(),
-        wishes: wishes(&ask.limits),
+        run_options: wishes(&ask.limits),
         priority: Priority::default(),
     });
     let run = posted.await?.run_key;
@@ -234,7 +234,7 @@ async fn looked_after(
         };
         tokio::select! {
             biased;
-            () = engine.halt.asked() => return Ok((run, DriveOutcome::Stopped)),
+            () = engine.halt.wait_until_set() => return Ok((run, DriveOutcome::Stopped)),
             () = engine.clock.sleep(due.since(wall).max(1)) => {}
             () = life.world.hears_of_end(run) => {}
         }

@@ -22,7 +22,7 @@ impl Tx<'_> {
         let params = [
             (&row.decision_id).into(),
             row.severity.as_str().into(),
-            row.way.as_str().into(),
+            row.target.as_str().into(),
             row.tries.into(),
             i64::from(row.is_done).into(),
             row.error.as_deref().into(),
@@ -45,7 +45,7 @@ impl View<'_> {
                 Ok(DecisionNotificationRow {
                     decision_id: *decision,
                     severity: row.word("decision_notification.severity", Severity::parse)?,
-                    way: row.text("decision_notification.target")?,
+                    target: row.text("decision_notification.target")?,
                     tries: row.small_count("decision_notification.attempts")?,
                     is_done: row.int("decision_notification.is_delivered")? == 1,
                     error: row.optional_text("decision_notification.error")?,

@@ -38,7 +38,7 @@ const FREE_ALL: &str = "UPDATE agent_head SET runner_id = NULL, fence = fence + 
 const FORGET_RUNNERS: &str = "DELETE FROM runner";
 
 /// Sets a new incarnation. Its number must be higher than all earlier ones.
-pub(crate) fn reborn(sql: &mut dyn Sql, number: i64) -> Result<()> {
+pub(crate) fn set_incarnation(sql: &mut dyn Sql, number: i64) -> Result<()> {
     match sql.execute(REBORN, &[number.into()])? {
         1 => Ok(()),
         _ => Err(StoreError::Malformed("host.incarnation")),
@@ -48,9 +48,9 @@ pub(crate) fn reborn(sql: &mut dyn Sql, number: i64) -> Result<()> {
 impl Tx<'_> {
     /// Starts a new incarnation of this database after a restore: all claims are released, and later events
     /// are chained under a name that was never used. The number must be higher than all earlier ones.
-    pub fn begin_life(&mut self, number: i64, at: Millis) -> Result<Incarnation> {
+    pub fn begin_incarnation(&mut self, number: i64, at: Millis) -> Result<Incarnation> {
         self.sql.touch(&row_binding::HOST, &[1_i64.into()], Some(at));
-        reborn(&mut self.sql, number)?;
+        set_incarnation(&mut self.sql, number)?;
         self.sql.execute(FREE_ALL, &[])?;
         self.sql.execute(FORGET_RUNNERS, &[])?;
         self.incarnation()

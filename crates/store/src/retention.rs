@@ -309,13 +309,13 @@ fn set(value: i64) -> Option<i64> {
     Some(value).filter(|value| *value != UNSET)
 }
 
-const CARE: &str = "SELECT generation, generation_at_ms, age_clock_ms, pruned_at_ms, unswept_generation FROM retention_state WHERE row_id = 1";
+const RETENTION_STATE: &str = "SELECT generation, generation_at_ms, age_clock_ms, pruned_at_ms, unswept_generation FROM retention_state WHERE row_id = 1";
 
 impl View<'_> {
     /// Returns the progress of retention.
     pub fn retention_state(&mut self) -> Result<RetentionStateRow> {
-        let mut row =
-            at_most_one(self.sql.query(CARE, &[])?).ok_or(StoreError::Malformed("retention_state"))?;
+        let mut row = at_most_one(self.sql.query(RETENTION_STATE, &[])?)
+            .ok_or(StoreError::Malformed("retention_state"))?;
         Ok(RetentionStateRow {
             generation: row.int("retention_state.generation")?,
             generation_at: row.millis("retention_state.generation_at_ms")?,
@@ -326,7 +326,7 @@ impl View<'_> {
     }
 }
 
-const PUT_CARE: &str = "
+const PUT_RETENTION_STATE: &str = "
     UPDATE retention_state SET generation = ?2, generation_at_ms = ?3, age_clock_ms = ?4, pruned_at_ms = ?5, unswept_generation = ?6
     WHERE row_id = 1 AND generation = ?1";
 
@@ -342,6 +342,6 @@ impl Tx<'_> {
             care.pruned_at.map_or(UNSET, |at| at.0).into(),
             care.unswept.unwrap_or(UNSET).into(),
         ];
-        Ok(self.sql.execute(PUT_CARE, &params)? == 1)
+        Ok(self.sql.execute(PUT_RETENTION_STATE, &params)? == 1)
     }
 }

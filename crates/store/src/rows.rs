@@ -218,7 +218,7 @@ pub struct DecisionNotificationRow {
     /// The severity at that time: a decision that becomes more severe is notified again.
     pub severity: Severity,
     /// The notification target.
-    pub way: String,
+    pub target: String,
     /// Number of attempts.
     pub tries: u32,
     /// Whether the notification was delivered.

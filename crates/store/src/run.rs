@@ -317,7 +317,7 @@ impl Tx<'_> {
 
 /// An open run can be quarantined, and a quarantined run can change to any status. A run that has ended is
 /// not changed.
-const SET_ASIDE: &str = "
+const SET_STATUS: &str = "
     UPDATE run SET status = ?2, fault = COALESCE(?3, fault), ended_at_ms = ?4, wait_kind = NULL,
         wait_until_ms = NULL, wait_microusd = NULL, suspended_at_ms = NULL, claim_count = 0
     WHERE run_key = ?1 AND status IN ('open', 'quarantined') AND status <> ?2";
@@ -333,7 +333,7 @@ impl Tx<'_> {
     ) -> Result<bool> {
         let ended = (status != RunStatus::Open).then_some(at);
         let params = [run.into(), status.as_str().into(), fault.into(), ended.into()];
-        Ok(self.sql.execute(SET_ASIDE, &params)? == 1)
+        Ok(self.sql.execute(SET_STATUS, &params)? == 1)
     }
 }
 

@@ -105,12 +105,12 @@ pub(crate) fn confirm_alive(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool
     Ok(!sql.query(REGISTERED, &[runner.into()])?.is_empty())
 }
 
-const BURY: &str = "DELETE FROM runner WHERE runner_id = ?1";
+const DELETE_ONE: &str = "DELETE FROM runner WHERE runner_id = ?1";
 
 impl Tx<'_> {
     /// Removes a dead runner and releases its claims.
     pub fn remove_dead_runner(&mut self, runner: &RunnerId) -> Result<()> {
-        self.sql.execute(BURY, &[runner.into()])?;
+        self.sql.execute(DELETE_ONE, &[runner.into()])?;
         head::free(&mut self.sql, runner)
     }
 }

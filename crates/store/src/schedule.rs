@@ -123,7 +123,7 @@ fn read(mut row: Row) -> Result<Schedule> {
 fn read_each(rows: Vec<Row>) -> Result<ScheduleRows> {
     let mut found = ScheduleRows::default();
     for row in rows {
-        let (schedule_id, agent_id) = (row.told_at(0), row.told_at(1));
+        let (schedule_id, agent_id) = (row.text_or_empty(0), row.text_or_empty(1));
         match read(row) {
             Ok(timer) => found.timers.push(timer),
             Err(StoreError::Malformed(column)) => found.unreadable.push(UnreadableSchedule {
@@ -303,7 +303,7 @@ fn forget(sql: &mut dyn Sql, name: &str, newest: u64) -> Result<()> {
     Ok(())
 }
 
-const SET_ASIDE: &str = "
+const DISABLE_UNREADABLE: &str = "
     UPDATE schedule SET status = 'paused', next_execution_at_ms = NULL, execution_count = execution_count + 1, version = version + 1
     WHERE schedule_id = ?1 AND status = 'active' RETURNING schedule_id, revision, execution_count";
 
@@ -315,7 +315,7 @@ impl Tx<'_> {
     /// Pauses an active schedule that cannot be read, and stores a record of it. Returns false if it is not
     /// active. The name is used as stored, because it may be the unreadable part.
     pub fn disable_unreadable_schedule(&mut self, name: &str, at: Millis) -> Result<bool> {
-        let ended = self.sql.query(SET_ASIDE, &[name.into()])?;
+        let ended = self.sql.query(DISABLE_UNREADABLE, &[name.into()])?;
         let ending = Ending {
             source: TriggerSource::Tick,
             outcome: ExecutionOutcome::Unreadable,

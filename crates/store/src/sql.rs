@@ -299,7 +299,7 @@ impl Row {
     }
 
     /// Returns the text of a column, if it is text, to report a row that cannot be read.
-    pub(crate) fn told_at(&self, place: usize) -> String {
+    pub(crate) fn text_or_empty(&self, place: usize) -> String {
         match self.0.as_slice().get(place) {
             Some(Value::Text(text)) => text.clone(),
             Some(Value::Null | Value::Int(_) | Value::Bytes(_)) | None => String::new(),

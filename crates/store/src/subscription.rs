@@ -10,13 +10,13 @@ use crate::rows::{
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 use crate::{Result, StoreError, Tx, View, row_binding};
 
-const ALERT: &str =
+const OUTBOX_CURSOR: &str =
     "SELECT subscription_version, subscription_count, journal_seq, journal_dispatched_to FROM outbox_cursor";
 
 impl View<'_> {
     /// Returns the cursor of the journal's outbox and the version of the subscriptions.
     pub fn outbox_cursor(&mut self) -> Result<OutboxCursorRow> {
-        let row = at_most_one(self.sql.query(ALERT, &[])?);
+        let row = at_most_one(self.sql.query(OUTBOX_CURSOR, &[])?);
         let mut row = row.ok_or(StoreError::Malformed("outbox_cursor"))?;
         Ok(OutboxCursorRow {
             version: row.count("outbox_cursor.subscription_version")?,
@@ -80,7 +80,7 @@ fn read(mut row: Row) -> Result<SubscriptionRow> {
     Ok(SubscriptionRow {
         subscription_id: rule_id(&mut row)?,
         agent_id: row.agent_id("subscription.agent_id")?,
-        terms: row.word("subscription.spec", |json| serde_json::from_str(json).ok())?,
+        spec: row.word("subscription.spec", |json| serde_json::from_str(json).ok())?,
         journal_seq: row.count("subscription.after_journal_seq")?,
         last_due: row.optional_millis("subscription.last_due_at_ms")?,
         created_at: row.millis("subscription.created_at_ms")?,
@@ -133,7 +133,7 @@ impl Tx<'_> {
             .ok_or(StoreError::Malformed("subscription"))?;
         let is_full = agents.count("subscription")? >= of_agent;
         let refused = match (known, &counted) {
-            (Some(known), _) if known.agent_id == new.agent_id && known.terms == new.terms => {
+            (Some(known), _) if known.agent_id == new.agent_id && known.spec == new.spec => {
                 Some(SubscribeOutcome::Same)
             }
             (Some(_), _) => Some(SubscribeOutcome::Differs),
@@ -149,13 +149,13 @@ impl Tx<'_> {
             return Ok(refused);
         }
         let terms =
-            serde_json::to_string(&new.terms).map_err(|_| StoreError::Malformed("subscription.spec"))?;
+            serde_json::to_string(&new.spec).map_err(|_| StoreError::Malformed("subscription.spec"))?;
         let version = row.count("outbox_cursor.subscription_version")?;
         let params = [
             (&new.subscription_id).into(),
             (&new.agent_id).into(),
             terms.as_str().into(),
-            u32::from(new.terms.concerns_agents()).into(),
+            u32::from(new.spec.concerns_agents()).into(),
             new.journal_seq.into(),
             new.last_due.into(),
             new.created_at.into(),
@@ -266,7 +266,7 @@ impl View<'_> {
 
 const WANTED: &str = "SELECT subscription_id FROM subscription WHERE matches_agent_notices = 1 LIMIT 1";
 
-const TELL: &str = "
+const APPEND_NOTICE: &str = "
     INSERT INTO agent_outbox (agent_id, seq, body, dispatched_to, at_ms, subscription_version)
     VALUES (?1, ?2, ?3, NULL, ?4, (SELECT subscription_version FROM outbox_cursor))";
 
@@ -277,29 +277,29 @@ impl Tx<'_> {
         if self.sql.query(WANTED, &[])?.is_empty() {
             return Ok(false);
         }
-        let body =
-            serde_json::to_string(&row.telling).map_err(|_| StoreError::Malformed("agent_outbox.body"))?;
+        let body = serde_json::to_string(&row.agent_notice)
+            .map_err(|_| StoreError::Malformed("agent_outbox.body"))?;
         let params = [
             (&row.agent_id).into(),
             row.seq.into(),
             body.as_str().into(),
             row.at.into(),
         ];
-        Ok(self.sql.execute(TELL, &params)? == 1)
+        Ok(self.sql.execute(APPEND_NOTICE, &params)? == 1)
     }
 }
 
-const TELLINGS: &str = "
+const NOTICES: &str = "
     SELECT agent_id, seq, body, dispatched_to, at_ms, subscription_version FROM agent_outbox ORDER BY subscription_version, at_ms, agent_id, seq LIMIT ?1";
 
 impl View<'_> {
     /// Returns agent notices that are not dispatched yet, oldest first.
     pub fn agent_outbox(&mut self, at_most: u32) -> Result<Vec<AgentOutboxRow>> {
-        records(self.sql.query(TELLINGS, &[limit(at_most)])?, |mut row| {
+        records(self.sql.query(NOTICES, &[limit(at_most)])?, |mut row| {
             Ok(AgentOutboxRow {
                 agent_id: row.agent_id("agent_outbox.agent_id")?,
                 seq: row.count("agent_outbox.seq")?,
-                telling: row.word("agent_outbox.body", |json| serde_json::from_str(json).ok())?,
+                agent_notice: row.word("agent_outbox.body", |json| serde_json::from_str(json).ok())?,
                 done: place(
                     row.optional_text("agent_outbox.dispatched_to")?,
                     "agent_outbox.dispatched_to",
@@ -311,10 +311,10 @@ impl View<'_> {
     }
 }
 
-const SEEN_TO: &str =
+const DELETE_NOTICE: &str =
     "DELETE FROM agent_outbox WHERE agent_id = ?1 AND seq = ?2 AND COALESCE(dispatched_to, '') = ?3";
 
-const SEE_ON: &str = "
+const ADVANCE_NOTICE: &str = "
     UPDATE agent_outbox SET dispatched_to = ?4 WHERE agent_id = ?1 AND seq = ?2 AND COALESCE(dispatched_to, '') = ?3";
 
 impl Tx<'_> {
@@ -333,7 +333,7 @@ impl Tx<'_> {
         let next = next.map(SubscriptionKey::to_text);
         let touched = match &next {
             None => self.sql.execute(
-                SEEN_TO,
+                DELETE_NOTICE,
                 &[(&seen.agent_id).into(), seen.seq.into(), done.as_str().into()],
             )?,
             Some(next) => {
@@ -343,7 +343,7 @@ impl Tx<'_> {
                     done.as_str().into(),
                     next.as_str().into(),
                 ];
-                self.sql.execute(SEE_ON, &params)?
+                self.sql.execute(ADVANCE_NOTICE, &params)?
             }
         };
         exactly_one(touched)

@@ -21,7 +21,7 @@ use crate::sandbox::cgroup::Group;
 const MOMENT: Duration = Duration::from_millis(200);
 
 /// How long the supervisor may kill orphans before it is killed together with them.
-const PATIENCE: Duration = HUNT_MAX.saturating_add(Duration::from_secs(1));
+const SUPERVISOR_EXIT_MAX: Duration = HUNT_MAX.saturating_add(Duration::from_secs(1));
 
 /// How long a forced kill may take.
 const FORCE_MAX: Duration = Duration::from_millis(400);
@@ -42,7 +42,7 @@ impl Cleanup {
 
     /// Removes the folder and the cgroup; on another thread if the supervisor is still killing processes.
     pub(crate) fn finish(self) {
-        self.finish_within(PATIENCE);
+        self.finish_within(SUPERVISOR_EXIT_MAX);
     }
 
     fn finish_within(self, patience: Duration) {

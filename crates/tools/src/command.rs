@@ -247,7 +247,7 @@ impl Running {
                     stream.read();
                 }
             }
-            if ready.link && self.hear() == Next::End {
+            if ready.link && self.read_reports() == Next::End {
                 return;
             }
             (phase, until) = match phase {
@@ -296,8 +296,8 @@ impl Running {
         (Phase::Terminating, Instant::now() + GRACE)
     }
 
-    fn hear(&mut self) -> Next {
-        let lines = match self.link.hear() {
+    fn read_reports(&mut self) -> Next {
+        let lines = match self.link.read_lines() {
             Ok(LinkRead::Lines(lines)) => lines,
             Ok(LinkRead::End) | Err(_) => return Next::End,
         };

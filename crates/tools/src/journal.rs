@@ -139,7 +139,7 @@ pub(crate) async fn perform(journal: Arc<dyn Journal>, act: ToolRequest) -> Tool
         JournalError::Store(StoreError::Unreachable(_) | StoreError::Conflict)
     );
     ToolOutcome {
-        again: may_pass.then_some(RetryAfter { after_ms: None }),
+        retry_after: may_pass.then_some(RetryAfter { after_ms: None }),
         ..failed(&act.tool, &unavailable(&error))
     }
 }
@@ -168,7 +168,7 @@ fn written(receipt: &WriteReceipt) -> ToolOutcome {
         code: None,
         sandbox: None,
         blobs: Vec::new(),
-        again: None,
+        retry_after: None,
     }
 }
 
@@ -188,7 +188,7 @@ fn failed(tool: &str, fault: &ToolError) -> ToolOutcome {
         code: Some(fault.kind.clone()),
         sandbox: None,
         blobs: Vec::new(),
-        again: None,
+        retry_after: None,
     }
 }
 

@@ -138,7 +138,7 @@ impl CommandOutcome {
                 code: self.ending.code(),
                 sandbox: Some(level),
                 blobs,
-                again: None,
+                retry_after: None,
             },
             Err(e) => refused(&ToolError::new(
                 "internal",
@@ -251,7 +251,7 @@ pub(crate) fn refused(fault: &ToolError) -> ToolOutcome {
         code: Some(fault.kind.clone()),
         sandbox: None,
         blobs: Vec::new(),
-        again: None,
+        retry_after: None,
     }
 }
 

@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use crate::process::{parent_of, started_at};
 use crate::sandbox::protocol::Containment;
-use crate::sandbox::{KEEP, SHOWN_NAME, SUPERVISE};
+use crate::sandbox::{REAP, SHOWN_NAME, SUPERVISE};
 
 /// Most ancestors that are checked. `has_stage_above` treats a process with more ancestors as a tool's.
 const ANCESTORS_MAX: usize = 1_000;
@@ -291,7 +291,7 @@ fn is_stage(pid: i32) -> bool {
         .filter_map(|word| std::str::from_utf8(word).ok())
         .collect();
     match words.as_slice() {
-        [SHOWN_NAME, .., KEEP, containment] => Containment::parse(containment).is_some(),
+        [SHOWN_NAME, .., REAP, containment] => Containment::parse(containment).is_some(),
         [SHOWN_NAME, .., SUPERVISE] => true,
         _ => false,
     }

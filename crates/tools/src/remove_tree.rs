@@ -39,7 +39,7 @@ pub struct RemovalLimits {
 
 impl RemovalLimits {
     /// For callers that can wait, such as `doctor --fix`.
-    pub const PATIENT: Self = Self {
+    pub const EXTENDED: Self = Self {
         entries_max: 100 * REMOVED_ENTRIES_MAX,
         time_max: Duration::from_secs(600),
     };

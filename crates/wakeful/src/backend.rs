@@ -80,7 +80,7 @@ async fn write_in_process<T>(
     command: impl AsyncFnOnce(&Backend) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     place
-        .run_and_close(out, async |place| command(&Backend::of_place(place)?).await)
+        .run_and_close(out, async |place| command(&Backend::of_open_home(place)?).await)
         .await
 }
 

@@ -11,7 +11,7 @@ use wakeful_core::problem::Problem;
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_ports::journal::JournalError;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::problem::{ANSWER_NOT_ALLOWED, DESCENDS_FROM_TOOL, ways_out};
+use wakeful_runtime::problem::{ANSWER_NOT_ALLOWED, CALLER_IS_TOOL_PROCESS, open_run_hint};
 use wakeful_store::StoreError;
 
 /// The exit status of a failure other than wrong usage.
@@ -91,7 +91,7 @@ impl Failure {
         let message = format!("stopped by a signal; run {run} is left open");
         Self {
             exit,
-            ..Self::new("interrupted", message, ways_out(run))
+            ..Self::new("interrupted", message, open_run_hint(run))
         }
     }
 
@@ -196,7 +196,7 @@ impl From<Problem> for Failure {
         let exit = match &*problem.code {
             BUDGET_EXCEEDED => OUT_OF_MONEY,
             "decision_pending" => UNDECIDED,
-            "braked" | ANSWER_NOT_ALLOWED | DESCENDS_FROM_TOOL => DENIED,
+            "braked" | ANSWER_NOT_ALLOWED | CALLER_IS_TOOL_PROCESS => DENIED,
             _ => FAILED,
         };
         Self {

@@ -15,7 +15,7 @@ use rustix::fs::OFlags;
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::{GUIDANCE_BYTES_MAX, Guidance, GuidanceFile, GuidanceKind};
 use wakeful_ports::guidance::GuidanceSource;
-use wakeful_tools::guidance::{GuidanceLocation, KINDS, reading, settle};
+use wakeful_tools::guidance::{GuidanceLocation, KINDS, reading, register_and_restore};
 
 /// Reads the guidance of the agents of one home.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ impl GuidanceFiles {
         let Ok(root) = workspace.canonicalize() else {
             return Vec::new();
         };
-        let settled = settle(&self.home, &root);
+        let settled = register_and_restore(&self.home, &root);
         settled.unwrap_or_else(|error| {
             vec![format!(
                 "cannot restore the guidance files of {}: {error}",

@@ -94,7 +94,7 @@ pub(crate) struct HomeJournal {
     access: Access,
     opened: OnceCell<JournalStore>,
     /// Notified after each commit. Listeners can subscribe before the journal is opened.
-    bell: CommitNotifier,
+    commit_notifier: CommitNotifier,
 }
 
 impl HomeJournal {
@@ -104,12 +104,17 @@ impl HomeJournal {
             source,
             access,
             opened: OnceCell::new(),
-            bell: CommitNotifier::default(),
+            commit_notifier: CommitNotifier::default(),
         })
     }
 
     async fn get(&self) -> Result<&JournalStore, JournalError> {
-        let open = || async { Ok(self.find().await?.with_bell(self.bell.clone())) };
+        let open = || async {
+            Ok(self
+                .find()
+                .await?
+                .with_commit_notifier(self.commit_notifier.clone()))
+        };
         self.opened.get_or_try_init(open).await
     }
 
@@ -289,7 +294,7 @@ impl Journal for HomeJournal {
     }
 
     fn subscribe_commits(&self) -> Box<dyn CommitListener> {
-        self.bell.subscribe()
+        self.commit_notifier.subscribe()
     }
 }
 

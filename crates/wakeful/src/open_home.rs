@@ -215,14 +215,16 @@ impl OpenHome {
     /// A note about a database that was upgraded when it was opened.
     pub(crate) fn upgraded(&self) -> Option<String> {
         let upgraded = self.store.upgraded()?;
-        Some(told("the database", upgraded, &self.home.database()))
+        Some(upgrade_note("the database", upgraded, &self.home.database()))
     }
 
     /// Upgrades a journal with an older schema, and returns a note about it. A failure is only a note,
     /// because a run may not need the journal.
     pub(crate) async fn upgrade_journal(&self) -> Option<String> {
         match self.journal.bring_up_to_date().await {
-            Ok(upgraded) => upgraded.map(|upgraded| told("the journal", &upgraded, &self.home.journal())),
+            Ok(upgraded) => {
+                upgraded.map(|upgraded| upgrade_note("the journal", &upgraded, &self.home.journal()))
+            }
             Err(error) => Some(format!("the journal was not upgraded: {}", Failure::from(error))),
         }
     }
@@ -392,7 +394,7 @@ impl OpenHome {
 }
 
 /// The note about an upgraded database file.
-fn told(what: &str, upgraded: &SchemaUpgrade, path: &Path) -> String {
+fn upgrade_note(what: &str, upgraded: &SchemaUpgrade, path: &Path) -> String {
     let SchemaUpgrade { from, to, copy } = upgraded;
     format!(
         "{what} was upgraded from schema {from} to {to}; the old version is kept in {}: to go back, stop all Wakeful processes, \
@@ -459,7 +461,7 @@ mod tests {
             to: 2,
             copy: "/home/a/agent.sqlite.schema-1.bak".into(),
         };
-        let words = told("the database", &upgraded, Path::new("/home/a/agent.sqlite"));
+        let words = upgrade_note("the database", &upgraded, Path::new("/home/a/agent.sqlite"));
         assert_eq!(
             words,
             "the database was upgraded from schema 1 to 2; the old version is kept in /home/a/agent.sqlite.schema-1.bak: to go \

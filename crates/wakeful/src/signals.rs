@@ -80,7 +80,7 @@ impl Signals {
                 std::process::exit(i32::from(exit));
             }
             self.came = Some(exit);
-            self.switch.throw();
+            self.switch.set();
             out.note("stopping at the next safe point; a second signal exits at once");
         }
     }

@@ -15,7 +15,7 @@ use wakeful_core::problem::with_causes;
 pub(crate) struct WorkspacePath {
     pub(crate) text: String,
     /// Whether the folder is removed when this is dropped.
-    passing: bool,
+    is_temporary: bool,
 }
 
 impl WorkspacePath {
@@ -29,7 +29,10 @@ impl WorkspacePath {
         let workspace = workspace.map_err(|error| explain(&error))?;
         let text = workspace.into_os_string().into_string();
         let text = text.map_err(|path| explain(&WorkspaceError::NotText { path: path.into() }))?;
-        Ok(Self { text, passing: false })
+        Ok(Self {
+            text,
+            is_temporary: false,
+        })
     }
 
     /// An empty folder for work that needs no workspace: a run whose own folder is missing can still be
@@ -49,7 +52,7 @@ impl WorkspacePath {
         })?;
         let looked = Self::look(&path, home).inspect_err(|_| drop(fs::remove_dir(&path)));
         looked.map(|found| Self {
-            passing: true,
+            is_temporary: true,
             text: found.text.clone(),
         })
     }
@@ -57,7 +60,7 @@ impl WorkspacePath {
 
 impl Drop for WorkspacePath {
     fn drop(&mut self) {
-        if self.passing {
+        if self.is_temporary {
             // It is empty unless another process put something there, which must not be removed.
             let _ = fs::remove_dir(&self.text);
         }

@@ -36,7 +36,7 @@ impl MessageOrigin {
                     "person" => "a person".to_owned(),
                     other => other.replacen("agent:", "agent ", 1),
                 };
-                let told = told(tokens);
+                let told = format_tokens(tokens);
                 format!("change {seq}, made by {by}, matched subscription {subscription}{told}")
             }
             Self::Schedule {
@@ -112,7 +112,7 @@ pub fn spelled(token: &str) -> String {
     Token::parse_key(token).map_or_else(|| token.to_owned(), |token| token.to_word())
 }
 
-fn told(tokens: &[String]) -> String {
+fn format_tokens(tokens: &[String]) -> String {
     let rest = tokens.len().saturating_sub(TOKENS_LISTED_MAX);
     let first: Vec<&str> = tokens
         .iter()

@@ -112,7 +112,7 @@ impl RecordId {
     }
 
     /// The record of a source's entry, unique by its name. The exact bytes of the name are hashed.
-    pub(crate) fn of_outside(label: &str, source: &str, name: &[u8]) -> Self {
+    pub(crate) fn of_source_entry(label: &str, source: &str, name: &[u8]) -> Self {
         let digest = derived_hash(label, &[source, &Digest::of(name).to_string()]).to_string();
         Self(digest.chars().take(RECORD_ID_DIGITS).collect())
     }

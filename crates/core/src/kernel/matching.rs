@@ -44,7 +44,7 @@ pub(super) fn matching(form: &Fields<'_, '_>) -> Result<Value, RequestError> {
         .wanted()
         .filter(|id| entities.contains_key(*id))
         .count();
-    let matched = candidates.settle(lookup);
+    let matched = candidates.matching_ids(lookup);
     Ok(json!({"matched": matched, "entity_loads": entity_loads}))
 }
 

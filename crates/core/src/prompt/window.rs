@@ -15,9 +15,9 @@ pub const WINDOW_BYTES_MAX: usize = 512 * 1024;
 pub(super) fn window(opening: &TranscriptEntry, entries: &[TranscriptEntry]) -> Vec<TranscriptEntry> {
     let kept = entries.iter().skip(window_start(entries));
     if kept.clone().any(|entry| entry == opening) {
-        return mended(kept.skip_while(|entry| entry.role != Role::User));
+        return add_missing_results(kept.skip_while(|entry| entry.role != Role::User));
     }
-    mended(std::iter::once(opening).chain(kept))
+    add_missing_results(std::iter::once(opening).chain(kept))
 }
 
 /// The result of a call whose run was abandoned before it had one.
@@ -26,7 +26,7 @@ const NO_RESULT: &str =
 
 /// Adds a result for every call without one. An abandoned run leaves such calls, and providers reject every
 /// later conversation that contains one.
-fn mended<'a>(entries: impl Iterator<Item = &'a TranscriptEntry>) -> Vec<TranscriptEntry> {
+fn add_missing_results<'a>(entries: impl Iterator<Item = &'a TranscriptEntry>) -> Vec<TranscriptEntry> {
     let mut mended: Vec<TranscriptEntry> = Vec::new();
     let mut open: Vec<String> = Vec::new();
     for entry in entries {

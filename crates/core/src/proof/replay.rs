@@ -166,7 +166,7 @@ impl Replay {
             }),
         };
         same("read set", row.reads_hash, digest(&reads).map_err(no_form)?)?;
-        let said = said(&input);
+        let said = blobs_of_input(&input);
         let moved = self.turn.clone().apply(&reads, input);
         let moved = moved.map_err(|error| ReplayMismatch::Refused {
             ordinal,
@@ -313,7 +313,7 @@ pub const fn is_machine_event(kind: EventKind) -> bool {
 }
 
 /// The blobs that an input references.
-fn said(input: &RunInput) -> Vec<BlobHash> {
+fn blobs_of_input(input: &RunInput) -> Vec<BlobHash> {
     match input {
         RunInput::Admitted { body } => vec![*body],
         RunInput::Replied(reply) => vec![reply.content],

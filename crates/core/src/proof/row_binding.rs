@@ -14,7 +14,7 @@ use crate::report::payload::RowsBound;
 use crate::time::Millis;
 
 /// The payload field that contains the hash of a row.
-const RECORD_HASH: &str = "row_hash";
+const ROW_HASH: &str = "row_hash";
 
 /// Maximum number of rows that one event binds. More rows need several events.
 pub const RECORDS_PER_EVENT_MAX: usize = 500;
@@ -75,9 +75,9 @@ pub fn attach<T: Serialize>(draft: &mut EventDraft, record: &T) {
 /// Removes the hash of a row from a payload. The machine does not compute that hash, so its events are
 /// compared without it.
 #[must_use]
-pub fn without_record_hash(payload: &[u8]) -> Option<(Vec<u8>, Digest)> {
+pub fn without_row_hash(payload: &[u8]) -> Option<(Vec<u8>, Digest)> {
     let mut value: Value = serde_json::from_slice(payload).ok()?;
-    let hash = value.as_object_mut()?.remove(RECORD_HASH)?;
+    let hash = value.as_object_mut()?.remove(ROW_HASH)?;
     let hash = serde_json::from_value(hash).ok()?;
     Some((crate::json::canonical(&value).ok()?, hash))
 }

@@ -28,7 +28,7 @@ impl RunMachine {
     #[must_use]
     pub fn expired_approval(&self, now: Millis) -> Option<DecisionId> {
         let next = self.next_open()?;
-        let lapsed = next.fate == ActionStatus::Waiting && has_lapsed(next, Some(now));
+        let lapsed = next.fate == ActionStatus::Waiting && has_approval_expired(next, Some(now));
         lapsed.then_some(next.question.as_ref()?.decision_id)
     }
 
@@ -97,7 +97,7 @@ impl RunMachine {
     }
 
     /// An approval was not used before it expired: requests it again under a new decision id.
-    pub(super) fn lapsed(
+    pub(super) fn renew_expired_approval(
         self,
         mut plan: Plan,
         inquiry: ApprovalRequest,
@@ -141,7 +141,7 @@ impl Transition {
         call: &ReplyCall,
         read: &CallReads,
     ) -> Option<PendingApproval> {
-        if !is_asked(read) {
+        if !needs_approval(read) {
             return None;
         }
         let action = ProposedAction {
@@ -150,7 +150,7 @@ impl Transition {
             input: &call.preview,
             class: read.class,
         };
-        let inquiry = ApprovalRequest::new(action, asking_rule(read), read.seen.newest_unknown);
+        let inquiry = ApprovalRequest::new(action, approval_rule(read), read.seen.newest_unknown);
         let question = PendingApproval {
             decision_id: inquiry.decision_id,
             asked: 1,
@@ -174,12 +174,12 @@ impl Transition {
 }
 
 /// Returns whether an action that policy allows needs approval first.
-pub(super) fn is_asked(read: &CallReads) -> bool {
+pub(super) fn needs_approval(read: &CallReads) -> bool {
     read.verdict.effect == policy::PolicyEffect::Ask || read.seen.unknown
 }
 
 /// Returns the rule that requires the approval.
-pub(super) fn asking_rule(read: &CallReads) -> &str {
+pub(super) fn approval_rule(read: &CallReads) -> &str {
     if read.seen.unknown {
         OUTCOME_UNKNOWN
     } else {
@@ -188,7 +188,7 @@ pub(super) fn asking_rule(read: &CallReads) -> &str {
 }
 
 /// Returns whether the approval of an action has expired.
-pub(super) fn has_lapsed(action: &Action, now: Option<Millis>) -> bool {
+pub(super) fn has_approval_expired(action: &Action, now: Option<Millis>) -> bool {
     let until = action.question.as_ref().and_then(|question| question.until);
     until.zip(now).is_some_and(|(until, now)| now >= until)
 }

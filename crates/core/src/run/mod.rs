@@ -356,7 +356,7 @@ impl RunMachine {
                 },
             ) => self.decided(Plan { reply, actions }, decision_id, ruling, reads),
             (RunPhase::Acting { reply, actions, .. }, RunInput::ApprovalExpired { inquiry }) => {
-                self.lapsed(Plan { reply, actions }, *inquiry)
+                self.renew_expired_approval(Plan { reply, actions }, *inquiry)
             }
             (
                 RunPhase::Acting {

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::approval::{asking_rule, has_lapsed, is_asked};
+use super::approval::{approval_rule, has_approval_expired, needs_approval};
 use super::round::first_unpaid;
 use super::{
     Effect, EntryWrite, InputReads, ModelReply, ReplyCall, RunMachine, RunOutcome, RunPhase, StepWrite,
@@ -217,7 +217,7 @@ impl Transition {
                 None if question.is_some() => (
                     ActionStatus::AwaitingApproval,
                     StepStatus::Planned,
-                    asking_rule(read).to_owned(),
+                    approval_rule(read).to_owned(),
                 ),
                 None => (
                     ActionStatus::Waiting,
@@ -390,7 +390,7 @@ impl Transition {
         read: &CallReads,
         refusal: Option<&(StepStatus, ToolError)>,
     ) {
-        let effect = if refusal.is_none() && is_asked(read) {
+        let effect = if refusal.is_none() && needs_approval(read) {
             policy::PolicyEffect::Ask
         } else {
             read.verdict.effect
@@ -467,7 +467,7 @@ fn intend_next(actions: &mut [Action], now: Option<Millis>) {
             ActionStatus::Waiting | ActionStatus::AwaitingApproval
         )
     };
-    let may = |action: &Action| action.fate == ActionStatus::Waiting && !has_lapsed(action, now);
+    let may = |action: &Action| action.fate == ActionStatus::Waiting && !has_approval_expired(action, now);
     let mut waiting = actions.iter_mut().filter(open);
     let Some(first) = waiting.next().filter(|first| may(first)) else {
         return;

@@ -207,7 +207,7 @@ impl<'a, Id: Ord> Candidates<'a, Id> {
     /// Returns every candidate with the result of its predicate; none for one without a predicate. `lookup`
     /// is called once per wanted record.
     #[must_use]
-    pub fn judged<'e>(self, lookup: impl FnMut(&str) -> Option<&'e Entity>) -> Vec<(&'a Id, Option<bool>)> {
+    pub fn evaluate<'e>(self, lookup: impl FnMut(&str) -> Option<&'e Entity>) -> Vec<(&'a Id, Option<bool>)> {
         let entities: Vec<&Entity> = self.wanted().filter_map(lookup).collect();
         let holds = |predicate: &Predicate| entities.iter().any(|entity| predicate.holds(entity));
         let asked = self
@@ -227,7 +227,7 @@ impl<'a, Id: Ord> Candidates<'a, Id> {
     /// Returns the ids of the filters that match the notice. `lookup` is called once per wanted record and
     /// returns none for one that does not exist.
     #[must_use]
-    pub fn settle<'e>(self, lookup: impl FnMut(&str) -> Option<&'e Entity>) -> Vec<&'a Id> {
+    pub fn matching_ids<'e>(self, lookup: impl FnMut(&str) -> Option<&'e Entity>) -> Vec<&'a Id> {
         let entities: Vec<&Entity> = self.wanted().filter_map(lookup).collect();
         let holds = |predicate: &Predicate| entities.iter().any(|entity| predicate.holds(entity));
         let mut matched = self.certain;
@@ -269,7 +269,7 @@ mod tests {
         entities: &BTreeMap<String, Entity>,
     ) -> Vec<&'static str> {
         let tokens = tokens.iter().cloned().collect();
-        let matched = index.candidates(&tokens).settle(|id| entities.get(id));
+        let matched = index.candidates(&tokens).matching_ids(|id| entities.get(id));
         matched.into_iter().copied().collect()
     }
 
@@ -336,7 +336,7 @@ mod tests {
         let looked_at = |first: Token| {
             let tokens = BTreeSet::from([first, entity("1"), entity("2"), subtype("n", "3")]);
             let mut looked_at = Vec::new();
-            let matched = index.candidates(&tokens).settle(|id| {
+            let matched = index.candidates(&tokens).matching_ids(|id| {
                 looked_at.push(id.to_owned());
                 None
             });
@@ -407,7 +407,7 @@ mod tests {
             .map(BTreeSet::len)
             .sum();
         assert_eq!(looked_at, 1);
-        assert_eq!(index.candidates(&tokens).settle(|_| None), [&77]);
+        assert_eq!(index.candidates(&tokens).matching_ids(|_| None), [&77]);
     }
 
     fn any_token() -> impl Strategy<Value = Token> {
@@ -462,7 +462,7 @@ mod tests {
             };
             let naive: Vec<u8> = all.iter().filter(|(_, filter)| passes(filter)).map(|(id, _)| *id).collect();
             let found: Vec<u8> =
-                index.candidates(&tokens).settle(|id| entities.get(id)).into_iter().copied().collect();
+                index.candidates(&tokens).matching_ids(|id| entities.get(id)).into_iter().copied().collect();
             prop_assert_eq!(found, naive);
             prop_assert_eq!(index.len(), all.len());
         }

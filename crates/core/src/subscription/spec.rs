@@ -211,7 +211,7 @@ impl SubscriptionSpec {
 
     /// Returns the kinds among its tokens that no notice contains; most likely they are misspelt.
     #[must_use]
-    pub fn unheard_of(&self) -> Vec<&str> {
+    pub fn unknown_kinds(&self) -> Vec<&str> {
         let words = self.any.iter().chain(&self.all).map(String::as_str);
         let known = crate::notice::kinds();
         let strange = words.filter(|word| match Token::parse_word(word) {
@@ -345,12 +345,12 @@ mod tests {
             let filter = terms(kind).filter().expect("a filter");
             let tokens = [Token::SemanticKey(kind.into())].into();
             assert!(
-                filter.admits(&tokens) && terms(kind).unheard_of().is_empty(),
+                filter.admits(&tokens) && terms(kind).unknown_kinds().is_empty(),
                 "{kind}"
             );
         }
         let strange = terms("TASK task TASKS task.status=done id:abc");
-        assert_eq!(strange.unheard_of(), ["task", "TASKS"]);
+        assert_eq!(strange.unknown_kinds(), ["task", "TASKS"]);
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub struct Hold {
     /// When it ends by itself; none if a person has to act.
     pub until: Option<Millis>,
     /// How to end it.
-    pub way_out: Option<&'static str>,
+    pub hint: Option<&'static str>,
 }
 
 impl From<Refusal> for Hold {
@@ -44,7 +44,7 @@ impl From<Refusal> for Hold {
             code: refusal.outcome().into(),
             words: refusal.to_string(),
             until: None,
-            way_out: refusal.hint(),
+            hint: refusal.hint(),
         }
     }
 }
@@ -58,19 +58,19 @@ impl From<Obstacle> for Hold {
                 code: DelayKind::Asleep.into(),
                 words: format!("the agent sleeps until {}: only a person wakes it", end.rfc3339()),
                 until,
-                way_out: Some("end the sleep with `wakeful agent wake`"),
+                hint: Some("end the sleep with `wakeful agent wake`"),
             },
             Obstacle::NotBefore(end) => Self {
                 code: DelayKind::NotBefore.into(),
                 words: format!("it waits until {}", end.rfc3339()),
                 until,
-                way_out: None,
+                hint: None,
             },
             Obstacle::Waiting(wait) => Self {
                 code: wait.kind().into(),
                 words: format!("the run waits ({})", wait.kind()),
                 until,
-                way_out: None,
+                hint: None,
             },
         }
     }
@@ -156,7 +156,7 @@ mod tests {
         ];
         assert_eq!(codes(&held, true, open), all);
         let told = found(&held, true, open);
-        assert!(told.iter().all(|hold| hold.way_out.is_some()), "{told:?}");
+        assert!(told.iter().all(|hold| hold.hint.is_some()), "{told:?}");
         assert_eq!(told[4].until, Some(Millis(101)));
     }
 

@@ -224,7 +224,7 @@ impl SourceEntry {
     /// Returns the record id of an entry, which is the same in every scan.
     #[must_use]
     pub fn id(kind: SourceKind, source: &SourceId, name: &[u8]) -> RecordId {
-        RecordId::of_outside(kind.label(), source.as_str(), name)
+        RecordId::of_source_entry(kind.label(), source.as_str(), name)
     }
 
     /// Returns the fields that predicates can use.

@@ -189,7 +189,7 @@ impl HostedModel {
         let target = Target {
             provider,
             model,
-            thinker: endpoint.thinking_scope(name, provider),
+            thinking_scope: endpoint.thinking_scope(name, provider),
             own_server: is_own,
         };
         let shape = CheckedRequestOptions::new(target, &asked)?;
@@ -245,13 +245,13 @@ impl HostedModel {
         let mut heard = match form {
             ResponseForm::Whole => {
                 let whole = response.whole().await?;
-                wire::heard(self.provider, request.request, &whole)?
+                wire::decode_whole(self.provider, request.request, &whole)?
             }
             ResponseForm::Stream => self.listen(&mut response, request.request, &audience).await?,
         };
         for block in &mut heard.answer.blocks {
             if let Block::Thinking { provider, .. } = block {
-                provider.clone_from(&self.shape.thinker);
+                provider.clone_from(&self.shape.thinking_scope);
             }
         }
         if let Some(key) = &self.credential {

@@ -40,7 +40,7 @@ pub struct RequestOptions<'a> {
 pub(super) struct CheckedRequestOptions {
     provider: Provider,
     /// The scope that marks thoughts from this server.
-    pub(super) thinker: String,
+    pub(super) thinking_scope: String,
     own_server: bool,
     output_tokens_max: Option<u32>,
     thinking: Option<ThinkingRequest>,
@@ -57,7 +57,7 @@ pub(super) struct Target<'a> {
     pub(super) provider: Provider,
     pub(super) model: &'a str,
     /// The scope that marks thoughts from this server.
-    pub(super) thinker: String,
+    pub(super) thinking_scope: String,
     /// Whether this is the provider's own server.
     pub(super) own_server: bool,
 }
@@ -67,7 +67,7 @@ impl CheckedRequestOptions {
         let Target {
             provider,
             model,
-            thinker,
+            thinking_scope: thinker,
             own_server,
         } = target;
         use ProviderPromptCapability::{
@@ -102,7 +102,7 @@ impl CheckedRequestOptions {
             .map(|thinking| thinking.asked_of(provider, model, shape.max_output_tokens));
         Ok(Self {
             provider,
-            thinker,
+            thinking_scope: thinker,
             own_server,
             output_tokens_max: shape.max_output_tokens,
             thinking: thinking.transpose()?,
@@ -119,7 +119,7 @@ impl CheckedRequestOptions {
     pub(super) fn lowering<'a>(&'a self, model: &'a str, thread: ProviderThread<'a>) -> Lowering<'a> {
         Lowering {
             provider: self.provider,
-            thinker: &self.thinker,
+            thinking_scope: &self.thinking_scope,
             model,
             output_tokens_max: self.output_tokens_max,
             thinking: self.thinking,

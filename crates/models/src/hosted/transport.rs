@@ -89,7 +89,7 @@ const USER_AGENT: &str = concat!("wakeful/", env!("CARGO_PKG_VERSION"));
 
 /// The headers of every model request. Compression is disabled, so that a small response cannot expand into
 /// a large one.
-const ASKING: [(HeaderName, &str); 3] = [
+const REQUEST_HEADERS: [(HeaderName, &str); 3] = [
     (CONTENT_TYPE, "application/json"),
     (ACCEPT, "text/event-stream, application/json"),
     (ACCEPT_ENCODING, "identity"),
@@ -101,7 +101,7 @@ pub(super) struct Transport {
     reach: EndpointSecurity,
     /// The headers of every request.
     headers: HeaderMap,
-    /// The headers of model requests: `headers` and `ASKING`.
+    /// The headers of model requests: `headers` and `REQUEST_HEADERS`.
     asking: HeaderMap,
     times: Timeouts,
     clients: HttpClients,
@@ -138,7 +138,7 @@ impl Transport {
         clients: HttpClients,
     ) -> Self {
         let mut asking = headers.clone();
-        asking.extend(ASKING.map(|(name, value)| (name, HeaderValue::from_static(value))));
+        asking.extend(REQUEST_HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))));
         Self {
             reach,
             headers,
@@ -304,7 +304,7 @@ impl ByteSource for Response {
 pub(super) struct ResponseReader<S> {
     source: S,
     bytes: usize,
-    patience: Deadlines,
+    deadlines: Deadlines,
 }
 
 impl<S: ByteSource> ResponseReader<S> {
@@ -312,13 +312,13 @@ impl<S: ByteSource> ResponseReader<S> {
         Self {
             source,
             bytes: 0,
-            patience,
+            deadlines: patience,
         }
     }
 
     /// Returns the next bytes, or `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<impl AsRef<[u8]> + Send>, ExchangeError> {
-        let next = timeout(self.patience.idle(), self.source.next()).await;
+        let next = timeout(self.deadlines.idle(), self.source.next()).await;
         let chunk = next
             .map_err(|_| ExchangeError::TimedOut(WaitStage::NextByte))?
             .map_err(ExchangeError::Broken)?;

@@ -62,7 +62,7 @@ impl Webhook {
         let client = self
             .clients
             .get(self.endpoint.reach(), NOTE_MS_MAX)
-            .map_err(told)?;
+            .map_err(webhook_error)?;
         let mut request = client
             .post(url)
             .header(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -77,7 +77,7 @@ impl Webhook {
         let sent = timeout(Duration::from_millis(NOTE_MS_MAX), request.body(body).send()).await;
         let response = sent
             .map_err(|_| WebhookError::Late)?
-            .map_err(|error| told(ExchangeError::Unsent(error)))?;
+            .map_err(|error| webhook_error(ExchangeError::Unsent(error)))?;
         match response.status() {
             status if status.is_success() => Ok(()),
             status => Err(WebhookError::Status(status.as_u16())),
@@ -86,7 +86,7 @@ impl Webhook {
 }
 
 /// Describes an error without the text of the HTTP client, which may contain the URL.
-fn told(trouble: ExchangeError) -> WebhookError {
+fn webhook_error(trouble: ExchangeError) -> WebhookError {
     let why = match trouble {
         ExchangeError::TimedOut(_) => return WebhookError::Late,
         ExchangeError::Status { status, .. } => return WebhookError::Status(status),

@@ -155,7 +155,7 @@ impl Model for ScriptedModel {
         let Some(round) = self.round(request.request) else {
             return Err(self.exhausted(&request));
         };
-        speak(round, audience).await;
+        send_deltas(round, audience).await;
         match &round.play {
             RoundResult::Answer {
                 thinking,
@@ -197,7 +197,7 @@ impl ScriptedFailure {
 
 /// Streams the text of a round in pieces, spread over its delay like the stream of a provider. A round
 /// without text only waits.
-async fn speak(round: &Round, audience: &dyn DeltaSink) {
+async fn send_deltas(round: &Round, audience: &dyn DeltaSink) {
     let said = match &round.play {
         RoundResult::Answer { text, .. } => text.as_deref(),
         RoundResult::Fail(fail) => fail.after.as_deref(),

@@ -56,7 +56,7 @@ pub(crate) struct Lowering<'a> {
     pub(crate) provider: Provider,
     /// The scope of thoughts that are sent back. It differs from `provider`, because two servers with the
     /// same format cannot read each other's thoughts.
-    pub(crate) thinker: &'a str,
+    pub(crate) thinking_scope: &'a str,
     /// The model's name at the provider.
     pub(crate) model: &'a str,
     /// The output limit in tokens, if one is sent. Anthropic always receives one.

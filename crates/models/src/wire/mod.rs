@@ -133,7 +133,11 @@ pub(crate) fn decoder(provider: Provider, request: u32) -> Box<dyn Decoder> {
 }
 
 /// Decodes a response that arrived as a whole.
-pub(crate) fn heard(provider: Provider, request: u32, body: &[u8]) -> Result<DecodedResponse, ResponseError> {
+pub(crate) fn decode_whole(
+    provider: Provider,
+    request: u32,
+    body: &[u8],
+) -> Result<DecodedResponse, ResponseError> {
     let text = std::str::from_utf8(body).map_err(|_| ResponseError::invalid("the response is not UTF-8"))?;
     match provider {
         Provider::Anthropic => anthropic::whole(text),
@@ -194,7 +198,7 @@ fn sent<'a>(lowering: &Lowering<'_>, entry: &'a TranscriptEntry) -> Vec<&'a Bloc
     let blocks = entry.blocks.iter().filter(|block| match block {
         Block::Text { text } => !text.trim().is_empty(),
         Block::ToolUse(_) | Block::ToolResult { .. } | Block::Attachment(_) => true,
-        Block::Thinking { provider, opaque, .. } => provider == lowering.thinker && !opaque.is_null(),
+        Block::Thinking { provider, opaque, .. } => provider == lowering.thinking_scope && !opaque.is_null(),
     });
     let mut blocks: Vec<&Block> = blocks.collect();
     while lowering.provider != Provider::Gemini && matches!(blocks.last(), Some(Block::Thinking { .. })) {
@@ -291,7 +295,7 @@ fn tool_use(call_id: String, name: String, input: Value) -> Block {
 }
 
 /// Passes text on, unless it is empty.
-fn tell(audience: &dyn DeltaSink, text: &str) {
+fn send_text(audience: &dyn DeltaSink, text: &str) {
     if !text.is_empty() {
         audience.on_text(text);
     }

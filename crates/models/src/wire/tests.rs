@@ -23,7 +23,7 @@ const USES: &[ProviderPromptCapability] = &[
 fn lowering(provider: Provider) -> Lowering<'static> {
     Lowering {
         provider,
-        thinker: provider.word(),
+        thinking_scope: provider.word(),
         model: "m",
         output_tokens_max: None,
         thinking: None,
@@ -37,7 +37,7 @@ fn lowering(provider: Provider) -> Lowering<'static> {
 
 /// Decodes a response that arrived as a whole.
 fn answer(provider: Provider, request: u32, body: &[u8]) -> Result<ModelResponse, ResponseError> {
-    heard(provider, request, body).map(|heard| heard.answer)
+    decode_whole(provider, request, body).map(|heard| heard.answer)
 }
 
 /// Returns the request body as JSON.

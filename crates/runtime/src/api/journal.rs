@@ -94,7 +94,7 @@ impl JournalApi {
     }
 
     /// Resolves a stuck saga by keeping the journal as it is. Returns none if no such saga is stuck.
-    pub async fn keep(&self, operation: OperationId) -> Result<Option<OperationId>, JournalError> {
+    pub async fn resolve_saga(&self, operation: OperationId) -> Result<Option<OperationId>, JournalError> {
         let kept = saga::resolve_stuck(&self.shared.store, self.shared.clock.as_ref(), operation).await?;
         Ok(kept.map(|saga| saga.operation_id))
     }

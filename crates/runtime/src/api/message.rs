@@ -28,7 +28,7 @@ pub struct IncomingMessage {
     pub text: String,
     /// Validated pictures and documents.
     pub attachments: Vec<Attachment>,
-    pub wishes: RunOptions,
+    pub run_options: RunOptions,
     /// The position of the message in the queue.
     pub priority: Priority,
 }
@@ -73,7 +73,7 @@ impl MessageApi {
             turn,
             text,
             attachments,
-            wishes,
+            run_options: wishes,
             priority,
         } = planted_bugs::planted_message(post, now);
         let (entry, body) = opening(&text, attachments);

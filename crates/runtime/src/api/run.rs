@@ -47,7 +47,7 @@ impl RunApi {
         let salt = self.shared.entropy.random_bytes();
         let moved = self
             .shared
-            .write(move |tx| move_aside_in(tx, &released, &sealed, Stamp { at, salt }));
+            .write(move |tx| leave_quarantine_in(tx, &released, &sealed, Stamp { at, salt }));
         match moved.await? {
             QuarantineExit::Unknown => return Err(EngineError::UnknownRun(run)),
             QuarantineExit::Not(row) => {
@@ -117,7 +117,7 @@ impl RunApi {
 }
 
 /// Resumes a quarantined run, or ends it together with its sub-runs.
-fn move_aside_in(
+fn leave_quarantine_in(
     tx: &mut Tx<'_>,
     released: &QuarantineResolved,
     sealed: &SealedEvent,

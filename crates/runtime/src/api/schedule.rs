@@ -15,7 +15,7 @@ use wakeful_store::rows::{ExecutionWithRun, ScheduleFilter, ScheduleRows, Schedu
 use wakeful_store::{StoreError, Tx};
 
 use super::shared::{Shared, append};
-use crate::schedule::{FiringCause, fire_now, tell};
+use crate::schedule::{FiringCause, fire_now, publish_firing};
 use crate::stamp::StampSource;
 use crate::{EngineError, Observer as _};
 
@@ -274,7 +274,7 @@ impl ScheduleApi {
                 }
             }
         };
-        tell(&self.shared.hub, &self.shared.work, &timer, &fired);
+        publish_firing(&self.shared.hub, &self.shared.work, &timer, &fired);
         self.shared.work.rearm_scheduler();
         // Returns the record of the firing itself, not of the replaced run or the consequences. Without any
         // record, the agent and its schedules have been destroyed.

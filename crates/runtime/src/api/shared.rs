@@ -150,7 +150,7 @@ impl Shared {
                 return Ok(None);
             }
             Ok(Some(if change(tx)? {
-                (true, tell_all(tx, &first)?)
+                (true, announce_to_all(tx, &first)?)
             } else {
                 (false, Vec::new())
             }))
@@ -162,7 +162,7 @@ impl Shared {
         };
         self.show(events);
         for piece in pieces.filter(|_| is_changed) {
-            self.show(self.write(move |tx| tell_all(tx, &piece)).await?);
+            self.show(self.write(move |tx| announce_to_all(tx, &piece)).await?);
         }
         Ok(())
     }
@@ -298,7 +298,10 @@ pub(super) fn announce(
 }
 
 /// Records an event in the log of each existing agent.
-fn tell_all(tx: &mut Tx<'_>, told: &[(AgentId, SealedEvent)]) -> Result<Vec<(AgentId, Event)>, StoreError> {
+fn announce_to_all(
+    tx: &mut Tx<'_>,
+    told: &[(AgentId, SealedEvent)],
+) -> Result<Vec<(AgentId, Event)>, StoreError> {
     let mut events = Vec::new();
     for (agent, sealed) in told {
         events.extend(announce(tx, agent, sealed)?.map(|event| (agent.clone(), event)));

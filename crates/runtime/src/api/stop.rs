@@ -176,7 +176,7 @@ impl BrakeApi {
         };
         tokio::select! {
             biased;
-            () = halt.asked() => {}
+            () = halt.wait_until_set() => {}
             () = storing => {}
         }
     }

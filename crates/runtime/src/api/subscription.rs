@@ -22,7 +22,7 @@ pub struct NewSubscription {
     /// The agent to wake.
     pub agent_id: AgentId,
     /// Tokens, conditions and instructions of the subscription.
-    pub terms: SubscriptionSpec,
+    pub spec: SubscriptionSpec,
 }
 
 /// Why a subscription cannot be created or found.
@@ -52,7 +52,7 @@ pub struct SubscriptionApi {
     /// A subscription matches journal changes made after its creation.
     pub(super) journal: Arc<dyn Journal>,
     /// The in-memory subscription index.
-    pub(super) book: Arc<SubscriptionIndex>,
+    pub(super) subscription_index: Arc<SubscriptionIndex>,
 }
 
 impl SubscriptionApi {
@@ -61,13 +61,13 @@ impl SubscriptionApi {
         let NewSubscription {
             subscription_id,
             agent_id,
-            terms,
+            spec: terms,
         } = new;
         terms.check().map_err(SubscriptionError::from)?;
         let row = SubscriptionRow {
-            subscription_id: subscription_id.unwrap_or_else(|| self.made_up()),
+            subscription_id: subscription_id.unwrap_or_else(|| self.new_id()),
             agent_id,
-            terms,
+            spec: terms,
             journal_seq: self.journal.last_seq().await.map_err(SubscriptionError::from)?,
             last_due: None,
             created_at: self.shared.clock.now(),
@@ -98,8 +98,8 @@ impl SubscriptionApi {
         match put {
             SubscribeOutcome::New(version) => {
                 let row = SubscriptionRow { version, ..row };
-                self.book.insert_row(row.clone(), version);
-                self.tell(&row, event);
+                self.subscription_index.insert_row(row.clone(), version);
+                self.publish(&row, event);
                 Ok(row)
             }
             SubscribeOutcome::Same => {
@@ -122,14 +122,14 @@ impl SubscriptionApi {
         self.shared.seal(draft, None, self.shared.clock.now())
     }
 
-    fn tell(&self, row: &SubscriptionRow, event: Option<Event>) {
+    fn publish(&self, row: &SubscriptionRow, event: Option<Event>) {
         if let Some(event) = event {
             self.shared.hub.on_events(&row.agent_id, &[event]);
         }
     }
 
     /// Generates a fresh id.
-    fn made_up(&self) -> RuleId {
+    fn new_id(&self) -> RuleId {
         RuleId::random("sub", &Digest::from_bytes(self.shared.entropy.random_bytes()))
     }
 
@@ -146,8 +146,8 @@ impl SubscriptionApi {
             Ok(version.map(|version| (row, version, event)))
         });
         let (row, version, event) = dropped.await?.ok_or(SubscriptionError::Unknown(id))?;
-        self.book.remove_row(&row, version);
-        self.tell(&row, event);
+        self.subscription_index.remove_row(&row, version);
+        self.publish(&row, event);
         Ok(row)
     }
 
@@ -189,8 +189,8 @@ impl SubscriptionApi {
         };
         let own = if is_active { version } else { row.version };
         let row = SubscriptionRow { version: own, ..row };
-        self.book.update_row(row.clone(), version);
-        self.tell(&row, event);
+        self.subscription_index.update_row(row.clone(), version);
+        self.publish(&row, event);
         Ok(row)
     }
 

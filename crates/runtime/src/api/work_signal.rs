@@ -13,7 +13,7 @@ pub(crate) struct WorkSignal {
     /// Notified when a schedule changed, so that the scheduler recomputes the next due time.
     rearm: Notify,
     /// Agents that changed since the service last checked: a reason to retry those that are stuck.
-    roused: Mutex<BTreeSet<AgentId>>,
+    signalled: Mutex<BTreeSet<AgentId>>,
 }
 
 impl WorkSignal {
@@ -24,7 +24,7 @@ impl WorkSignal {
 
     /// Signals that there may be work for this agent.
     pub(crate) fn signal_agent(&self, agent: AgentId) {
-        let mut roused = self.roused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut roused = self.signalled.lock().unwrap_or_else(PoisonError::into_inner);
         roused.insert(agent);
         drop(roused);
         self.signal_any();
@@ -45,6 +45,6 @@ impl WorkSignal {
 
     /// Returns and clears the agents signalled since the last call.
     pub(crate) fn take_signalled(&self) -> BTreeSet<AgentId> {
-        std::mem::take(&mut *self.roused.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.signalled.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

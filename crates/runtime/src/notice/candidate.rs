@@ -44,7 +44,7 @@ impl Candidate {
         };
         let message = &self.arrival.message;
         let now = message.admitted_at;
-        let due = row.terms.window(now, row.last_due);
+        let due = row.spec.window(now, row.last_due);
         let facts = CauseFacts {
             guard: self.guard(tx, &row)?,
             is_paused: !row.is_active,
@@ -56,7 +56,7 @@ impl Candidate {
             ..self.arrival.clone()
         };
         let arrived = arrival.commit(tx)?;
-        let has_window = row.terms.cooldown_ms > 0 || row.terms.debounce_ms > 0;
+        let has_window = row.spec.cooldown_ms > 0 || row.spec.debounce_ms > 0;
         if has_window && matches!(arrived, AdmissionOutcome::New(_)) {
             tx.set_last_due(&self.rule, due.unwrap_or(now))?;
         }
@@ -64,7 +64,7 @@ impl Candidate {
     }
 
     fn guard(&self, tx: &mut Tx<'_>, row: &SubscriptionRow) -> Result<Option<bool>, StoreError> {
-        if row.terms.guard.is_none() {
+        if row.spec.guard.is_none() {
             return Ok(None);
         }
         let Message {
@@ -84,7 +84,7 @@ impl Candidate {
             },
             depth: cause.depth,
         };
-        Ok(row.terms.holds(&circumstances))
+        Ok(row.spec.holds(&circumstances))
     }
 }
 
@@ -108,8 +108,8 @@ impl NoticeDispatcher {
         let now = self.clock.now();
         let rule = &row.subscription_id;
         let text = match &notice.what {
-            Some(what) => describe_agent_notice(rule, what, &row.terms.message),
-            None => describe_change(rule, &notice.author, records, &row.terms.message),
+            Some(what) => describe_agent_notice(rule, what, &row.spec.message),
+            None => describe_change(rule, &notice.author, records, &row.spec.message),
         };
         let (_, body) = opening(&text, Vec::new());
         let agent = row.agent_id.clone();

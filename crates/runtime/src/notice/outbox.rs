@@ -78,7 +78,7 @@ impl OutboxNotice {
     /// The notice of an agent's event. Its key derives from the event, so it is the same on every device.
     pub(super) fn of_agent(row: &AgentOutboxRow, host: &Incarnation) -> Self {
         let unit = ChangeUnitKey::of(host, row.seq, AGENT_UNIT, row.agent_id.as_str());
-        let telling = &row.telling;
+        let telling = &row.agent_notice;
         Self {
             key: LogicalChangeKey::of_keys(&BTreeSet::from([unit])),
             tokens: telling

@@ -30,7 +30,7 @@ impl IndexState {
     fn insert(&mut self, row: SubscriptionRow) {
         // Specifications are validated before they are stored. Unreadable ones predate the validation and
         // wake no agent.
-        let Ok(filter) = row.terms.filter() else { return };
+        let Ok(filter) = row.spec.filter() else { return };
         let place = place_of(&row);
         self.since = Some(
             self.since
@@ -124,7 +124,7 @@ impl SubscriptionIndex {
         let pages = self.pages();
         let candidates = pages.index.candidates(tokens);
         let wanted = candidates.wanted().map(str::to_owned).collect();
-        (!candidates.judged(|_| None).is_empty()).then_some(wanted)
+        (!candidates.evaluate(|_| None).is_empty()).then_some(wanted)
     }
 
     /// The subscriptions that these tokens may match, in order, and the version for which this holds.
@@ -134,7 +134,7 @@ impl SubscriptionIndex {
         entities: &BTreeMap<String, Entity>,
     ) -> (Option<u64>, Vec<MatchedSubscription>) {
         let pages = self.pages();
-        let judged = pages.index.candidates(tokens).judged(|id| entities.get(id));
+        let judged = pages.index.candidates(tokens).evaluate(|id| entities.get(id));
         let judged = judged.into_iter().filter_map(|(place, predicate)| {
             let row = pages.rows.get(place)?;
             Some((place.clone(), Arc::clone(row), predicate))

@@ -43,7 +43,7 @@ impl RunContents {
 /// Finds all blobs of a run.
 pub(super) async fn contents(store: &Store, run: &RunRow) -> Result<RunContents, EngineError> {
     let wanted = run.clone();
-    let mut lines = store.read(move |view| said(view, &wanted)).await?;
+    let mut lines = store.read(move |view| conversation_blobs(view, &wanted)).await?;
     let (key, mut after) = (run.run_key, 0);
     loop {
         let page = store.read(move |view| view.run_log(&key, after, PAGE)).await?;
@@ -74,10 +74,10 @@ pub(super) async fn contents(store: &Store, run: &RunRow) -> Result<RunContents,
 }
 
 /// The blobs of the run's messages and transcript entries.
-fn said(view: &mut View<'_>, run: &RunRow) -> Result<BTreeSet<BlobHash>, StoreError> {
+fn conversation_blobs(view: &mut View<'_>, run: &RunRow) -> Result<BTreeSet<BlobHash>, StoreError> {
     let message = view.message(&run.run_key)?;
     let mut hashes: BTreeSet<BlobHash> = message.map(|message| message.body).into_iter().collect();
-    hashes.extend(taken_up(view, &run.run_key)?);
+    hashes.extend(absorbed_bodies(view, &run.run_key)?);
     let mut after = 0;
     loop {
         let page = view.contents(run, after, PAGE)?;
@@ -90,7 +90,7 @@ fn said(view: &mut View<'_>, run: &RunRow) -> Result<BTreeSet<BlobHash>, StoreEr
 }
 
 /// The bodies of the other messages that a run absorbed.
-fn taken_up(view: &mut View<'_>, run: &RunKey) -> Result<Vec<BlobHash>, StoreError> {
+fn absorbed_bodies(view: &mut View<'_>, run: &RunKey) -> Result<Vec<BlobHash>, StoreError> {
     let mut bodies = Vec::new();
     for wake in view.absorbed_by(run)? {
         bodies.extend(view.message(&wake.run_key)?.map(|message| message.body));

@@ -60,12 +60,12 @@ impl HeadSigner {
         while !halt.is_set() {
             tokio::select! {
                 biased;
-                () = halt.asked() => return,
+                () = halt.wait_until_set() => return,
                 () = self.hub.wait_for_events(1) => {}
             }
             tokio::select! {
                 biased;
-                () = halt.asked() => return,
+                () = halt.wait_until_set() => return,
                 () = self.hub.wait_for_events(EVENTS_BETWEEN) => {}
                 () = self.clock.sleep(SIGN_AFTER_MS) => {}
             }

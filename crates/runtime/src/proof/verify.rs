@@ -54,7 +54,7 @@ pub struct LogVerdict {
     /// The newest signed head that was read.
     pub newest_head: Option<SignedHead>,
     /// The first error.
-    pub flaw: Option<VerifyError>,
+    pub first_error: Option<VerifyError>,
 }
 
 /// Verifies one log or all and reports on each; compares blobs and rows if requested.
@@ -125,14 +125,14 @@ fn verdict(
     agent_id: AgentId,
     walk: &ChainVerifier,
     newest_head: Option<SignedHead>,
-    flaw: Option<VerifyError>,
+    first_error: Option<VerifyError>,
 ) -> LogVerdict {
     let seen = walk.seen().clone();
     LogVerdict {
         agent_id,
         seen,
         newest_head,
-        flaw,
+        first_error,
     }
 }
 

@@ -61,13 +61,13 @@ impl CommitCounter {
 /// Forwards events to an observer and counts the commits.
 pub struct CountingObserver<O> {
     pub observer: Arc<O>,
-    pub pulse: Arc<CommitCounter>,
+    pub commit_counter: Arc<CommitCounter>,
 }
 
 impl<O: Observer> Observer for CountingObserver<O> {
     fn on_events(&self, agent: &AgentId, events: &[Event]) {
         self.observer.on_events(agent, events);
-        self.pulse.count_commit();
+        self.commit_counter.count_commit();
     }
 
     fn on_text_delta(&self, spoken: &TextDelta<'_>) {
@@ -88,7 +88,7 @@ impl RetentionWorker {
         while !halt.is_set() {
             tokio::select! {
                 biased;
-                () = halt.asked() => return,
+                () = halt.wait_until_set() => return,
                 () = pulse.due.notified() => {}
             }
             match self.run_round(GcMode::WhereDue, halt).await {

@@ -72,7 +72,7 @@ pub(crate) struct PreparedCommit {
     pub(crate) ends: Vec<AgentId>,
     salt: [u8; 32],
     /// The notice of the run's end for other agents.
-    telling: Option<AgentNotice>,
+    end_notice: Option<AgentNotice>,
 }
 
 /// The result of a commit.
@@ -179,7 +179,7 @@ impl PreparedCommit {
 
     /// Appends the notice of a run's end, to which other agents may subscribe.
     fn append_agent_notices(&self, tx: &mut Tx<'_>, events: &[Event]) -> Result<(), StoreError> {
-        let (Some(last), Some(telling)) = (events.last(), &self.telling) else {
+        let (Some(last), Some(telling)) = (events.last(), &self.end_notice) else {
             return Ok(());
         };
         let (agent, at) = (self.run.agent_id.clone(), self.journal.at);
@@ -342,7 +342,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             ends: Vec::new(),
             salt: [0; 32],
             terms: self.decision_policy(&before.agent_id),
-            telling: ended(&before, outcome),
+            end_notice: ended(&before, outcome),
             run: RunRow {
                 machine_version: MACHINE_VERSION,
                 suspension,

@@ -16,7 +16,7 @@ use crate::wake::PreparedStart;
 
 /// Starts runs with the engines of a service.
 pub(super) struct ServiceStarter<W> {
-    pub(super) workshop: Arc<W>,
+    pub(super) engine_factory: Arc<W>,
     /// Started runs that the loop has not driven yet.
     pub(super) started: Mutex<BTreeMap<RunKey, Box<ClaimedRun>>>,
 }
@@ -49,8 +49,8 @@ impl<W: EngineFactory + 'static> ServiceStarter<W> {
         message: Message,
         entry: TranscriptEntry,
     ) -> Result<PreparedStart, EngineError> {
-        let limits = self.workshop.resolve_options(agent, &message);
-        let engine = self.workshop.engine(&agent.agent_id, &limits)?;
+        let limits = self.engine_factory.resolve_options(agent, &message);
+        let engine = self.engine_factory.engine(&agent.agent_id, &limits)?;
         engine.prepare_start(message, entry, limits).await
     }
 

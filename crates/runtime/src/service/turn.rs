@@ -22,7 +22,7 @@ pub(super) type TurnResult = (AgentId, Result<Option<DriveOutcome>, EngineError>
 
 pub(super) struct AgentTurn<W> {
     pub(super) store: Store,
-    pub(super) workshop: Arc<W>,
+    pub(super) engine_factory: Arc<W>,
     pub(super) runner: RunnerId,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
@@ -34,7 +34,7 @@ pub(super) struct AgentTurn<W> {
     pub(super) target: Option<RunKey>,
     /// Whether the last turn failed because of the storage or the lease: then it does not count against the
     /// run.
-    pub(super) is_forgiven: bool,
+    pub(super) should_reset_claims: bool,
 }
 
 impl<W: EngineFactory> AgentTurn<W> {
@@ -95,7 +95,7 @@ impl<W: EngineFactory> AgentTurn<W> {
             AgentWork::Nothing => Ok(None),
             AgentWork::Run(_) if planted_bugs::is_planted("open_run_left") => Ok(None),
             AgentWork::Run(run) => {
-                if self.is_forgiven {
+                if self.should_reset_claims {
                     self.store.write(move |tx| tx.reset_claim_count(&run)).await?;
                 }
                 match claim(&self.store, &self.runner, run).await? {
@@ -110,7 +110,7 @@ impl<W: EngineFactory> AgentTurn<W> {
     /// Drives a run with the model and workspace named in its state.
     async fn drive(&self, claimed: Box<ClaimedRun>) -> Result<DriveOutcome, EngineError> {
         match self
-            .workshop
+            .engine_factory
             .engine(&self.agent, &ResolvedOptions::of(claimed.turn()))
         {
             Ok(engine) => engine.drive(claimed).await,
@@ -127,7 +127,7 @@ impl<W: EngineFactory> AgentTurn<W> {
         let run = claimed.run_key();
         let wanted = self.store.read(move |view| view.cancel_requested(&run)).await;
         let ending = match wanted {
-            Ok(true) => self.workshop.engine_for_ending(claimed.agent_id()).ok(),
+            Ok(true) => self.engine_factory.engine_for_ending(claimed.agent_id()).ok(),
             Ok(false) | Err(_) => None,
         };
         match ending {
@@ -147,8 +147,8 @@ impl<W: EngineFactory> AgentTurn<W> {
             beside,
         } = next;
         let opening = FirstEntry::of(&message, body.as_deref(), beside)?;
-        let limits = self.workshop.resolve_options(&agent, &message);
-        let engine = self.workshop.engine(&agent.agent_id, &limits)?;
+        let limits = self.engine_factory.resolve_options(&agent, &message);
+        let engine = self.engine_factory.engine(&agent.agent_id, &limits)?;
         match engine.start_queued(message, opening, limits).await {
             Ok(StartOutcome::Started(claimed)) => engine.drive(claimed).await.map(Some),
             Ok(StartOutcome::NotQueued(_)) => Ok(Some(DriveOutcome::Ended)),

@@ -180,11 +180,11 @@ fn notes() -> Source {
 fn scout(world: &Arc<WatcherFixture>) -> SourceApi {
     SourceApi {
         sources: Arc::clone(world) as _,
-        lookout: Arc::clone(world) as _,
+        scanner: Arc::clone(world) as _,
         clock: Arc::new(Paused(Instant::now())),
         entropy: Arc::new(Zeros),
         device: "here".into(),
-        hearing: WatchMode::On,
+        watch_mode: WatchMode::On,
         turn: Mutex::default(),
     }
 }
@@ -194,7 +194,7 @@ async fn during(scout: &SourceApi, happens: impl Future<Output = ()>) {
     let (switch, halt) = Halt::new();
     let end = async {
         happens.await;
-        switch.throw();
+        switch.set();
     };
     tokio::join!(scout.run(&halt), end);
 }

@@ -24,7 +24,7 @@ use crate::view;
 pub(super) struct AgentStream {
     runtime: Arc<RuntimeApi>,
     agent: AgentId,
-    ear: StreamWait,
+    wait: StreamWait,
     phase: Phase,
     /// Sequence number of the newest event sent.
     seq: u64,
@@ -60,7 +60,7 @@ pub(super) async fn open(
     Ok(AgentStream {
         runtime,
         agent,
-        ear,
+        wait: ear,
         phase: Phase::Opening,
         seq,
         rows: VecDeque::new(),
@@ -70,14 +70,14 @@ pub(super) async fn open(
 impl FrameSource for AgentStream {
     async fn next(mut self: Box<Self>) -> NextFrame<Self> {
         let bytes = self.frame().await?;
-        self.ear.speak();
+        self.wait.note_sent();
         Some((bytes, self))
     }
 }
 
 impl AgentStream {
     async fn frame(&mut self) -> Option<Bytes> {
-        if self.ear.is_over() || self.phase == Phase::Ended {
+        if self.wait.is_over() || self.phase == Phase::Ended {
             return None;
         }
         if self.phase == Phase::Opening {
@@ -87,7 +87,7 @@ impl AgentStream {
                 &json!({"after_seq": self.seq}),
             ));
         }
-        if self.ear.was_stalled() {
+        if self.wait.was_stalled() {
             return Some(self.drop_reader("too_slow"));
         }
         loop {
@@ -102,7 +102,7 @@ impl AgentStream {
                     Err(_) => return Some(self.drop_reader("unavailable")),
                 }
             }
-            match self.ear.next().await {
+            match self.wait.next().await {
                 StreamEvent::News(news) => {
                     if let Some(words) = self.take(&news) {
                         return Some(words);
@@ -129,7 +129,7 @@ impl AgentStream {
             .await?;
         if page.len() < PAGE_EVENTS as usize {
             self.phase = Phase::Listening;
-            self.ear.caught_up();
+            self.wait.caught_up();
         }
         self.rows = page.into();
         Ok(())

@@ -31,7 +31,7 @@ const PRIVATE_MAX: usize = 256;
 
 pub(super) struct AllStream {
     runtime: Arc<RuntimeApi>,
-    ear: StreamWait,
+    wait: StreamWait,
     phase: Phase,
     /// The position of each agent: the last event sent.
     positions: Positions,
@@ -73,7 +73,7 @@ pub(super) async fn open(
     let (positions, behind) = begin(&runtime.agents.list(false).await?, from.as_ref())?;
     Ok(AllStream {
         runtime,
-        ear,
+        wait: ear,
         phase: Phase::Opening,
         positions,
         private: BTreeSet::new(),
@@ -113,14 +113,14 @@ pub(super) fn begin(
 impl FrameSource for AllStream {
     async fn next(mut self: Box<Self>) -> NextFrame<Self> {
         let bytes = self.frame().await?;
-        self.ear.speak();
+        self.wait.note_sent();
         Some((bytes, self))
     }
 }
 
 impl AllStream {
     async fn frame(&mut self) -> Option<Bytes> {
-        if self.ear.is_over() {
+        if self.wait.is_over() {
             return None;
         }
         match self.phase {
@@ -132,7 +132,7 @@ impl AllStream {
             }
             Phase::Running => {}
         }
-        if self.ear.was_stalled() {
+        if self.wait.was_stalled() {
             return Some(self.drop_reader(&StreamEnd("too_slow")));
         }
         match self.running().await {
@@ -150,7 +150,7 @@ impl AllStream {
                 self.read(agent).await?;
                 continue;
             }
-            match self.ear.next().await {
+            match self.wait.next().await {
                 StreamEvent::News(news) => {
                     if let Some(words) = self.take(&news).await? {
                         return Ok(Some(words));
@@ -185,7 +185,7 @@ impl AllStream {
         if page.len() == PAGE_EVENTS as usize {
             self.behind.push_front(agent.clone());
         } else if self.behind.is_empty() {
-            self.ear.caught_up();
+            self.wait.caught_up();
         }
         self.rows = page.into();
         self.rows_of = Some(agent);

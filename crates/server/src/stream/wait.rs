@@ -17,7 +17,7 @@ pub(super) struct StreamWait {
     listener: Listener,
     stay: StreamGuard,
     /// When the newest frame was sent.
-    spoke_at: Instant,
+    last_sent_at: Instant,
     /// Number of queued hub messages from before the stream caught up. The events in the store already
     /// contain their text.
     stale: usize,
@@ -42,25 +42,25 @@ impl StreamWait {
         Self {
             listener,
             stay,
-            spoke_at: Instant::now(),
+            last_sent_at: Instant::now(),
             stale: 0,
         }
     }
 
     /// Waits for the next event.
     pub(super) async fn next(&mut self) -> StreamEvent {
-        let quiet_at = self.spoke_at + Duration::from_millis(KEEPALIVE_MS);
+        let quiet_at = self.last_sent_at + Duration::from_millis(KEEPALIVE_MS);
         tokio::select! {
             // The order matters: the end has precedence, and the timer comes last.
             biased;
             () = stopping(&mut self.stay.stage) => StreamEvent::Over,
             () = logged_out(self.stay.session.as_mut()) => StreamEvent::Over,
-            news = self.listener.recv() => self.heard(news),
+            news = self.listener.recv() => self.classify(news),
             () = tokio::time::sleep_until(quiet_at) => StreamEvent::Quiet,
         }
     }
 
-    fn heard(&mut self, news: Result<Arc<HubMessage>, RecvError>) -> StreamEvent {
+    fn classify(&mut self, news: Result<Arc<HubMessage>, RecvError>) -> StreamEvent {
         match news {
             Ok(news) if self.stale > 0 => {
                 self.stale -= 1;
@@ -84,14 +84,14 @@ impl StreamWait {
     }
 
     /// Records that a frame was sent.
-    pub(super) fn speak(&mut self) {
-        self.spoke_at = Instant::now();
+    pub(super) fn note_sent(&mut self) {
+        self.last_sent_at = Instant::now();
     }
 
     /// Whether the reader took too long for the newest frame. A stream is polled for the next frame only
     /// after the previous one was sent, so the time in between is the reader's.
     pub(super) fn was_stalled(&self) -> bool {
-        self.spoke_at.elapsed() > Duration::from_millis(STALL_MS_MAX)
+        self.last_sent_at.elapsed() > Duration::from_millis(STALL_MS_MAX)
     }
 }
 

@@ -35,7 +35,11 @@ impl<C> WriteTimeout<C> {
     }
 
     /// Passes on a write that made progress; starts the timer for one that did not.
-    fn bear<T>(&mut self, context: &mut Context<'_>, moved: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn watch_progress<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        moved: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if moved.is_ready() {
             self.giving_up = None;
             return moved;
@@ -68,7 +72,7 @@ impl<C: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<C> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let moved = Pin::new(&mut self.inner).poll_write(context, bytes);
-        self.bear(context, moved)
+        self.watch_progress(context, moved)
     }
 
     fn poll_write_vectored(
@@ -77,7 +81,7 @@ impl<C: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<C> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let moved = Pin::new(&mut self.inner).poll_write_vectored(context, slices);
-        self.bear(context, moved)
+        self.watch_progress(context, moved)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -76,7 +76,7 @@ pub fn decisions(found: &[decision::Decision], owed: HumanBacklog) -> DecisionLi
 
 fn announcement(row: &DecisionNotificationRow) -> DecisionNotification {
     DecisionNotification {
-        target: row.way.clone(),
+        target: row.target.clone(),
         severity: row.severity,
         is_delivered: row.is_done,
         attempts: row.tries,

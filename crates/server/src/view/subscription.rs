@@ -15,7 +15,7 @@ pub fn subscription(row: &SubscriptionRow) -> Subscription {
         cooldown_ms,
         debounce_ms,
         message: say,
-    } = row.terms.clone();
+    } = row.spec.clone();
     Subscription {
         subscription_id: row.subscription_id.to_string(),
         agent_id: row.agent_id.to_string(),
@@ -50,7 +50,7 @@ pub fn new_subscription(new: CreateSubscription) -> NewSubscription {
     NewSubscription {
         subscription_id: new.subscription_id.map(|id| id.0),
         agent_id: new.agent_id.0,
-        terms: SubscriptionSpec {
+        spec: SubscriptionSpec {
             any: new.any,
             all: new.all,
             predicate: new.predicate,

@@ -28,7 +28,7 @@ pub fn why(why: &api::WhyReport) -> WhyRun {
         summary: format!("{}; {decided}", cause.description),
         cause,
         text: why.text.clone(),
-        hint: verdict.filter(|_| !waits).and_then(way_out),
+        hint: verdict.filter(|_| !waits).and_then(hint_for),
         verdict: why.verdict,
         at: why.at.rfc3339(),
         gates: why.gates.clone(),
@@ -139,7 +139,7 @@ fn wake(row: &WakeRow) -> Wake {
         at: row.at.rfc3339(),
         // This program wrote the gates; a row that was altered shows none.
         gates: serde_json::from_str(&row.gates).unwrap_or_default(),
-        hint: way_out(row.verdict),
+        hint: hint_for(row.verdict),
     }
 }
 
@@ -148,7 +148,7 @@ fn hold(hold: &wake::Hold) -> Hold {
         code: hold.code,
         message: hold.words.clone(),
         until: hold.until.map(Millis::rfc3339),
-        hint: hold.way_out.map(str::to_owned),
+        hint: hold.hint.map(str::to_owned),
     }
 }
 
@@ -170,7 +170,7 @@ fn refusal_count(row: &WakeRefusalRow) -> RefusalCount {
         day: begins.split('T').next().unwrap_or_default().to_owned(),
         count: row.count,
         last_at: row.last_at.rfc3339(),
-        hint: way_out(row.code),
+        hint: hint_for(row.code),
     }
 }
 
@@ -203,7 +203,7 @@ fn verdict_words(verdict: WakeOutcome, absorbed_by: Option<RunKey>) -> String {
 }
 
 /// What would have to change for another verdict.
-fn way_out(verdict: WakeOutcome) -> Option<String> {
+fn hint_for(verdict: WakeOutcome) -> Option<String> {
     let refusal = Refusal::of_code(verdict.as_str());
     refusal.and_then(|refusal| refusal.hint()).map(str::to_owned)
 }

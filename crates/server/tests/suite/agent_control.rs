@@ -139,7 +139,7 @@ async fn a_queue_longer_than_a_page_is_cleared() {
             turn: TurnId::parse(&turn.to_string()).expect("a turn"),
             text: "hello".to_owned(),
             attachments: Vec::new(),
-            wishes: RunOptions::default(),
+            run_options: RunOptions::default(),
             priority: Priority::default(),
         });
         sent.await.expect("queued");

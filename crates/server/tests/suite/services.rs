@@ -96,11 +96,11 @@ fn open(context: ApiContext, journal: &JournalStore, folders: &Arc<FolderScript>
         runtime,
         sources: Arc::new(SourceApi {
             sources: Arc::new(journal.clone()),
-            lookout: Arc::clone(folders) as _,
+            scanner: Arc::clone(folders) as _,
             clock: context.clock,
             entropy: context.entropy,
             device: DEVICE.to_owned(),
-            hearing: WatchMode::Off,
+            watch_mode: WatchMode::Off,
             turn: Mutex::default(),
         }),
     }

@@ -31,7 +31,7 @@ impl SimDaemon {
                 let new = NewSubscription {
                     subscription_id: Some(name),
                     agent_id,
-                    terms: *terms,
+                    spec: *terms,
                 };
                 self.ask(self.alert.add(new)).await.map(drop)
             }
@@ -97,7 +97,7 @@ impl SimDaemon {
             text: format!("hello, this is {turn}"),
             turn,
             attachments: Vec::new(),
-            wishes: RunOptions::default(),
+            run_options: RunOptions::default(),
             priority: wakeful_core::cause::Priority::default(),
         };
         if let Some(posted) = self.ask(self.api.messages.send(post)).await? {

@@ -110,7 +110,7 @@ impl SimDaemon {
             store: store.clone(),
             writers: WriterMode::Alone,
             runner: runner(&being),
-            workshop: Arc::new(shop),
+            engine_factory: Arc::new(shop),
             hub: Arc::clone(&hub),
             halt: halt.clone(),
             clock: Arc::new(AlertClock(being.clone())),

@@ -201,7 +201,7 @@ fn one_notice_wakes_once_per_subscription(scene: &DaemonEvidence) -> Verdict {
         let (Some(notice), Some(row)) = (notice, row) else {
             continue;
         };
-        let filter = row.terms.filter().map_err(|error| error.to_string())?;
+        let filter = row.spec.filter().map_err(|error| error.to_string())?;
         let concerns = notice.seq > row.journal_seq && filter.admits(&notice.tokens);
         unless(concerns && row.agent_id == message.agent_id, || {
             format!("{subscription} does not match {notice:?}")
@@ -221,7 +221,7 @@ fn every_notice_is_answered(scene: &DaemonEvidence) -> Verdict {
         .iter()
         .filter(|row| !scene.ledger.dropped.contains(&row.subscription_id));
     for row in kept {
-        let filter = row.terms.filter().map_err(|error| error.to_string())?;
+        let filter = row.spec.filter().map_err(|error| error.to_string())?;
         let concern =
             |notice: &&super::evidence::Notice| notice.seq > row.journal_seq && filter.admits(&notice.tokens);
         let source = format!("subscription:{}", row.subscription_id);

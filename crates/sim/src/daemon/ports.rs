@@ -224,7 +224,7 @@ impl ToolHost for AlertTools {
             code: None,
             sandbox: None,
             blobs: Vec::new(),
-            again: None,
+            retry_after: None,
         }
     }
 

@@ -224,7 +224,7 @@ impl DaemonProcess {
     pub(crate) fn halt(&self) {
         if let Some(life) = self.world.state().lives.get_mut(self.number) {
             life.is_halted = true;
-            life.switch.throw();
+            life.switch.set();
         }
     }
 
@@ -273,7 +273,7 @@ impl DaemonProcess {
                 }
                 FaultKind::Halt => {
                     life.is_halted = true;
-                    life.switch.throw();
+                    life.switch.set();
                 }
                 // Script actions cover what people do, and only one daemon runs at a time.
                 FaultKind::Jump

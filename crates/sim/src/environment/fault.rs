@@ -110,7 +110,7 @@ impl Environment {
                 FaultKind::Crash | FaultKind::Loop => life.fate = ProcessState::Dead,
                 FaultKind::Sleep => (life.fate, life.slept) = (ProcessState::Asleep, true),
                 FaultKind::StoreFails => (life.store, life.has_failed) = (condition, true),
-                FaultKind::Halt => life.switch.throw(),
+                FaultKind::Halt => life.switch.set(),
                 FaultKind::Cancel
                 | FaultKind::Answer
                 | FaultKind::Brake

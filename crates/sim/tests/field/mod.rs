@@ -29,7 +29,7 @@ fn post(name: &str, turn: &str) -> IncomingMessage {
         turn: TurnId::parse(turn).expect("a turn"),
         text: format!("this is {turn}"),
         attachments: Vec::new(),
-        wishes: RunOptions::default(),
+        run_options: RunOptions::default(),
         priority: Priority::default(),
     }
 }

@@ -153,7 +153,7 @@ fn heads_are_signed_after_many_events_or_idle_time_without_idle_timers() {
             (2, 1)
         );
         create(&store, "second").await;
-        switch.throw();
+        switch.set();
         let notary = running.await.expect("it ends");
         assert_eq!(
             notary.sign().await.expect("signed"),
@@ -168,7 +168,7 @@ fn heads_are_signed_after_many_events_or_idle_time_without_idle_timers() {
         assert!(found.expect("walked").is_found);
         assert_eq!(verdicts.len(), 3, "the home has a log as well");
         for verdict in verdicts {
-            assert_eq!((verdict.flaw, verdict.seen.signers.len()), (None, 1));
+            assert_eq!((verdict.first_error, verdict.seen.signers.len()), (None, 1));
         }
     });
 }

@@ -22,7 +22,7 @@ async fn say(daemon: &Daemon, turn: &str) -> Result<(), EngineError> {
         turn: TurnId::parse(turn).expect("a turn"),
         text: "hello".into(),
         attachments: Vec::new(),
-        wishes: RunOptions::default(),
+        run_options: RunOptions::default(),
         priority: wakeful_core::cause::Priority::Normal,
     };
     daemon.api.messages.send(post).await.map(drop)

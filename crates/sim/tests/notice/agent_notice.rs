@@ -127,7 +127,7 @@ async fn erasing_a_run_erases_its_senders_key_and_keeps_the_log_valid() {
     );
     let mut flaws = Vec::new();
     let walked = verify(&home.store, &VerifyOptions::default(), |found| {
-        flaws.extend(found.flaw)
+        flaws.extend(found.first_error)
     })
     .await;
     assert!(walked.is_ok() && flaws.is_empty(), "{flaws:?}");

@@ -123,7 +123,7 @@ async fn prompted_and_autonomous_runs_leave_the_same_call_and_result_pairs() {
         turn: TurnId::parse("t1").expect("a turn"),
         text: "by a person".into(),
         attachments: Vec::new(),
-        wishes: RunOptions::default(),
+        run_options: RunOptions::default(),
         priority: Priority::default(),
     };
     daemon.api.messages.send(post).await.expect("posted");

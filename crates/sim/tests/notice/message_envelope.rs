@@ -24,7 +24,7 @@ async fn say(daemon: &Daemon, text: &str, priority: Priority) -> RunKey {
         turn: TurnId::parse(text).expect("a turn"),
         text: text.to_owned(),
         attachments: Vec::new(),
-        wishes: RunOptions::default(),
+        run_options: RunOptions::default(),
         priority,
     };
     daemon.api.messages.send(post).await.expect("taken in").run_key
@@ -179,7 +179,7 @@ async fn a_withdrawn_interjection_or_one_with_run_options_does_not_join() {
         turn: TurnId::parse("t9").expect("a turn"),
         text: "shorter".into(),
         attachments: Vec::new(),
-        wishes: RunOptions {
+        run_options: RunOptions {
             max_rounds: Some(2),
             ..RunOptions::default()
         },

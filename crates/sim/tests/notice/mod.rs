@@ -195,7 +195,7 @@ async fn a_persons_message_is_never_absorbed_by_another_run() {
         turn: wakeful_core::id::TurnId::parse("t").expect("a turn"),
         text: "hello".into(),
         attachments: Vec::new(),
-        wishes: wakeful_core::message::RunOptions::default(),
+        run_options: wakeful_core::message::RunOptions::default(),
         priority: wakeful_core::cause::Priority::Normal,
     };
     daemon.api.messages.send(post).await.expect("posted");
@@ -280,7 +280,7 @@ async fn two_agents_that_wake_one_another_stop_at_a_bound() {
     let start = NewSubscription {
         subscription_id: None,
         agent_id: agent("ping"),
-        terms: on("TASK"),
+        spec: on("TASK"),
     };
     daemon.alert.add(start).await.expect("a subscription");
     home.add_task("begin", None).await;
@@ -453,7 +453,7 @@ async fn a_removed_subscription_wakes_no_agent_and_its_name_is_free() {
     let again = |terms: SubscriptionSpec| NewSubscription {
         subscription_id: Some(RuleId::parse("of-coach").expect("a name")),
         agent_id: agent("coach"),
-        terms,
+        spec: terms,
     };
     daemon
         .alert
@@ -496,7 +496,7 @@ async fn subscriptions_added_by_another_process_take_effect() {
     let stranger = NewSubscription {
         subscription_id: None,
         agent_id: agent("coach"),
-        terms: on("NOTE"),
+        spec: on("NOTE"),
     };
     beside.alert.add(stranger).await.expect("a subscription");
     beside.kill();

@@ -119,7 +119,7 @@ impl ToolHost for Writer {
             code: None,
             sandbox: None,
             blobs: Vec::new(),
-            again: None,
+            retry_after: None,
         }
     }
 
@@ -180,7 +180,7 @@ impl Home {
             store: self.store.clone(),
             writers: WriterMode::Alone,
             runner: RunnerId::new("daemon"),
-            workshop: Arc::new(shop),
+            engine_factory: Arc::new(shop),
             hub: Arc::clone(&hub),
             halt: Halt::never(),
             clock: Arc::<Ticks>::clone(&self.ticks),
@@ -267,7 +267,7 @@ impl Daemon {
         let new = NewSubscription {
             subscription_id: Some(RuleId::parse(&format!("of-{name}")).expect("a name")),
             agent_id: agent(name),
-            terms,
+            spec: terms,
         };
         self.alert.add(new).await.expect("a subscription");
     }

@@ -155,7 +155,7 @@ async fn a_clock_set_back_shows_no_earlier_notices() {
     let late = NewSubscription {
         subscription_id: Some(of("late")),
         agent_id: agent("late"),
-        terms: on("agentChangedNotification"),
+        spec: on("agentChangedNotification"),
     };
     api(&home).add(late).await.expect("a subscription");
     let daemon = home.serve();

@@ -63,7 +63,7 @@ async fn work(daemon: &Daemon, number: u64) {
         turn: TurnId::parse(&text.replace(' ', "-")).expect("a turn"),
         text,
         attachments: Vec::new(),
-        wishes: RunOptions::default(),
+        run_options: RunOptions::default(),
         priority: Priority::Normal,
     };
     daemon.api.messages.send(post).await.expect("taken in");
@@ -93,7 +93,7 @@ async fn alterations(home: &Home) -> Vec<AuditFinding> {
     let mut flaws = Vec::new();
     let busy = Arc::new(Busy(home.store.clone(), AtomicU64::default()));
     let store = home.store.clone().with_faults(busy);
-    let verified = verify(&store, &wanted, |verdict| flaws.extend(verdict.flaw)).await;
+    let verified = verify(&store, &wanted, |verdict| flaws.extend(verdict.first_error)).await;
     let verified = verified.expect("verified");
     assert!(flaws.is_empty(), "{flaws:?}");
     assert!(verified.audit.compared.runs > 5, "{:?}", verified.audit.compared);

@@ -43,7 +43,7 @@ async fn watchful(house: &ScheduledDaemon, name: &str, is_guarded: bool) {
     let new = NewSubscription {
         subscription_id: Some(rule(name)),
         agent_id: agent(name),
-        terms,
+        spec: terms,
     };
     house.alert.add(new).await.expect("a subscription");
 }

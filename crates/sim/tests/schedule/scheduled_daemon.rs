@@ -287,7 +287,7 @@ impl ScheduledDaemon {
             store: ground.store.clone(),
             writers: WriterMode::Alone,
             runner: RunnerId::new("daemon"),
-            workshop: Arc::new(shop),
+            engine_factory: Arc::new(shop),
             hub: Arc::clone(&hub),
             halt: Halt::never(),
             clock: Arc::<SimClock>::clone(&ground.wall),

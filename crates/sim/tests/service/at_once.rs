@@ -48,7 +48,7 @@ impl Process {
             store: store.clone(),
             writers: WriterMode::Alone,
             runner: RunnerId::new("daemon"),
-            workshop: Arc::new(shop),
+            engine_factory: Arc::new(shop),
             hub,
             halt: Halt::never(),
             clock: Arc::<Ticks>::clone(&ticks),

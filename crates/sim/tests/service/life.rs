@@ -37,7 +37,7 @@ impl Daemon {
             // The daemon is the only writer and is notified of everything, so it has no polling timer.
             writers: WriterMode::Alone,
             runner: RunnerId::new("daemon"),
-            workshop: Arc::new(shop),
+            engine_factory: Arc::new(shop),
             hub,
             halt,
             clock: Arc::<Ticks>::clone(ticks),

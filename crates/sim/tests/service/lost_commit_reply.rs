@@ -40,7 +40,7 @@ impl Daemon {
         let subscribed = alert.add(NewSubscription {
             subscription_id: None,
             agent_id: main(),
-            terms: on(word),
+            spec: on(word),
         });
         subscribed.await.expect("a subscription");
         let watcher = daemon
@@ -78,7 +78,7 @@ async fn a_message_starts_at_once_although_its_commit_response_was_lost() {
         turn: TurnId::parse("turn-2").expect("a turn"),
         text: "once more".into(),
         attachments: Vec::new(),
-        wishes: RunOptions::default(),
+        run_options: RunOptions::default(),
         priority: Priority::Normal,
     });
     assert!(matches!(

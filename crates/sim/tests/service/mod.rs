@@ -234,7 +234,7 @@ impl ToolHost for Mailer {
             code,
             sandbox: None,
             blobs: Vec::new(),
-            again: None,
+            retry_after: None,
         }
     }
 
@@ -303,7 +303,7 @@ fn message(turn: &str) -> IncomingMessage {
         turn: TurnId::parse(turn).expect("a turn"),
         text: "do it".into(),
         attachments: Vec::new(),
-        wishes: RunOptions::default(),
+        run_options: RunOptions::default(),
         priority: wakeful_core::cause::Priority::Normal,
     }
 }

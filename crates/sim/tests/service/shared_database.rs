@@ -28,7 +28,7 @@ impl Daemon {
             store: self.store.clone(),
             writers: WriterMode::Many,
             runner: RunnerId::new("another"),
-            workshop: Arc::new(shop),
+            engine_factory: Arc::new(shop),
             hub,
             halt: Halt::never(),
             clock: Arc::<Ticks>::clone(&self.ticks),

@@ -89,7 +89,7 @@ async fn a_halt_delays_an_action_waiting_for_a_slot_until_the_restart() {
     for is_freed in [true, false] {
         let (mut daemon, place) = Daemon::with_one_waiting().await;
         let before_ms = daemon.ticks.monotonic_ms();
-        daemon.life.0.throw();
+        daemon.life.0.set();
         if is_freed {
             place.notify_one();
         }

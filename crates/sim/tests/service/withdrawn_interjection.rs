@@ -19,7 +19,7 @@ async fn withdrawing_an_interjection_while_it_joins_keeps_the_tool_result() {
         turn: TurnId::parse("turn-2").expect("a turn"),
         text: "never mind".into(),
         attachments: Vec::new(),
-        wishes: RunOptions::default(),
+        run_options: RunOptions::default(),
         priority: Priority::Interject,
     };
     let said = daemon.api.messages.send(post).await.expect("posted").run_key;

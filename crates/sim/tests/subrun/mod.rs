@@ -187,7 +187,7 @@ fn serve(
         store: store.clone(),
         writers: WriterMode::Alone,
         runner,
-        workshop: Arc::new(shop),
+        engine_factory: Arc::new(shop),
         hub,
         halt: Halt::never(),
         clock: Arc::<Ticks>::clone(ticks),
@@ -245,7 +245,7 @@ async fn play(seed: u64) -> (usize, usize) {
             turn: TurnId::parse(&format!("turn-{number}")).expect("a turn"),
             text: format!("task {number} fuel=3 now"),
             attachments: Vec::new(),
-            wishes: RunOptions::default(),
+            run_options: RunOptions::default(),
             priority: wakeful_core::cause::Priority::Normal,
         };
         api.messages.send(post).await.expect("posted");

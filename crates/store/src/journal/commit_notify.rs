@@ -27,7 +27,7 @@ impl CommitNotifier {
     /// transaction ends.
     pub(super) fn in_transaction(&self) -> NotifyOnDrop {
         NotifyOnDrop {
-            bell: self.clone(),
+            notifier: self.clone(),
             wrote: AtomicBool::new(false),
         }
     }
@@ -37,7 +37,7 @@ impl CommitNotifier {
     pub fn subscribe(&self) -> Box<dyn CommitListener> {
         Box::new(Listener {
             // Keeps the channel open while the listener waits.
-            _bell: self.clone(),
+            _notifier: self.clone(),
             rung: self.rung.subscribe(),
         })
     }
@@ -46,7 +46,7 @@ impl CommitNotifier {
 /// Notifies listeners when a transaction that wrote something ends, even if its caller no longer waits or
 /// the server's response was lost. An occasional false notification costs one read.
 pub(super) struct NotifyOnDrop {
-    bell: CommitNotifier,
+    notifier: CommitNotifier,
     wrote: AtomicBool,
 }
 
@@ -60,13 +60,15 @@ impl NotifyOnDrop {
 impl Drop for NotifyOnDrop {
     fn drop(&mut self) {
         if *self.wrote.get_mut() {
-            self.bell.rung.send_modify(|times| *times = times.wrapping_add(1));
+            self.notifier
+                .rung
+                .send_modify(|times| *times = times.wrapping_add(1));
         }
     }
 }
 
 struct Listener {
-    _bell: CommitNotifier,
+    _notifier: CommitNotifier,
     rung: watch::Receiver<u64>,
 }
 

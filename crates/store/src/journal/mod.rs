@@ -44,7 +44,7 @@ use crate::{Result, StoreError};
 #[derive(Clone)]
 pub struct JournalStore {
     inner: Inner,
-    bell: CommitNotifier,
+    commit_notifier: CommitNotifier,
 }
 
 impl JournalStore {
@@ -88,15 +88,18 @@ impl JournalStore {
     fn around(inner: Inner) -> Self {
         Self {
             inner,
-            bell: CommitNotifier::default(),
+            commit_notifier: CommitNotifier::default(),
         }
     }
 
     /// Sets the notifier used after each commit, so that listeners can subscribe before the journal is
     /// opened.
     #[must_use]
-    pub fn with_bell(self, bell: CommitNotifier) -> Self {
-        Self { bell, ..self }
+    pub fn with_commit_notifier(self, bell: CommitNotifier) -> Self {
+        Self {
+            commit_notifier: bell,
+            ..self
+        }
     }
 
     /// Returns the host id of the journal, without its incarnation, which a restore changes.
@@ -124,7 +127,7 @@ impl JournalStore {
             .digest()
             .map_err(|error| StoreError::Backend(error.into()))?;
         fail_point::fail_point("journal.before_commit");
-        let ringing = self.bell.in_transaction();
+        let ringing = self.commit_notifier.in_transaction();
         let written = self
             .inner
             .write(move |session| {
@@ -138,7 +141,7 @@ impl JournalStore {
     }
 
     async fn take_back(&self, operation: OperationId, at: Millis) -> Result<UndoOutcome, JournalError> {
-        let ringing = self.bell.in_transaction();
+        let ringing = self.commit_notifier.in_transaction();
         let undone = self
             .inner
             .write(move |session| {
@@ -254,7 +257,7 @@ impl Journal for JournalStore {
     }
 
     fn subscribe_commits(&self) -> Box<dyn CommitListener> {
-        self.bell.subscribe()
+        self.commit_notifier.subscribe()
     }
 }
 
@@ -290,7 +293,7 @@ fn carry_out(
         Ok(written) => written,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    if let Err(refusal) = stands_alone(sql, &written)? {
+    if let Err(refusal) = check_unique_constraints(sql, &written)? {
         return Ok(Err(refusal));
     }
     let telling = ChangeWriter {
@@ -328,7 +331,7 @@ fn reads(sql: &mut dyn Sql, mutation: &Mutation) -> Result<ReadSet> {
 }
 
 /// Checks unique constraints for the records about to be written.
-fn stands_alone(sql: &mut dyn Sql, written: &[RecordWrite]) -> Result<Result<(), WriteError>> {
+fn check_unique_constraints(sql: &mut dyn Sql, written: &[RecordWrite]) -> Result<Result<(), WriteError>> {
     for RecordWrite { after, .. } in written {
         let Some(rival) = rule::unique_constraint(after) else {
             continue;
@@ -382,7 +385,7 @@ fn take_back(
         Ok(written) => written,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    if let Err(refusal) = stands_alone(sql, &written)? {
+    if let Err(refusal) = check_unique_constraints(sql, &written)? {
         return Ok(Err(refusal));
     }
     let name = compensation_id(operation);

@@ -59,7 +59,7 @@ impl SourceStore for JournalStore {
     fn record_changes(&self, finding: SourceChanges) -> JournalFuture<'_, bool> {
         Box::pin(async move {
             fail_point::fail_point("outside.before_commit");
-            let ringing = self.bell.in_transaction();
+            let ringing = self.commit_notifier.in_transaction();
             let found = self.inner.write(move |session| {
                 let outcome = find(&mut session.sql, &finding);
                 ringing.observe_outcome(&outcome);
@@ -215,7 +215,7 @@ fn find(sql: &mut dyn Sql, finding: &SourceChanges) -> Result<Result<(), SkipRea
         let change = difference.change.filter(|_| !source.is_fresh);
         put(sql, finding, difference, change.map(|change| (change, &place)))?;
         if let Some(change) = change {
-            outbox::append(sql, &told_of(finding, &place, &difference.name, change))?;
+            outbox::append(sql, &committed_change(finding, &place, &difference.name, change))?;
             told += 1;
         }
     }
@@ -227,7 +227,7 @@ fn find(sql: &mut dyn Sql, finding: &SourceChanges) -> Result<Result<(), SkipRea
     Ok(Ok(()))
 }
 
-fn told_of(
+fn committed_change(
     finding: &SourceChanges,
     place: &OutboxPosition,
     name: &[u8],

@@ -105,7 +105,7 @@ impl Connection {
     pub(crate) fn batch(&mut self, sql: &str) -> Result<()> {
         self.send_all()?;
         let done = self.runtime.block_on(self.client.batch_execute(sql));
-        done.map_err(|error| self.said(error))
+        done.map_err(|error| self.store_error(error))
     }
 
     /// Creates an object that another process may be creating at the same time: with `IF NOT EXISTS` alone,
@@ -119,7 +119,7 @@ impl Connection {
         ];
         match self.runtime.block_on(self.client.batch_execute(sql)) {
             Err(error) if error.code().is_some_and(|code| THERE.contains(code)) => Ok(()),
-            done => done.map_err(|error| self.said(error)),
+            done => done.map_err(|error| self.store_error(error)),
         }
     }
 
@@ -160,7 +160,7 @@ impl Connection {
             return Ok(known.clone());
         }
         let prepared = self.runtime.block_on(self.client.prepare(&dollars(sql)));
-        let statement = prepared.map_err(|error| self.said(error))?;
+        let statement = prepared.map_err(|error| self.store_error(error))?;
         self.statements.insert(sql, statement.clone());
         Ok(statement)
     }
@@ -196,7 +196,7 @@ impl Connection {
         });
         let done: Vec<Result<_>> = self.runtime.block_on(join_all(sent));
         for (one, done) in later.iter().zip(done) {
-            let rows = done?.map_err(|error| self.said(error))?;
+            let rows = done?.map_err(|error| self.store_error(error))?;
             if one.is_once {
                 exactly_one(rows)?;
             }
@@ -205,7 +205,7 @@ impl Connection {
     }
 
     /// Converts a server error to a store error.
-    fn said(&mut self, error: tokio_postgres::Error) -> StoreError {
+    fn store_error(&mut self, error: tokio_postgres::Error) -> StoreError {
         let Some(code) = error.code() else {
             let lost = error.is_closed() || error.source().is_some_and(|source| source.is::<io::Error>());
             if lost {
@@ -284,7 +284,7 @@ impl Sql for Connection {
         let (statement, params) = (self.statement(sql)?, owned(params));
         let params = typed(&statement, &params)?;
         let done = self.runtime.block_on(self.client.execute(&statement, &params));
-        done.map_err(|error| self.said(error))
+        done.map_err(|error| self.store_error(error))
     }
 
     fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>> {
@@ -292,7 +292,10 @@ impl Sql for Connection {
         let (statement, params) = (self.statement(sql)?, owned(params));
         let params = typed(&statement, &params)?;
         let rows = self.runtime.block_on(self.client.query(&statement, &params));
-        rows.map_err(|error| self.said(error))?.iter().map(row).collect()
+        rows.map_err(|error| self.store_error(error))?
+            .iter()
+            .map(row)
+            .collect()
     }
 
     fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<()> {

@@ -32,7 +32,7 @@ pub struct AgentOutboxRow {
     pub agent_id: AgentId,
     /// The event's sequence number in that agent's log.
     pub seq: u64,
-    pub telling: AgentNotice,
+    pub agent_notice: AgentNotice,
     /// The last subscription to which the notice was dispatched; `None` before the first.
     pub done: Option<SubscriptionKey>,
     pub at: Millis,
@@ -47,7 +47,7 @@ impl AgentOutboxRow {
         Self {
             agent_id,
             seq,
-            telling,
+            agent_notice: telling,
             done: None,
             at,
             version: 0,

@@ -10,7 +10,7 @@ pub struct SubscriptionRow {
     /// The agent to wake.
     pub agent_id: AgentId,
     /// What it matches, when it wakes the agent, and with which message.
-    pub terms: SubscriptionSpec,
+    pub spec: SubscriptionSpec,
     /// The newest journal change when the subscription was created. It matches only later ones.
     pub journal_seq: u64,
     /// The time from which its newest message may start.

@@ -45,7 +45,7 @@ impl Connection {
                 Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
             };
         Self::with(
-            rusqlite::Connection::open_with_flags(path, flags).map_err(said)?,
+            rusqlite::Connection::open_with_flags(path, flags).map_err(store_error)?,
             busy,
         )
     }
@@ -54,31 +54,31 @@ impl Connection {
     pub(crate) fn open_still(still: &ImmutableFile) -> Result<Self> {
         let flags =
             OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let inner = rusqlite::Connection::open_with_flags(still.address(), flags).map_err(said)?;
+        let inner = rusqlite::Connection::open_with_flags(still.address(), flags).map_err(store_error)?;
         Self::with(inner, Duration::ZERO)
     }
 
     /// Opens a database in memory.
     pub(crate) fn memory() -> Result<Self> {
         Self::with(
-            rusqlite::Connection::open_in_memory().map_err(said)?,
+            rusqlite::Connection::open_in_memory().map_err(store_error)?,
             Duration::ZERO,
         )
     }
 
     fn with(inner: rusqlite::Connection, busy: Duration) -> Result<Self> {
-        inner.busy_timeout(busy).map_err(said)?;
+        inner.busy_timeout(busy).map_err(store_error)?;
         inner.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         // Without this setting, a statement with `LIMIT ?` is recompiled for every new value.
         inner
             .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
-            .map_err(said)?;
+            .map_err(store_error)?;
         Ok(Self { inner })
     }
 
     /// Whether the file is read-only. SQLite opens it anyway and rejects each write later.
     pub(crate) fn is_read_only(&self) -> Result<bool> {
-        self.inner.is_readonly("main").map_err(said)
+        self.inner.is_readonly("main").map_err(store_error)
     }
 
     /// Returns an in-memory database with the same pages.
@@ -92,7 +92,9 @@ impl Connection {
     pub(crate) fn contents(&mut self) -> Result<DatabaseImage> {
         let names = self.query(TABLES, &[])?;
         let names = records(names, |mut row| row.text("sqlite_schema.name"))?;
-        let tables = names.into_iter().map(|name| self.table(&name).map_err(said));
+        let tables = names
+            .into_iter()
+            .map(|name| self.table(&name).map_err(store_error));
         tables.collect::<Result<_, _>>().map(DatabaseImage)
     }
 
@@ -112,7 +114,7 @@ impl Connection {
         self.rollback()?;
         self.begin_writing()?;
         let written = contents.0.iter().try_for_each(|table| self.fill(table));
-        written.map_err(said)?;
+        written.map_err(store_error)?;
         self.control("COMMIT")
     }
 
@@ -127,14 +129,14 @@ impl Connection {
 
     /// Copies all pages as this connection sees them to another file, which is overwritten.
     pub(crate) fn copy_to(&self, path: &Path) -> Result<()> {
-        self.copy_pages(&mut rusqlite::Connection::open(path).map_err(said)?)
+        self.copy_pages(&mut rusqlite::Connection::open(path).map_err(store_error)?)
     }
 
     fn copy_pages(&self, to: &mut rusqlite::Connection) -> Result<()> {
-        let copying = Backup::new(&self.inner, to).map_err(said)?;
+        let copying = Backup::new(&self.inner, to).map_err(store_error)?;
         // All pages are requested at once and no other process uses the copy, so anything but completion is
         // an error.
-        if matches!(copying.step(-1).map_err(said)?, StepResult::Done) {
+        if matches!(copying.step(-1).map_err(store_error)?, StepResult::Done) {
             return Ok(());
         }
         Err(StoreError::Backend("the copy is incomplete".into()))
@@ -142,7 +144,7 @@ impl Connection {
 
     /// Runs statements that are not part of a domain operation, such as a migration.
     pub(crate) fn batch(&mut self, sql: &str) -> Result<()> {
-        self.inner.execute_batch(sql).map_err(said)
+        self.inner.execute_batch(sql).map_err(store_error)
     }
 
     /// Runs a statement and discards its rows: some pragmas return rows and some do not.
@@ -186,22 +188,22 @@ impl Sql for Connection {
     }
 
     fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64> {
-        let mut statement = self.inner.prepare_cached(sql).map_err(said)?;
+        let mut statement = self.inner.prepare_cached(sql).map_err(store_error)?;
         let rows = statement
             .execute(rusqlite::params_from_iter(params))
-            .map_err(said)?;
+            .map_err(store_error)?;
         Ok(rows as u64)
     }
 
     fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>> {
-        let mut statement = self.inner.prepare_cached(sql).map_err(said)?;
+        let mut statement = self.inner.prepare_cached(sql).map_err(store_error)?;
         let columns = statement.column_count();
         let mut rows = statement
             .query(rusqlite::params_from_iter(params))
-            .map_err(said)?;
+            .map_err(store_error)?;
         let mut answer = Vec::new();
-        while let Some(row) = rows.next().map_err(said)? {
-            let values = (0..columns).map(|column| value(row.get_ref(column).map_err(said)?));
+        while let Some(row) = rows.next().map_err(store_error)? {
+            let values = (0..columns).map(|column| value(row.get_ref(column).map_err(store_error)?));
             answer.push(Row::new(values.collect::<Result<_, _>>()?));
         }
         Ok(answer)
@@ -233,7 +235,7 @@ fn value(value: ValueRef<'_>) -> Result<Value> {
 }
 
 /// Converts a SQLite error to a store error.
-pub(crate) fn said(error: rusqlite::Error) -> StoreError {
+pub(crate) fn store_error(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreError::Full,
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly,

@@ -204,7 +204,7 @@ pub fn blob_file(folder: &Path, hash: &BlobHash) -> PathBuf {
 /// Starts a new incarnation in the journal's file, which has its own host.
 pub fn reborn_sqlite(path: &Path, number: i64) -> Result<()> {
     let mut connection = Connection::open(path, Access::Write, Duration::ZERO)?;
-    crate::host::reborn(&mut connection, number)
+    crate::host::set_incarnation(&mut connection, number)
 }
 
 /// Creates a database file atomically: it is written under a temporary name and linked to its path when it

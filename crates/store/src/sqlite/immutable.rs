@@ -115,7 +115,7 @@ mod tests {
     use std::ffi::OsStr;
 
     use super::*;
-    use crate::sqlite::connection::said;
+    use crate::sqlite::connection::store_error;
 
     #[test]
     fn a_path_of_any_bytes_becomes_a_uri() {
@@ -132,7 +132,7 @@ mod tests {
         let path = home.path().join("agent.sqlite");
         fs::write(&path, "").unwrap();
         let unopenable = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
-        let unopenable = said(rusqlite::Error::SqliteFailure(unopenable, None));
+        let unopenable = store_error(rusqlite::Error::SqliteFailure(unopenable, None));
         assert!(ImmutableFile::instead(&path, &unopenable).unwrap().is_none());
     }
 
@@ -142,7 +142,7 @@ mod tests {
         let path = home.path().join("agent.sqlite");
         fs::write(&path, "").unwrap();
         let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_SHMSIZE);
-        let full = said(rusqlite::Error::SqliteFailure(full, None));
+        let full = store_error(rusqlite::Error::SqliteFailure(full, None));
         assert!(matches!(full, StoreError::Full), "{full:?}");
         let still = ImmutableFile::instead(&path, &full)
             .unwrap()

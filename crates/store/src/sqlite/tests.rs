@@ -147,7 +147,7 @@ fn a_lost_transaction_fails_every_job_of_the_group() {
 fn storage_failures_are_distinguished_from_rejected_statements() {
     let said = |code| {
         let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-        crate::sqlite::connection::said(error)
+        crate::sqlite::connection::store_error(error)
     };
     for code in [
         ffi::SQLITE_IOERR_WRITE,

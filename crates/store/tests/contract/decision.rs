@@ -259,7 +259,7 @@ fn the_last_notification_attempt_is_stored_and_delivered_stays_delivered() {
         let row = |way: &str, tries, error: Option<&str>| DecisionNotificationRow {
             decision_id: id,
             severity: Severity::High,
-            way: way.to_owned(),
+            target: way.to_owned(),
             tries,
             is_done: error.is_none(),
             error: error.map(str::to_owned),
@@ -320,7 +320,7 @@ fn closed_decisions_are_pruned_with_their_run_and_pending_ones_stay() {
                 tx.put_announcement(&DecisionNotificationRow {
                     decision_id,
                     severity: Severity::High,
-                    way: "desktop".to_owned(),
+                    target: "desktop".to_owned(),
                     tries: 1,
                     is_done: true,
                     error: None,

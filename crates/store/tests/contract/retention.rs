@@ -380,7 +380,7 @@ fn a_new_incarnation_has_its_own_name_and_no_claims() {
         let fence = crate::contract::head::held(&store).await;
         let before = store.read(|view| view.incarnation()).await.expect("read");
         let life = store
-            .write(|tx| tx.begin_life(77, Millis(1)))
+            .write(|tx| tx.begin_incarnation(77, Millis(1)))
             .await
             .expect("begun");
         assert_eq!(life.as_str(), "host.77");
@@ -390,7 +390,7 @@ fn a_new_incarnation_has_its_own_name_and_no_claims() {
             .await;
         assert!(matches!(lost, Err(StoreError::FenceLost(_))), "{lost:?}");
         assert_eq!(store.read(|view| view.runners()).await.expect("read"), []);
-        let older = store.write(|tx| tx.begin_life(77, Millis(1))).await;
+        let older = store.write(|tx| tx.begin_incarnation(77, Millis(1))).await;
         assert!(
             matches!(older, Err(StoreError::Malformed("host.incarnation"))),
             "{older:?}"

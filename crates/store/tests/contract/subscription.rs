@@ -23,7 +23,7 @@ fn row(name: &str, of: &str, token: &str) -> SubscriptionRow {
     SubscriptionRow {
         subscription_id: rule(name),
         agent_id: agent(of),
-        terms: SubscriptionSpec {
+        spec: SubscriptionSpec {
             any: vec![token.to_owned()],
             ..SubscriptionSpec::default()
         },

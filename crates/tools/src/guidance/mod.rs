@@ -295,7 +295,7 @@ pub fn reading(home: &Path, workspace: &Path) -> GuidanceLocation {
 
 /// Registers a workspace, restores what a command changed before a crash interrupted it, and returns a
 /// description of each change.
-pub fn settle(home: &Path, workspace: &Path) -> io::Result<Vec<String>> {
+pub fn register_and_restore(home: &Path, workspace: &Path) -> io::Result<Vec<String>> {
     let mut record = GuidanceRecordFile::open(home, workspace)?;
     if !record.try_exclusive()? {
         return Ok(Vec::new());

@@ -186,7 +186,7 @@ fn put_back(root: &Path, name: &str, was: &PathState) -> io::Result<Option<Strin
             return Ok(aside);
         }
     }
-    let aside = move_aside(&folder, name)?;
+    let aside = rename_away(&folder, name)?;
     match was {
         PathState::Missing | PathState::Other => {}
         PathState::File(copy) => write_new(&folder, name, copy)?,
@@ -221,13 +221,13 @@ fn replace_behind(folder: &OwnedFd, path: &Path, copy: &FileCopy) -> io::Result<
             ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS,
         )?,
     };
-    let aside = move_aside(&inner, name)?;
+    let aside = rename_away(&inner, name)?;
     write_new(&inner, name, copy)?;
     Ok(aside)
 }
 
 /// Renames the entry to an unpredictable name.
-fn move_aside(folder: &OwnedFd, name: &str) -> io::Result<Option<String>> {
+fn rename_away(folder: &OwnedFd, name: &str) -> io::Result<Option<String>> {
     let mut random = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut random)?;
     let aside = format!("{name}.changed-by-command-{:016x}", u64::from_ne_bytes(random));

@@ -28,7 +28,7 @@ impl Folders {
     }
 
     fn settle(&self) -> Vec<String> {
-        settle(&self.home, &self.workspace).expect("settled")
+        register_and_restore(&self.home, &self.workspace).expect("settled")
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -220,7 +220,7 @@ fn other_workspaces_inside_this_one_are_guarded_too() {
     let folders = Folders::new();
     let inner = folders.workspace.join("inner");
     fs::create_dir(&inner).expect("a folder");
-    settle(&folders.home, &inner).expect("known");
+    register_and_restore(&folders.home, &inner).expect("known");
     let guard = folders.take();
     fs::write(inner.join("CLAUDE.md"), "theirs").expect("written");
     assert!(matches!(

@@ -56,7 +56,7 @@ impl TreeFixture {
     #[track_caller]
     fn assert_removed(&self) {
         // Unlimited, because the machine may be busy.
-        let removal = remove(&self.root, RemovalLimits::PATIENT);
+        let removal = remove(&self.root, RemovalLimits::EXTENDED);
         assert!(removal.left.is_none(), "{removal:?}");
         assert!(self.root.symlink_metadata().is_err());
         self.assert_outside_is_untouched();

@@ -58,7 +58,7 @@ pub(crate) use supervisor::HUNT_MAX;
 pub(crate) const SUPERVISE: &str = "supervise";
 
 /// The argument that starts stage 2; the containment follows it.
-pub(crate) const KEEP: &str = "keep";
+pub(crate) const REAP: &str = "keep";
 
 /// The name of the stages in process lists, in place of the path of the program.
 pub(crate) const SHOWN_NAME: &str = "wakeful";
@@ -77,8 +77,8 @@ pub fn enter(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let result = match (words.as_slice(), args.len()) {
         ([SUPERVISE], 1) => supervisor::supervise(&mut above),
-        ([KEEP, containment], 2) => match Containment::parse(containment) {
-            Some(containment) => reaper::keep(&mut above, containment),
+        ([REAP, containment], 2) => match Containment::parse(containment) {
+            Some(containment) => reaper::run(&mut above, containment),
             None => return ExitCode::from(2),
         },
         _ => return ExitCode::from(2),

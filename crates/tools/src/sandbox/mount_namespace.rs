@@ -29,7 +29,7 @@ const SLOW_PREFIX: &str = "fuse";
 
 /// Mounts what programs expect to find. Mounts outside cannot change: our privileges are limited to our own
 /// user namespace.
-pub(super) fn furnish(writable: &mut Vec<PathBuf>) {
+pub(super) fn mount_essentials(writable: &mut Vec<PathBuf>) {
     let plain = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     // Pids differ inside the namespace, and tools such as `pkill` read them here.
     let _outside = mount("proc", "/proc", "proc", plain, None);

@@ -246,7 +246,7 @@ impl StageLink {
     }
 
     /// Reads the available bytes; blocks if there are none, so call [`poll`] first.
-    pub(crate) fn hear(&mut self) -> io::Result<LinkRead> {
+    pub(crate) fn read_lines(&mut self) -> io::Result<LinkRead> {
         let mut bytes = [0; 4096];
         let count = match self.socket.read(&mut bytes) {
             Ok(0) => return Ok(LinkRead::End),

@@ -55,7 +55,7 @@ const ABI_WITH_SIGNALS: u32 = 6;
 const OOM_SCORE: &str = "1000";
 
 /// Runs the command of one specification and reports the result.
-pub(super) fn keep(above: &mut StageLink, containment: Containment) -> Result<(), StageError> {
+pub(super) fn run(above: &mut StageLink, containment: Containment) -> Result<(), StageError> {
     let asked = set_parent_process_death_signal(Some(Signal::KILL));
     asked.map_err(StageError::failed("setting the parent-death signal"))?;
     let json = above.receive_spec()?;
@@ -81,7 +81,7 @@ pub(super) fn keep(above: &mut StageLink, containment: Containment) -> Result<()
         return Ok(());
     }
     if containment == Containment::Namespace {
-        mount_namespace::furnish(&mut spec.writable);
+        mount_namespace::mount_essentials(&mut spec.writable);
         if lacking.is_empty() {
             let sources = mount_namespace::empty_sources(&spec.covers);
             mount_namespace::seal(&spec.writable);

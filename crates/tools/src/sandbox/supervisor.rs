@@ -23,7 +23,7 @@ use rustix::thread::{
 
 use super::limits::UsageMonitor;
 use super::protocol::{Containment, LinkRead, Report, Spec, StageError, StageLink, TERMINATE};
-use super::{KEEP, SHOWN_NAME};
+use super::{REAP, SHOWN_NAME};
 use crate::options::DisabledFeatures;
 use crate::process;
 
@@ -50,7 +50,7 @@ pub(super) fn supervise(above: &mut StageLink) -> Result<(), StageError> {
     let tasks_by_kernel = containment == Containment::Namespace || spec.group.bounds_processes();
     let limiter =
         UsageMonitor::new(&spec, tasks_by_kernel).map_err(StageError::failed("reading the limits"))?;
-    let mut keeper = start_keeper(&spec, containment, theirs)?;
+    let mut keeper = start_reaper(&spec, containment, theirs)?;
     // Before the reaper receives its specification, so that everything it starts is in the group too.
     spec.group.put(Pid::from_child(&keeper));
     drop(spec);
@@ -60,7 +60,7 @@ pub(super) fn supervise(above: &mut StageLink) -> Result<(), StageError> {
     let mut watch = SupervisorState {
         above,
         below,
-        keeper: Pid::from_child(&keeper),
+        reaper: Pid::from_child(&keeper),
         containment,
         group: None,
         is_shell_gone: false,
@@ -142,13 +142,13 @@ fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     rustix::thread::unshare(flags)
 }
 
-fn start_keeper(spec: &Spec, containment: Containment, link: UnixStream) -> Result<Child, StageError> {
+fn start_reaper(spec: &Spec, containment: Containment, link: UnixStream) -> Result<Child, StageError> {
     // The running image itself, even if its file was replaced meanwhile.
     let mut command = Command::new("/proc/self/exe");
     command
         .arg0(SHOWN_NAME)
         .args(&spec.args_prefix)
-        .args([KEEP, containment.as_str()]);
+        .args([REAP, containment.as_str()]);
     // A separate group, so that a signal to the command does not reach the supervisor.
     command
         .env_clear()
@@ -181,7 +181,7 @@ enum TermState {
 struct SupervisorState<'a> {
     above: &'a mut StageLink,
     below: StageLink,
-    keeper: Pid,
+    reaper: Pid,
     containment: Containment,
     /// The group to signal, once the shell is in it. In a namespace it is the reaper's own group, because
     /// process 1 ignores signals that it does not handle. Otherwise a signal would kill the reaper, so the
@@ -197,10 +197,10 @@ impl SupervisorState<'_> {
     /// Forwards reports and orders until the command is over or the parent is gone.
     fn run(&mut self) -> Result<(), StageError> {
         loop {
-            let wait = match self.limiter.look(self.keeper) {
+            let wait = match self.limiter.look(self.reaper) {
                 Ok(wait) => wait,
                 Err(exceeded) => {
-                    self.hear_start();
+                    self.read_start_report();
                     // Before the report, because every millisecond may use up more of the resource.
                     self.kill();
                     self.above.report(&Report::Exceeded(exceeded));
@@ -219,14 +219,14 @@ impl SupervisorState<'_> {
             }
             let [from_above, from_below] = fds.map(|fd| !fd.revents().is_empty());
             // Reports first: the end of the command counts even if the order to end it came at the same time.
-            if from_below && self.hear() == Next::End {
+            if from_below && self.read_reports() == Next::End {
                 // After the exit of the shell, its writes are attributed to the reaper.
-                if let Some(exceeded) = self.limiter.look_at_end(self.keeper) {
+                if let Some(exceeded) = self.limiter.look_at_end(self.reaper) {
                     self.above.report(&Report::Exceeded(exceeded));
                 }
                 return Ok(());
             }
-            if from_above && self.obey() == Next::End {
+            if from_above && self.handle_orders() == Next::End {
                 return Ok(());
             }
         }
@@ -234,16 +234,16 @@ impl SupervisorState<'_> {
 
     /// Reads the report of the shell's start, if it is still missing: a command may exceed a limit
     /// immediately, and its result must show that it ran and how it was isolated.
-    fn hear_start(&mut self) {
+    fn read_start_report(&mut self) {
         let wait = Timespec::try_from(START_MAX).unwrap_or_default();
         let mut fds = [PollFd::new(&self.below, PollFlags::IN)];
         if self.group.is_none() && poll(&mut fds, Some(&wait)) == Ok(1) {
-            let _killed_anyway = self.hear();
+            let _killed_anyway = self.read_reports();
         }
     }
 
-    fn hear(&mut self) -> Next {
-        let Ok(LinkRead::Lines(lines)) = self.below.hear() else {
+    fn read_reports(&mut self) -> Next {
+        let Ok(LinkRead::Lines(lines)) = self.below.read_lines() else {
             return Next::End;
         };
         for line in lines {
@@ -252,7 +252,7 @@ impl SupervisorState<'_> {
             self.is_shell_gone |= matches!(report, Ok(Report::Ended(_)));
             match report {
                 Ok(Report::Started { group, .. }) => {
-                    self.group = group.map_or(Some(self.keeper), Pid::from_raw);
+                    self.group = group.map_or(Some(self.reaper), Pid::from_raw);
                     if self.term == TermState::Owed {
                         self.terminate();
                     }
@@ -273,7 +273,7 @@ impl SupervisorState<'_> {
         Next::Wait
     }
 
-    fn obey(&mut self) -> Next {
+    fn handle_orders(&mut self) -> Next {
         let Some(orders) = self.above.orders() else {
             return Next::End;
         };
@@ -288,7 +288,7 @@ impl SupervisorState<'_> {
     fn kill(&self) {
         // Both fail only when no process is left.
         let _gone = match (self.containment, self.group) {
-            (Containment::Namespace, _) => kill_process(self.keeper, Signal::KILL),
+            (Containment::Namespace, _) => kill_process(self.reaper, Signal::KILL),
             (Containment::Subreaper, Some(group)) if !self.is_shell_gone => {
                 kill_process_group(group, Signal::KILL)
             }

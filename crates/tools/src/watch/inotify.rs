@@ -43,7 +43,7 @@ const AWAITED: WatchFlags = WatchFlags::CREATE
 /// Watches folders for changes.
 #[derive(Debug, Default)]
 pub(super) struct Inotify {
-    heard: Mutex<InotifyEvents>,
+    events: Mutex<InotifyEvents>,
     /// Notifies waiters that the instance was opened.
     opened: Notify,
 }
@@ -62,8 +62,8 @@ impl InotifyEvents {
 }
 
 impl Inotify {
-    fn heard(&self) -> MutexGuard<'_, InotifyEvents> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_events(&self) -> MutexGuard<'_, InotifyEvents> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Watches exactly these folders for a source. Returns whether one of them was not watched before.
@@ -77,7 +77,7 @@ impl Inotify {
     }
 
     fn listen_for(&self, source: &SourceId, folders: &[PathBuf], what: WatchFlags) -> Result<bool, Errno> {
-        let mut heard = self.heard();
+        let mut heard = self.lock_events();
         let kernel = self.kernel(&mut heard)?;
         let (mut wanted, mut is_new) = (BTreeSet::new(), false);
         for folder in folders {
@@ -115,16 +115,16 @@ impl Inotify {
 
     /// Removes all watches of a source.
     pub(super) fn forget(&self, source: &SourceId) {
-        let mut heard = self.heard();
+        let mut heard = self.lock_events();
         if let Some(kernel) = heard.kernel.clone() {
             drop_watches(&mut heard, &kernel, source, &BTreeSet::new());
         }
     }
 
     /// Waits for the sources in whose folders something changed since the last call.
-    pub(super) async fn stirred(&self) -> BTreeSet<SourceId> {
+    pub(super) async fn changed_sources(&self) -> BTreeSet<SourceId> {
         loop {
-            let kernel = self.heard().kernel.clone();
+            let kernel = self.lock_events().kernel.clone();
             let Some(kernel) = kernel else {
                 self.opened.notified().await;
                 continue;
@@ -143,7 +143,7 @@ impl Inotify {
 
     /// Reads all pending events.
     fn read(&self, kernel: &AsyncFd<OwnedFd>) -> BTreeSet<SourceId> {
-        let mut heard = self.heard();
+        let mut heard = self.lock_events();
         let mut stirred = BTreeSet::new();
         let mut buffer = [MaybeUninit::uninit(); EVENT_BUFFER_BYTES];
         let mut reader = Reader::new(kernel.get_ref(), &mut buffer);
@@ -165,12 +165,12 @@ impl Inotify {
 
 /// Removes the unwanted watches of a source, unless other sources use them.
 fn drop_watches(
-    heard: &mut InotifyEvents,
+    events: &mut InotifyEvents,
     kernel: &AsyncFd<OwnedFd>,
     source: &SourceId,
     wanted: &BTreeSet<i32>,
 ) {
-    heard.whose.retain(|watch, whose| {
+    events.whose.retain(|watch, whose| {
         if !wanted.contains(watch) {
             whose.remove(source);
         }

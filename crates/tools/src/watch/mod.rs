@@ -39,7 +39,7 @@ struct Inner {
     /// Never scanned.
     home: PathBuf,
     entries_max: usize,
-    ear: Inotify,
+    inotify: Inotify,
 }
 
 /// A source to scan, and the known entries to compare with.
@@ -74,7 +74,7 @@ impl LocalScanner {
         Self(Arc::new(Inner {
             home: std::fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()),
             entries_max,
-            ear: Inotify::default(),
+            inotify: Inotify::default(),
         }))
     }
 }
@@ -117,7 +117,7 @@ impl Inner {
                     if let BadSource::IgnoreTooLarge { path, .. } = &bad {
                         let folder: Vec<PathBuf> =
                             Path::new(path).parent().map(Path::to_owned).into_iter().collect();
-                        let is_new = self.ear.listen(&look.source.source_id, &folder);
+                        let is_new = self.inotify.listen(&look.source.source_id, &folder);
                         if is_new.unwrap_or(false) && rounds < ROUNDS_MAX {
                             continue;
                         }
@@ -128,7 +128,7 @@ impl Inner {
             };
             // It may have appeared before the watch was set: scan once more.
             let is_new = self
-                .ear
+                .inotify
                 .await_in(&look.source.source_id, &on_the_way(look.source));
             if !is_new.unwrap_or(false) || rounds == ROUNDS_MAX {
                 return Err(absent);
@@ -138,7 +138,7 @@ impl Inner {
 
     fn look_there(&self, look: &ScanJob<'_>, hearing: WatchMode) -> Result<ScanResult, BadSource> {
         let mut deaf = None;
-        let mut listen = |folders: &[PathBuf]| match self.ear.listen(&look.source.source_id, folders) {
+        let mut listen = |folders: &[PathBuf]| match self.inotify.listen(&look.source.source_id, folders) {
             Ok(is_new) => is_new,
             Err(_) => {
                 deaf = Some(BadSource::TooManyWatches(look.source.path.clone()));
@@ -226,11 +226,11 @@ impl SourceScanner for LocalScanner {
     }
 
     fn unwatch(&self, source: &SourceId) {
-        self.0.ear.forget(source);
+        self.0.inotify.forget(source);
     }
 
     fn changed_sources(&self) -> Pin<Box<dyn Future<Output = BTreeSet<SourceId>> + Send + '_>> {
-        Box::pin(self.0.ear.stirred())
+        Box::pin(self.0.inotify.changed_sources())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use wakeful_api::{Brake, Channel, Decision, Hex, ListDecisions, RuntimeStatus};
 use wakeful_core::key::RunKey;
-use wakeful_runtime::problem::descends_from_tool;
+use wakeful_runtime::problem::caller_is_tool_process;
 use wakeful_tools::process_ancestry;
 
 use super::Backend;
@@ -48,7 +48,7 @@ impl Backend {
 /// home is opened, because a tool may not access the home.
 pub(crate) fn refuse_tool_process() -> Result<(), Failure> {
     if process_ancestry::is_own() {
-        return Err(descends_from_tool().into());
+        return Err(caller_is_tool_process().into());
     }
     Ok(())
 }

@@ -31,7 +31,7 @@ use crate::system::{RealClock, RealEntropy};
 
 impl Backend {
     /// Serves the API on a home that is open for writing.
-    pub(crate) fn of_place(place: &OpenHome) -> Result<Self, Failure> {
+    pub(crate) fn of_open_home(place: &OpenHome) -> Result<Self, Failure> {
         // Only sources use the device name, and `source add` checks the key first.
         let device = device_of(&place.home).unwrap_or_default();
         let config = settings(place.home.root());
@@ -167,11 +167,11 @@ pub(crate) fn source_api(
 ) -> SourceApi {
     SourceApi {
         sources: Arc::clone(journal) as _,
-        lookout: Arc::new(LocalScanner::new(home)),
+        scanner: Arc::new(LocalScanner::new(home)),
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
         device,
-        hearing,
+        watch_mode: hearing,
         turn: tokio::sync::Mutex::default(),
     }
 }

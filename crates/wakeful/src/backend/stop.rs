@@ -29,7 +29,7 @@ use crate::system::{RealClock, RealEntropy};
 const STOP_REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Error codes that are unrelated to the request itself, so the request may be stored in the slot instead.
-const IN_THE_WAY: [&str; 12] = [
+const FALLBACK_CODES: [&str; 12] = [
     "daemon_unreachable",
     "daemon_protocol_error",
     "recovering",
@@ -91,7 +91,7 @@ pub(crate) async fn brake(
     let told = match daemon_now(shared)? {
         Some(client) => {
             let backend = Backend { client };
-            told(&home, request, backend.call(set)).await?
+            deliver(&home, request, backend.call(set)).await?
         }
         None => {
             // The slot is written before the database is opened, so processes that drive runs here stop at
@@ -100,10 +100,10 @@ pub(crate) async fn brake(
             let beside = async {
                 let place = OpenHome::open_unlocked(shared).await?;
                 place
-                    .run_and_close(out, async |place| Backend::of_place(place)?.call(set).await)
+                    .run_and_close(out, async |place| Backend::of_open_home(place)?.call(set).await)
                     .await
             };
-            told(&home, request, beside).await?
+            deliver(&home, request, beside).await?
         }
     };
     Ok(match told {
@@ -114,7 +114,7 @@ pub(crate) async fn brake(
 
 /// Lists the brakes in the slot, for when neither the daemon nor the database is available.
 pub(crate) fn brakes_in_slot(shared: &GlobalArgs, failure: Failure) -> Result<BrakeList, Failure> {
-    if !is_in_the_way(&failure) {
+    if !allows_slot_fallback(&failure) {
         return Err(failure);
     }
     let home = Home::open(&shared.home()?)?;
@@ -128,7 +128,7 @@ pub(crate) fn brakes_in_slot(shared: &GlobalArgs, failure: Failure) -> Result<Br
 }
 
 /// Waits until a request is accepted, and stores it in the slot if an unrelated failure prevents that.
-pub(crate) async fn told<T>(
+pub(crate) async fn deliver<T>(
     home: &Home,
     request: StopRequest,
     telling: impl Future<Output = Result<T, Failure>>,
@@ -143,7 +143,7 @@ pub(crate) async fn told<T>(
         ),
     };
     let slot = home.brake_slot();
-    if !is_in_the_way(&failure) {
+    if !allows_slot_fallback(&failure) {
         let _ = drop_from_slot(&slot, request.id);
         return Err(failure);
     }
@@ -154,8 +154,8 @@ pub(crate) async fn told<T>(
     }
 }
 
-fn is_in_the_way(failure: &Failure) -> bool {
-    IN_THE_WAY.contains(&failure.code())
+fn allows_slot_fallback(failure: &Failure) -> bool {
+    FALLBACK_CODES.contains(&failure.code())
 }
 
 /// The home that a request concerns. With an external database the home is created if necessary, as for

@@ -93,7 +93,7 @@ fn make(
         incarnation: identity.incarnation,
         with_secrets,
     };
-    let written = write(home, &draft, &about, &databases).map_err(|error| told(target, &error))?;
+    let written = write(home, &draft, &about, &databases).map_err(|error| backup_failure(target, &error))?;
     let found = archive::verify(&draft).map_err(|bad| {
         let message = format!("{} was written, but verification failed: {bad}", target.display());
         Failure::new(
@@ -252,7 +252,7 @@ impl StagingDir {
 impl Drop for StagingDir {
     fn drop(&mut self) {
         // Leftover files are harmless, and the name of the folder identifies their origin.
-        let _left = remove_tree::remove(&self.folder, RemovalLimits::PATIENT);
+        let _left = remove_tree::remove(&self.folder, RemovalLimits::EXTENDED);
     }
 }
 
@@ -290,7 +290,7 @@ fn existing(target: &Path) -> Failure {
     )
 }
 
-fn told(target: &Path, broken: &BackupError) -> Failure {
+fn backup_failure(target: &Path, broken: &BackupError) -> Failure {
     match broken {
         BackupError::Io(error) => unwritable(target, error),
         BackupError::Store(error) => Failure::from(wakeful_core::problem::Problem::from(error)),

@@ -216,7 +216,7 @@ fn in_full(one: &Decision, by: Channel) -> String {
             note.unwrap_or_default()
         ));
     }
-    lines.extend(one.notifications.iter().map(told));
+    lines.extend(one.notifications.iter().map(notification_line));
     if one.status == DecisionStatus::Pending {
         lines.push(format!("\nanswer it {}", how_to_answer(one, by)));
     }
@@ -241,7 +241,7 @@ fn channels(one: &Decision) -> String {
     words.join(", ")
 }
 
-fn told(one: &DecisionNotification) -> String {
+fn notification_line(one: &DecisionNotification) -> String {
     let (way, severity) = (&one.target, severity(one.severity));
     match (&one.error, one.is_delivered) {
         (_, true) => format!("notified  by {way} at {} (as {severity})", one.at),

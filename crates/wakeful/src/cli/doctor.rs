@@ -94,12 +94,12 @@ impl Check {
     }
 
     /// A repairable problem: repairs it with `--fix`, otherwise describes the repair.
-    fn mendable(name: &'static str, message: &str, mode: DoctorMode, mend: &Repair<'_>) -> Self {
+    fn repairable(name: &'static str, message: &str, mode: DoctorMode, mend: &Repair<'_>) -> Self {
         match mode {
             DoctorMode::Look => Self::problem(
                 name,
                 message,
-                format!("`wakeful doctor --fix` would {}", mend.deed),
+                format!("`wakeful doctor --fix` would {}", mend.description),
             ),
             DoctorMode::Fix => match (mend.act)() {
                 Ok(()) => Self {
@@ -118,7 +118,7 @@ impl Check {
 
 struct Repair<'a> {
     /// The repair, phrased to follow "would".
-    deed: &'a str,
+    description: &'a str,
     act: &'a dyn Fn() -> std::io::Result<()>,
 }
 

@@ -178,7 +178,7 @@ impl Tail<'_> {
             async {
                 tokio::select! {
                     biased;
-                    () = halt.asked() => Ok(0),
+                    () = halt.wait_until_set() => Ok(0),
                     failed = self.through_restarts(client, place) => failed,
                 }
             },

@@ -139,7 +139,7 @@ impl StagedHome {
 impl Drop for StagedHome {
     fn drop(&mut self) {
         // After the move there is nothing left to remove.
-        let _left = remove_tree::remove(&self.folder, RemovalLimits::PATIENT);
+        let _left = remove_tree::remove(&self.folder, RemovalLimits::EXTENDED);
     }
 }
 
@@ -194,7 +194,7 @@ async fn fill(
     for name in Home::DATABASES.into_iter().skip(1).filter(is_there) {
         reborn_sqlite(&home.root().join(name), number).map_err(damaged)?;
     }
-    let restored = begin_life(&store, number, &contents.about.made_at).await;
+    let restored = begin_incarnation(&store, number, &contents.about.made_at).await;
     let missing = store.inspect_files().await?.missing;
     store.close().await?;
     if missing > 0 {
@@ -237,7 +237,7 @@ fn damaged(file: &Path, error: StoreError) -> Failure {
 }
 
 /// Starts a new incarnation and records it in the log of every agent.
-async fn begin_life(store: &Store, number: i64, made_at: &str) -> Result<RestoreReport, Failure> {
+async fn begin_incarnation(store: &Store, number: i64, made_at: &str) -> Result<RestoreReport, Failure> {
     let now = RealClock::new().now();
     let heads = store.read(|view| view.heads()).await?;
     let agents: Vec<(AgentId, [u8; 32])> = heads
@@ -247,7 +247,7 @@ async fn begin_life(store: &Store, number: i64, made_at: &str) -> Result<Restore
     let (count, made_at) = (agents.len(), made_at.to_owned());
     let begun = store.write(move |tx| {
         let life = NewLife {
-            incarnation: tx.begin_life(number, now)?,
+            incarnation: tx.begin_incarnation(number, now)?,
             backup_made_at: &made_at,
             at: now,
         };
@@ -331,7 +331,7 @@ fn move_in(staged: &StagedHome, home: &Path, is_replaced: bool) -> Result<Option
     let parent = home.parent().unwrap_or(home);
     let moved = match is_replaced {
         false => fs::rename(&staged.folder, home).map(|()| None),
-        true => exchange(&staged.folder, home, &aside_of(home)).map(Some),
+        true => exchange(&staged.folder, home, &path_of_old_home(home)).map(Some),
     };
     let moved = moved.map_err(|error| unwritable(home, &error))?;
     let synced = File::open(parent).and_then(|folder| folder.sync_all());
@@ -352,7 +352,7 @@ fn exchange(staged: &Path, home: &Path, aside: &Path) -> io::Result<PathBuf> {
     Ok(aside.to_owned())
 }
 
-fn aside_of(home: &Path) -> PathBuf {
+fn path_of_old_home(home: &Path) -> PathBuf {
     let at = RealClock::new().now().rfc3339().replace([':', '.'], "-");
     let mut name = home.as_os_str().to_owned();
     name.push(format!(".before-restore-{at}"));

@@ -51,8 +51,10 @@ pub(crate) async fn retention(verb: &RetentionVerb, shared: &GlobalArgs, out: &O
         .rule();
     match verb {
         RetentionVerb::Show | RetentionVerb::Run { dry_run: true } => {
-            let (standing, care) =
-                with_read_only(shared, async |store| Ok(keeper(store, rule).usage().await?)).await?;
+            let (standing, care) = with_read_only(shared, async |store| {
+                Ok(retention_worker(store, rule).usage().await?)
+            })
+            .await?;
             show(&rule, &standing, &care, out);
         }
         RetentionVerb::Run { dry_run: false } => {
@@ -60,7 +62,7 @@ pub(crate) async fn retention(verb: &RetentionVerb, shared: &GlobalArgs, out: &O
             let mut signals = Signals::listen()?;
             let halt = signals.halt();
             let work = place.run_and_close(out, async |place| {
-                Ok(keeper(&place.store, rule)
+                Ok(retention_worker(&place.store, rule)
                     .run_round(GcMode::Always, &halt)
                     .await?)
             });
@@ -71,7 +73,7 @@ pub(crate) async fn retention(verb: &RetentionVerb, shared: &GlobalArgs, out: &O
     Ok(0)
 }
 
-fn keeper(store: &Store, retention: Retention) -> RetentionWorker {
+fn retention_worker(store: &Store, retention: Retention) -> RetentionWorker {
     RetentionWorker {
         store: store.clone(),
         retention,

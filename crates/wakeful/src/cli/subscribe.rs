@@ -178,7 +178,7 @@ pub(crate) async fn subscribe(args: &SubscribeArgs, shared: &GlobalArgs, out: &O
     });
     let (made, alone) = tell.await?;
     out.answer(&made, &line(&made));
-    note_unheard_of(&made, out);
+    note_unknown_kinds(&made, out);
     if alone {
         out.note(
             "no daemon is running here, and only a daemon wakes agents; start it with `wakeful daemon start`",
@@ -189,13 +189,13 @@ pub(crate) async fn subscribe(args: &SubscribeArgs, shared: &GlobalArgs, out: &O
 
 /// An unknown kind is accepted, because another program may emit it later. The note is printed because a
 /// typing error would otherwise go unnoticed.
-fn note_unheard_of(made: &Subscription, out: &Out) {
+fn note_unknown_kinds(made: &Subscription, out: &Out) {
     let terms = SubscriptionSpec {
         any: made.any.clone(),
         all: made.all.clone(),
         ..SubscriptionSpec::default()
     };
-    for word in terms.unheard_of() {
+    for word in terms.unknown_kinds() {
         let known: Vec<&str> = notice::kinds().into_iter().collect();
         out.note(&format!(
             "`{word}` is not a known kind, so it never matches; known kinds are {}",
@@ -276,16 +276,16 @@ fn line(one: &Subscription) -> String {
     }
     let mut words = vec![woken];
     if let Some(predicate) = &one.predicate {
-        words.push(format!("where {}", asked(predicate)));
+        words.push(format!("where {}", format_predicate(predicate)));
     }
     if let Some(guard) = &one.guard {
-        words.push(format!("when {}", asked(guard)));
+        words.push(format!("when {}", format_predicate(guard)));
     }
     if one.cooldown_ms > 0 {
-        words.push(format!("at most every {}", spoken(one.cooldown_ms)));
+        words.push(format!("at most every {}", format_duration(one.cooldown_ms)));
     }
     if one.debounce_ms > 0 {
-        words.push(format!("collected for {}", spoken(one.debounce_ms)));
+        words.push(format!("collected for {}", format_duration(one.debounce_ms)));
     }
     if !one.message.is_empty() {
         words.push(format!("says {:?}", one.message));
@@ -297,7 +297,7 @@ fn line(one: &Subscription) -> String {
 }
 
 /// Formats a predicate; a simple comparison is shown as it was typed.
-fn asked(predicate: &Value) -> String {
+fn format_predicate(predicate: &Value) -> String {
     let all = predicate.get("all").and_then(Value::as_array);
     let parts = all.map_or_else(|| vec![predicate], |all| all.iter().collect());
     let equal = |one: &Value| match (one.get("field"), one.get("op"), one.get("value")) {
@@ -316,7 +316,7 @@ fn asked(predicate: &Value) -> String {
 }
 
 /// Formats a duration in the largest unit that represents it exactly.
-fn spoken(ms: u64) -> String {
+fn format_duration(ms: u64) -> String {
     let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
     let exact = units.into_iter().find(|(unit_ms, _)| ms.is_multiple_of(*unit_ms));
     exact.map_or_else(

@@ -113,7 +113,10 @@ struct VerifyFindings {
 /// Prints the results and returns the exit status.
 fn tell(found: &VerifyFindings, own: Option<PublicKey>, out: &Out) -> u8 {
     let VerifyFindings { verdicts, audit, .. } = found;
-    let wrong = verdicts.iter().filter(|verdict| verdict.flaw.is_some()).count();
+    let wrong = verdicts
+        .iter()
+        .filter(|verdict| verdict.first_error.is_some())
+        .count();
     let sum = |count: fn(&LogVerdict) -> u64| verdicts.iter().map(count).sum::<u64>();
     let (events, erased) = (
         sum(|verdict| verdict.seen.events),
@@ -205,7 +208,7 @@ fn failure(found: &VerifyFindings) -> Option<Failure> {
     let altered = audit.as_ref().and_then(|audit| audit.alterations.first());
     let first = verdicts
         .iter()
-        .find_map(|verdict| Some((verdict, verdict.flaw.as_ref()?)));
+        .find_map(|verdict| Some((verdict, verdict.first_error.as_ref()?)));
     let failure = match (first, missed, altered) {
         (Some((verdict, flaw)), ..) => {
             let message = format!("the log of agent {}: {flaw}", verdict.agent_id);
@@ -230,10 +233,10 @@ fn shown(verdict: &LogVerdict) -> Value {
         .map(|(key, seq)| json!({"key": key.fingerprint(), "seq": seq}))
         .collect();
     let mut object = json!({
-        "agent_id": verdict.agent_id, "ok": verdict.flaw.is_none(), "events": seen.events, "erased": seen.erased,
+        "agent_id": verdict.agent_id, "ok": verdict.first_error.is_none(), "events": seen.events, "erased": seen.erased,
         "last_seq": seen.last_seq, "chain_hash": seen.last_hash, "signers": signers,
     });
-    if let (Some(flaw), Some(members)) = (&verdict.flaw, object.as_object_mut()) {
+    if let (Some(flaw), Some(members)) = (&verdict.first_error, object.as_object_mut()) {
         members.insert("flaw".into(), flaw_json(flaw));
     }
     object
@@ -245,7 +248,7 @@ fn flaw_json(flaw: &VerifyError) -> Value {
 
 fn line(verdict: &LogVerdict, own: Option<PublicKey>) -> String {
     let (agent, seen) = (&verdict.agent_id, &verdict.seen);
-    if let Some(flaw) = &verdict.flaw {
+    if let Some(flaw) = &verdict.first_error {
         return format!("{agent}: failed: {flaw}\n  hint: {}", flaw.hint());
     }
     let signed = seen

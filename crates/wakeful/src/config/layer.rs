@@ -216,7 +216,7 @@ impl LoadedConfig {
     }
 
     /// The value of a setting, if a flag or an environment variable of this call sets it.
-    pub(crate) fn wished<T: serde::de::DeserializeOwned>(&self, name: &str) -> Option<T> {
+    pub(crate) fn value_for_this_call<T: serde::de::DeserializeOwned>(&self, name: &str) -> Option<T> {
         match self.origin(name) {
             SettingOrigin::Flag { .. } | SettingOrigin::Environment { .. } => {
                 serde_json::from_value(self.value(name)?.clone()).ok()

@@ -82,7 +82,7 @@ impl Settings {
         EngineDefaults {
             daily_cap: daily.unwrap_or(standard.daily_cap),
             privacy: self.privacy.confirm.rule(),
-            decision_deadline_ms: self.decisions.patience_ms(),
+            decision_deadline_ms: self.decisions.deadline_ms(),
             catches_up_by_default: self.schedule.catch_up,
         }
     }
@@ -179,7 +179,7 @@ impl Default for Decisions {
 
 impl Decisions {
     /// How long a decision stays pending before it is escalated; `None` means forever.
-    fn patience_ms(&self) -> Option<u64> {
+    fn deadline_ms(&self) -> Option<u64> {
         let hours = (self.deadline_hours > 0).then_some(self.deadline_hours)?;
         Some(u64::from(hours) * HOUR_MS)
     }

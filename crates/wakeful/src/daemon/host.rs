@@ -230,7 +230,7 @@ impl Host for DaemonHost {
     }
 
     fn stop(&self) {
-        self.switch.throw();
+        self.switch.set();
     }
 
     fn on_service_failed(&self, error: &EngineError) {

@@ -158,8 +158,8 @@ async fn serve(start: DaemonOptions<'_>, out: &Out) -> Result<u8, Failure> {
     }
     quarantine::remove_in_background(&home.scratch());
     folder.forget_failure();
-    tell(&introduced.record, &home, out);
-    tell_cap(&place, &start.settings.config).await;
+    print_started(&introduced.record, &home, out);
+    log_default_cap(&place, &start.settings.config).await;
     let config = &start.settings.config;
     let page_url = config.server.advertise.clone();
     let targets = notify_targets(config, &DesktopSession::found()).unwrap_or_else(|failure| {
@@ -247,7 +247,7 @@ impl Drop for DaemonRecordGuard {
 async fn until<T>(halt: Halt, work: impl Future<Output = Result<T, Failure>>) -> Result<Option<T>, Failure> {
     tokio::select! {
         biased;
-        () = halt.asked() => Ok(None),
+        () = halt.wait_until_set() => Ok(None),
         done = work => done.map(Some),
     }
 }
@@ -436,14 +436,14 @@ async fn publish_record(
 
 /// Logs the default spending cap if no cap is set. A read error is ignored here; the first run that needs
 /// the cap reports it.
-async fn tell_cap(place: &OpenHome, config: &Settings) {
+async fn log_default_cap(place: &OpenHome, config: &Settings) {
     let set = place.store.read(|view| view.cap(None)).await;
     if config.budget.daily_usd.is_none() && matches!(set, Ok(None)) {
         tracing::warn!("{}", cap_unset(place.governance().daily_cap));
     }
 }
 
-fn tell(record: &DaemonRecord, home: &Home, out: &Out) {
+fn print_started(record: &DaemonRecord, home: &Home, out: &Out) {
     let url = format!("http://{}", record.http_addr);
     let words = format!("listening on {url}\n`wakeful open` opens the page, Ctrl-C ends the daemon");
     let answer = serde_json::json!({

@@ -29,7 +29,7 @@ pub(super) async fn run(place: &OpenHome, hub: &Hub, halt: &Halt) {
         }
         tokio::select! {
             biased;
-            () = halt.asked() => {}
+            () = halt.wait_until_set() => {}
             () = hub.wait_for_run_end() => {}
         }
     }

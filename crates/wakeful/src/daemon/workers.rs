@@ -44,7 +44,7 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<Da
     let pulse = Arc::new(CommitCounter::new(Arc::new(RealClock::new())));
     let observer = Arc::new(CountingObserver {
         observer: Arc::clone(&hub),
-        pulse: Arc::clone(&pulse),
+        commit_counter: Arc::clone(&pulse),
     });
     let retention = retention_worker(place, start, &hub);
     let notifying = notifier(&daemon, &hub).run(daemon.targets.clone(), halt.clone());
@@ -63,13 +63,13 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<Da
         sources: Arc::clone(&sources),
     }));
     let stopping = async {
-        halt.asked().await;
+        halt.wait_until_set().await;
         stage.send_replace(DaemonStage::Stopping);
     };
     let round = MaintenanceWorkers {
         place,
         retention: &retention,
-        pulse: &pulse,
+        commit_counter: &pulse,
     };
     let watching = watcher.run(&halt);
     let scouting = sources.run(&halt);
@@ -99,7 +99,7 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<Da
 
 /// Resolves [`STOP_MAX`] after a stop was requested.
 async fn too_late(halt: &Halt) {
-    halt.asked().await;
+    halt.wait_until_set().await;
     tokio::time::sleep(STOP_MAX).await;
 }
 
@@ -172,7 +172,7 @@ pub(crate) fn service_options(
         writers: writers(place),
         runner: place.runner.runner_id.clone(),
         halt: factory.halt.clone(),
-        workshop: Arc::new(factory),
+        engine_factory: Arc::new(factory),
         hub: Arc::clone(hub),
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
@@ -194,12 +194,12 @@ fn source_api(place: &OpenHome) -> SourceApi {
 struct MaintenanceWorkers<'a> {
     place: &'a OpenHome,
     retention: &'a RetentionWorker,
-    pulse: &'a CommitCounter,
+    commit_counter: &'a CommitCounter,
 }
 
 impl MaintenanceWorkers<'_> {
     async fn run(&self, hub: &Arc<Hub>, halt: &Halt) {
-        let removing = self.retention.run(self.pulse, halt);
+        let removing = self.retention.run(self.commit_counter, halt);
         let recovering = saga_recovery::run(self.place, hub, halt);
         let notary = match head_signer(self.place, Arc::clone(hub)) {
             Ok(notary) => notary,

@@ -68,7 +68,7 @@ impl Notifier {
             };
             let again = tokio::select! {
                 biased;
-                () = halt.asked() => return,
+                () = halt.wait_until_set() => return,
                 again = round => again,
             };
             let pause = async {
@@ -79,7 +79,7 @@ impl Notifier {
             };
             tokio::select! {
                 biased;
-                () = halt.asked() => return,
+                () = halt.wait_until_set() => return,
                 is_open = wait_for_decision_event(&mut listener) => if !is_open { return },
                 () = pause => {}
             }
@@ -110,7 +110,7 @@ impl Notifier {
         let rows = self.store.read(move |view| view.announcements(&id)).await?;
         let before = rows
             .into_iter()
-            .find(|row| row.way == target.name() && row.severity == severity);
+            .find(|row| row.target == target.name() && row.severity == severity);
         match next_attempt(before.as_ref(), self.clock.now()) {
             NextAttempt::Never => return Ok(None),
             NextAttempt::In(wait) => return Ok(Some(wait)),
@@ -121,7 +121,7 @@ impl Notifier {
         let row = DecisionNotificationRow {
             decision_id: id,
             severity,
-            way: target.name().to_owned(),
+            target: target.name().to_owned(),
             tries: before.map_or(0, |row| row.tries).saturating_add(1),
             is_done: sent.is_ok(),
             error: sent.err().map(|why| truncate_chars(&why, ERROR_CHARS_MAX)),
@@ -199,7 +199,7 @@ mod tests {
         DecisionNotificationRow {
             decision_id: DecisionId(Digest::of(b"decision")),
             severity: Severity::High,
-            way: "webhook".to_owned(),
+            target: "webhook".to_owned(),
             tries,
             is_done: false,
             error: Some("nobody".to_owned()),

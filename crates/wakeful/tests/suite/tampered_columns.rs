@@ -179,7 +179,7 @@ fn rest(tx: &mut Tx<'_>, run: RunKey) -> Result<(), StoreError> {
     tx.put_announcement(&DecisionNotificationRow {
         decision_id: DecisionId(Digest::of(b"a decision")),
         severity: Severity::High,
-        way: "desktop".to_owned(),
+        target: "desktop".to_owned(),
         tries: 1,
         is_done: false,
         error: Some("no response".to_owned()),
@@ -412,7 +412,7 @@ fn found(home: &Path) -> Vec<String> {
         let store = Store::open_sqlite_read_only(&options).expect("opens");
         let mut found = Vec::new();
         let verified = verify(&store, &wanted, |verdict| {
-            found.extend(verdict.flaw.map(|flaw| flaw.to_string()));
+            found.extend(verdict.first_error.map(|flaw| flaw.to_string()));
         });
         match verified.await {
             Ok(verified) => found.extend(verified.audit.alterations.iter().map(ToString::to_string)),

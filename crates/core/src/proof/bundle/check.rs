@@ -16,7 +16,7 @@ use crate::key::{Digest, RunKey};
 use crate::proof::chain::{ChainVerifier, ChainedEvent, VerifyError};
 use crate::proof::head::SignedHead;
 use crate::proof::replay::{BindingStats, LoggedEvent, LoggedTransition, Replay, ReplayMismatch};
-use crate::proof::row_binding::without_record_hash;
+use crate::proof::row_binding::without_row_hash;
 use crate::proof::signing::{Fingerprint, PublicKey, from_hex};
 use crate::report::EventKind;
 use crate::report::payload::{EventBody, Payload};
@@ -131,7 +131,7 @@ struct CheckState {
     opening: BundleHeader,
     walk: ChainVerifier,
     replay: Option<Replay>,
-    told: Vec<LoggedEvent>,
+    logged_events: Vec<LoggedEvent>,
     /// Whether a signed event names the run.
     is_named: bool,
     /// The final status according to a signed event.
@@ -225,7 +225,7 @@ impl BundleChecker {
             walk: ChainVerifier::new(opening.agent_id.clone(), opening.lives.clone(), opening.after),
             opening,
             replay,
-            told: Vec::new(),
+            logged_events: Vec::new(),
             is_named: false,
             outcome: None,
             signers: BTreeSet::new(),
@@ -261,7 +261,7 @@ impl BundleChecker {
             payload: payload.map(|(payload, salt)| (payload.as_bytes(), salt.as_bytes())),
         })?;
         if event.own {
-            begun.hear(event);
+            begun.record_event(event);
         }
         Ok(())
     }
@@ -333,7 +333,7 @@ impl BundleChecker {
         if begun.signers.is_empty() {
             return Err(BundleError::Unsigned);
         }
-        begun.lives()?;
+        begun.check_incarnations()?;
         begun.again()?;
         begun.contents()?;
         let BundleHeader {
@@ -359,7 +359,7 @@ impl BundleChecker {
 
 impl CheckState {
     /// Records an event of the run.
-    fn hear(&mut self, event: EventLine) {
+    fn record_event(&mut self, event: EventLine) {
         let payload = event.payload.as_ref().map(|(payload, _)| payload.as_bytes());
         let body = payload.and_then(|payload| EventBody::read(&event.kind, payload));
         let own = body.map(|body| body.payload);
@@ -375,15 +375,15 @@ impl CheckState {
             }
             Some(_) | None => {}
         }
-        let payload = payload.map(|payload| match without_record_hash(payload) {
+        let payload = payload.map(|payload| match without_row_hash(payload) {
             Some((plain, _)) => Digest::of(&plain),
             None => Digest::of(payload),
         });
-        self.told.push((event.kind, payload));
+        self.logged_events.push((event.kind, payload));
     }
 
     /// Checks that every listed incarnation wrote some of the events.
-    fn lives(&self) -> Result<(), VerifyError> {
+    fn check_incarnations(&self) -> Result<(), VerifyError> {
         let (first, last) = (
             self.opening.after.seq.saturating_add(1),
             self.walk.seen().last_seq,
@@ -406,8 +406,8 @@ impl CheckState {
             return Ok(());
         };
         replay.end(again.transitions, &again.state)?;
-        let ties = replay.compare_events(&self.told)?;
-        replay.check_no_extra_events(&self.told)?;
+        let ties = replay.compare_events(&self.logged_events)?;
+        replay.check_no_extra_events(&self.logged_events)?;
         if !ties.hold() {
             return Err(BundleError::Unbound(ties));
         }

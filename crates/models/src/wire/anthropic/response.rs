@@ -10,7 +10,7 @@ use wakeful_ports::model::{DeltaSink, ModelResponse};
 use crate::provider::Provider;
 use crate::wire::{
     BLOCKS_MAX, DecodedResponse, Decoder, ProviderErrorBody, ResponseError, StreamState, arguments, count,
-    read, tell, thought, too_many_blocks, tool_use, usage, words,
+    read, send_text, thought, too_many_blocks, tool_use, usage, words,
 };
 
 #[derive(Debug, Deserialize)]
@@ -276,7 +276,7 @@ impl StreamDecoder {
         }
         let part = match said {
             ContentBlock::Text { text } => {
-                tell(audience, &text);
+                send_text(audience, &text);
                 Part::Text(text)
             }
             ContentBlock::ToolUse { id, name, input } => Part::Tool {
@@ -302,7 +302,7 @@ impl StreamDecoder {
     fn grow(&mut self, index: u64, delta: Delta, audience: &dyn DeltaSink) -> Result<(), ResponseError> {
         match (self.parts.get_mut(&index), delta) {
             (Some(Part::Text(text)), Delta::Text { text: more }) => {
-                tell(audience, &more);
+                send_text(audience, &more);
                 text.push_str(&more);
                 Ok(())
             }

@@ -8,7 +8,7 @@ use wakeful_ports::model::{DeltaSink, ModelResponse};
 use crate::provider::Provider;
 use crate::wire::{
     BLOCKS_MAX, DecodedResponse, Decoder, ResponseError, StreamState, arguments, count, own_call_id, read,
-    tell, thought, too_many_blocks, tool_use, usage, words,
+    send_text, thought, too_many_blocks, tool_use, usage, words,
 };
 
 /// The data of the last event.
@@ -118,7 +118,7 @@ impl StreamDecoder {
                 .find_map(Value::as_str);
             self.thoughts.push_str(thoughts.unwrap_or_default());
             for text in [piece.content, piece.refusal].into_iter().flatten() {
-                tell(audience, &text);
+                send_text(audience, &text);
                 self.text.push_str(&text);
             }
             for call in piece.tool_calls.into_iter().flatten() {

@@ -145,7 +145,7 @@ impl<'a> RequestBody<'a> {
         for (side, blocks) in turns(lowering, &request.entries) {
             let mut parts = parts(side, blocks, &mut names);
             if signs && side == Speaker::Model {
-                excuse(&mut parts);
+                add_placeholder_signature(&mut parts);
             }
             contents.push(Content {
                 role: Some(match side {
@@ -171,7 +171,7 @@ impl<'a> RequestBody<'a> {
 
 /// The first call of a response carries the signature for all of its calls. If it has none, this sets the
 /// placeholder [`NO_SIGNATURE`].
-fn excuse(parts: &mut [Part<'_>]) {
+fn add_placeholder_signature(parts: &mut [Part<'_>]) {
     let mut calls = parts
         .iter_mut()
         .filter(|part| matches!(part.kind, Kind::FunctionCall { .. }));

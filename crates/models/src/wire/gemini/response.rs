@@ -7,7 +7,7 @@ use wakeful_ports::model::{DeltaSink, ModelResponse};
 
 use crate::provider::Provider;
 use crate::wire::{
-    BLOCKS_MAX, DecodedResponse, Decoder, ResponseError, StreamState, count, own_call_id, read, tell,
+    BLOCKS_MAX, DecodedResponse, Decoder, ResponseError, StreamState, count, own_call_id, read, send_text,
     thought, too_many_blocks, tool_use, usage,
 };
 
@@ -133,7 +133,7 @@ impl StreamDecoder {
             self.thoughts.push_str(&more);
             return Ok(());
         }
-        tell(audience, &more);
+        send_text(audience, &more);
         let signature = part.thought_signature.filter(|signature| !signature.is_empty());
         match part.function_call {
             Some(call) => {

@@ -10,7 +10,7 @@ use wakeful_ports::model::{DeltaSink, ModelResponse};
 use crate::provider::Provider;
 use crate::wire::{
     BLOCKS_MAX, DecodedResponse, Decoder, ProviderErrorBody, ResponseError, StreamState, arguments, count,
-    read, tell, thought, too_many_blocks, tool_use, usage, words,
+    read, send_text, thought, too_many_blocks, tool_use, usage, words,
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -170,7 +170,7 @@ enum Event {
 pub(in crate::wire) struct StreamDecoder {
     provider: Provider,
     items: BTreeMap<u64, Output>,
-    told: Option<u64>,
+    last_sequence_number: Option<u64>,
     last: Option<ResponseBody>,
 }
 
@@ -179,7 +179,7 @@ impl StreamDecoder {
         Self {
             provider,
             items: BTreeMap::new(),
-            told: None,
+            last_sequence_number: None,
             last: None,
         }
     }
@@ -202,9 +202,9 @@ impl Decoder for StreamDecoder {
                 sequence_number,
             } => {
                 // Repeated text is passed on once. The response itself is built from complete items.
-                if sequence_number.is_none() || sequence_number > self.told {
-                    self.told = sequence_number;
-                    tell(audience, &delta);
+                if sequence_number.is_none() || sequence_number > self.last_sequence_number {
+                    self.last_sequence_number = sequence_number;
+                    send_text(audience, &delta);
                 }
             }
             Event::ItemDone { output_index, item } => {

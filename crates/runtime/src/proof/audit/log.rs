@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Message;
-use wakeful_core::proof::row_binding::without_record_hash;
+use wakeful_core::proof::row_binding::without_row_hash;
 use wakeful_core::report::EventKind;
 use wakeful_core::report::payload::{
     DecisionAnswered, DecisionAsked, DecisionEscalated, EventBody, Payload, WakeDecided,
@@ -133,7 +133,7 @@ impl RunEvents {
     /// Adds an event of the run.
     pub(in crate::proof) fn note(&mut self, event: &EventRow) {
         let payload = event.payload.as_ref().map(|(payload, _)| payload);
-        let plain = payload.map(|payload| match without_record_hash(payload) {
+        let plain = payload.map(|payload| match without_row_hash(payload) {
             Some((plain, _)) => Digest::of(&plain),
             None => Digest::of(payload),
         });

@@ -110,6 +110,6 @@ fn a_watched_tree_of_any_depth_is_scanned_to_the_limit() {
     let sight = scene.sight().expect("can be looked at");
     assert_eq!((sight.differences.len(), sight.unreadable), (1, 1));
     // The standard library would recurse.
-    let removal = crate::remove_tree::remove(&scene.root(), crate::remove_tree::RemovalLimits::PATIENT);
+    let removal = crate::remove_tree::remove(&scene.root(), crate::remove_tree::RemovalLimits::EXTENDED);
     assert!(removal.left.is_none(), "{removal:?}");
 }

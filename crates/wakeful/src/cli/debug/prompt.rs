@@ -257,7 +257,7 @@ fn policy() -> PolicyView {
             may_start: &denied,
             starts: None,
             class: EffectClass::Plain,
-            outside: None,
+            external_cause_policy: None,
         });
         view.version = verdict.policy_version.to_string();
         match verdict.effect {

@@ -43,7 +43,7 @@ pub(super) async fn look(shared: &GlobalArgs, home: &Path, use_of_home: HomeUse)
     });
     let (agents, open, unfinished, needs) = match read.await {
         Ok(found) => found,
-        Err(failure) => return vec![unread(&failure)],
+        Err(failure) => return vec![unreadable_database(&failure)],
     };
     let message = match shared.database() {
         Some(_) => "PostgreSQL responds, and its tables are readable",
@@ -88,12 +88,12 @@ fn needs(view: &mut View<'_>) -> Result<Vec<Check>, StoreError> {
             "`wakeful runs list --state quarantined` shows them",
         ));
     }
-    checks.extend(untold(view)?);
+    checks.extend(failed_notifications(view)?);
     Ok(checks)
 }
 
 /// Notification targets that failed for pending decisions.
-fn untold(view: &mut View<'_>) -> Result<Option<Check>, StoreError> {
+fn failed_notifications(view: &mut View<'_>) -> Result<Option<Check>, StoreError> {
     let pending = view.decisions(&DecisionFilter {
         pending_only: true,
         limit: PENDING_MAX,
@@ -105,7 +105,7 @@ fn untold(view: &mut View<'_>) -> Result<Option<Check>, StoreError> {
             .into_iter()
             .rfind(|row| !row.is_done && row.severity == one.inquiry.severity);
         if let Some(DecisionNotificationRow {
-            way,
+            target: way,
             error: Some(error),
             ..
         }) = failed
@@ -119,7 +119,7 @@ fn untold(view: &mut View<'_>) -> Result<Option<Check>, StoreError> {
 }
 
 /// A missing database is a warning, because a new home has none.
-fn unread(failure: &Failure) -> Check {
+fn unreadable_database(failure: &Failure) -> Check {
     let check = Check::failure("database", failure);
     if ["home_missing", "database_empty"].contains(&failure.code()) {
         return Check::warning(

@@ -65,10 +65,10 @@ fn closed(name: &'static str, path: &Path, wanted: u32, mode: DoctorMode) -> Opt
     let deed = format!("set its mode to {wanted:o}");
     let act = || fs::set_permissions(path, fs::Permissions::from_mode(wanted));
     let mend = Repair {
-        deed: &deed,
+        description: &deed,
         act: &act,
     };
-    Some(Check::mendable(name, &message, mode, &mend))
+    Some(Check::repairable(name, &message, mode, &mend))
 }
 
 /// The settings file is private, because it may name the location of secrets.
@@ -142,10 +142,10 @@ pub(super) fn left_behind(home: &Home, mode: DoctorMode) -> Vec<Check> {
         let message = format!("{} was left by process {pid}, which has ended", path.display());
         let act = || fs::remove_file(path);
         let mend = Repair {
-            deed: "remove it",
+            description: "remove it",
             act: &act,
         };
-        Check::mendable("run", &message, mode, &mend)
+        Check::repairable("run", &message, mode, &mend)
     };
     stale.iter().map(check).collect()
 }

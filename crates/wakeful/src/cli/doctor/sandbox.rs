@@ -59,15 +59,15 @@ impl Drop for TempFolder {
 pub(super) async fn look() -> Check {
     let folder = match TempFolder::new() {
         Ok(folder) => folder,
-        Err(error) => return untold(&format!("cannot create a temporary folder: {error}")),
+        Err(error) => return cannot_check(&format!("cannot create a temporary folder: {error}")),
     };
     match command(&folder.0).await {
         Ok(done) => judge(&done),
-        Err(why) => untold(&why),
+        Err(why) => cannot_check(&why),
     }
 }
 
-fn untold(why: &str) -> Check {
+fn cannot_check(why: &str) -> Check {
     Check::problem(
         "sandbox",
         format!("cannot check the sandbox: {why}"),

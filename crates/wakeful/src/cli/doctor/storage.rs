@@ -73,10 +73,10 @@ fn logs(home: &Home, use_of_home: HomeUse, mode: DoctorMode) -> Vec<Check> {
         let index = beside(path, "-shm");
         let act = || fs::remove_file(&index);
         let mend = Repair {
-            deed: "continue with the remaining data; if possible, put the file back or restore a backup instead",
+            description: "continue with the remaining data; if possible, put the file back or restore a backup instead",
             act: &act,
         };
-        Check::mendable("log", &message, mode, &mend)
+        Check::repairable("log", &message, mode, &mend)
     });
     let checks: Vec<Check> = checks.collect();
     match checks.is_empty() {
@@ -106,11 +106,11 @@ pub(super) fn scratch(home: &Home, use_of_home: HomeUse, mode: DoctorMode) -> Ch
         (count, HomeUse::Free) => {
             let act = || left.iter().try_for_each(|path| remove(path));
             let mend = Repair {
-                deed: "remove them",
+                description: "remove them",
                 act: &act,
             };
             let message = format!("folders left by commands: {count}");
-            Check::mendable("scratch", &message, mode, &mend)
+            Check::repairable("scratch", &message, mode, &mend)
         }
     }
 }
@@ -133,16 +133,16 @@ pub(super) fn quarantined(home: &Home, mode: DoctorMode) -> Option<Check> {
         (false, DoctorMode::Fix) => {
             let act = || left.iter().try_for_each(|path| remove(path));
             let mend = Repair {
-                deed: "remove them",
+                description: "remove them",
                 act: &act,
             };
-            Some(Check::mendable("quarantine", &message, mode, &mend))
+            Some(Check::repairable("quarantine", &message, mode, &mend))
         }
     }
 }
 
 fn remove(path: &Path) -> std::io::Result<()> {
-    let left = remove_tree::remove(path, RemovalLimits::PATIENT).left;
+    let left = remove_tree::remove(path, RemovalLimits::EXTENDED).left;
     left.map_or(Ok(()), |left| Err(left.into()))
 }
 
@@ -211,7 +211,7 @@ pub(super) async fn deep(shared: &GlobalArgs) -> Check {
     };
     let mut flaws = Vec::new();
     let verified = with_read_only(shared, async |store| {
-        Ok(verify(store, &wanted, |verdict| flaws.extend(verdict.flaw)).await?)
+        Ok(verify(store, &wanted, |verdict| flaws.extend(verdict.first_error)).await?)
     });
     let verified = match verified.await {
         Ok(verified) => verified,

@@ -57,7 +57,7 @@ pub(super) async fn settle(
 
 /// Prints the default cap if a daemon is going to send a paid request and no cap was set. It does not
 /// prompt, because the daemon also spends for other users of the home.
-pub(super) async fn tell(
+pub(super) async fn print_default_cap(
     backend: &Backend,
     agent: &AgentStatus,
     settings: &LoadedConfig,
@@ -80,7 +80,7 @@ pub(super) async fn tell(
 async fn may_cost(backend: &Backend, agent: &AgentStatus, settings: &LoadedConfig) -> Result<bool, Failure> {
     let registry = ModelRegistry::new(&settings.config);
     let id = AgentId::parse(&agent.agent_id)?;
-    let wished: Option<String> = settings.wished("model.default");
+    let wished: Option<String> = settings.value_for_this_call("model.default");
     let whose = RunOwner {
         agent: &id,
         chosen: agent.model.as_deref(),

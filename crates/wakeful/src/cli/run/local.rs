@@ -37,7 +37,7 @@ use crate::workspace::WorkspacePath;
 pub(super) async fn start(request: RunRequest<'_>, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let RunRequest { call, args, settings } = request;
     let registry = ModelRegistry::new(&settings.config);
-    let wished: Option<String> = settings.wished("model.default");
+    let wished: Option<String> = settings.value_for_this_call("model.default");
     let home = shared.home()?;
     if wished.is_some() || !call.may_be_known(shared, &home) {
         call.models(&registry, None, wished.as_deref())?;
@@ -80,7 +80,7 @@ pub(super) async fn start(request: RunRequest<'_>, shared: &GlobalArgs, out: &Ou
             let accepted = service.backend.call(message).await?;
             let run = submit::run_of(&accepted)?;
             if accepted.admission == Admission::Duplicate {
-                local.tell_known(run, asked).await?;
+                local.print_known_run(run, asked).await?;
             }
             let run = local.drive(service, &call.agent, run).await?;
             Ok(local.show(&run))
@@ -215,7 +215,7 @@ impl<'a> LocalRun<'a> {
     }
 
     /// Reports the state of a message that was sent before.
-    async fn tell_known(&self, run: RunKey, asked: [String; 5]) -> Result<(), Failure> {
+    async fn print_known_run(&self, run: RunKey, asked: [String; 5]) -> Result<(), Failure> {
         let found = self.place.store.read(move |view| {
             let queued = view.queue_row(&run)?.map(|row| row.message);
             Ok((view.run(&run)?, queued))

@@ -42,11 +42,11 @@ pub(super) async fn start(
     let look = |path| WorkspacePath::look(path, &home).map_err(Failure::into_usage);
     let workspace = given.map(look).transpose()?.map(|found| found.text.clone());
     let agent = ready(&backend, request, workspace.clone(), &home).await?;
-    cap::tell(&backend, &agent, settings, out).await?;
+    cap::print_default_cap(&backend, &agent, settings, out).await?;
     let accepted = backend.call(submit::message(call, settings, workspace)).await?;
     let run = submit::run_of(&accepted)?;
     if accepted.admission == Admission::New {
-        tell_wait(&agent, out);
+        print_wait_reason(&agent, out);
     }
     if agent.activity == Activity::Stuck {
         tell_stuck(&client, &agent, out).await?;
@@ -63,7 +63,7 @@ pub(super) async fn start(
 }
 
 /// Reports why the answer may take a while.
-fn tell_wait(agent: &AgentStatus, out: &Out) {
+fn print_wait_reason(agent: &AgentStatus, out: &Out) {
     if agent.control == AgentControl::Paused {
         let name = &agent.agent_id;
         out.note(&format!(
@@ -158,7 +158,7 @@ async fn watch(
     let watching = async {
         tokio::select! {
             biased;
-            () = halt.asked() => Ok(None),
+            () = halt.wait_until_set() => Ok(None),
             ended = end_of(client, &mut watched, shared, out) => ended.map(Some),
         }
     };

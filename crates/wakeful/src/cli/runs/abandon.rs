@@ -26,7 +26,7 @@ pub(super) async fn abandon(given: &str, shared: &GlobalArgs, out: &Out) -> Resu
     let place = OpenHome::open_for_writing(shared).await?;
     place
         .run_and_close(out, async |place| {
-            let backend = Backend::of_place(place)?;
+            let backend = Backend::of_open_home(place)?;
             let run_key = Text(backend.find_run(given).await?);
             let run = backend.call(AbandonRun { run_key }).await?;
             place.recover_sagas_and_tell(out).await?;

@@ -42,7 +42,7 @@ pub(super) async fn cancel(given: &str, shared: &GlobalArgs, out: &Out) -> Resul
     };
     let request = stop::request(StopTarget::Run(run), String::new());
     let _ = keep_in_slot(&home.brake_slot(), &request);
-    match stop::told(&home, request, OpenHome::open_unlocked(shared)).await? {
+    match stop::deliver(&home, request, OpenHome::open_unlocked(shared)).await? {
         StopDelivery::Taken(place) => {
             place
                 .run_and_close(out, async |place| end(place, given, out).await)
@@ -65,7 +65,7 @@ async fn beside(given: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failu
 
 /// Cancels a run from this process.
 async fn end(place: &mut OpenHome, given: &str, out: &Out) -> Result<(), Failure> {
-    let backend = Backend::of_place(place)?;
+    let backend = Backend::of_open_home(place)?;
     let run = backend.find_run(given).await?;
     let run_key = Text(run);
     let before = backend.call(GetRun { run_key }).await?;
@@ -104,7 +104,7 @@ async fn through_daemon(
     let has_ended = matches!(before, Ok(Ok(run)) if !run.outcome.is_under_way());
     let deadline = Instant::now() + WAIT;
     let request = stop::request(StopTarget::Run(run), String::new());
-    let told = stop::told(
+    let told = stop::deliver(
         &stop::home_of(shared)?,
         request,
         backend.call(CancelRun { run_key }),
