@@ -122,7 +122,7 @@ async fn test_notifications(shared: &GlobalArgs, out: &Out) -> Result<u8, Failur
             None => format!("{name:<9} sent"),
             Some(error) => format!("{name:<9} not sent: {error}"),
         });
-        sent.push(serde_json::json!({"target": name, "is_done": error.is_none(), "error": error}));
+        sent.push(serde_json::json!({"target": name, "is_delivered": error.is_none(), "error": error}));
     }
     out.answer(&serde_json::json!({"notifications": sent}), &lines.join("\n"));
     Ok(if failed == 0 { 0 } else { FAILED })

@@ -66,7 +66,7 @@ const AFTER_HELP: &str = "\
 Get started, without an API key:
   wakeful run \"Show me what you can do\"        run the built-in demo script
   wakeful daemon start && wakeful open         start the daemon and open its page
-  wakeful message main \"…\"         queue a message without waiting
+  wakeful message main \"…\"                     queue a message without waiting
   wakeful run --resume                         finish interrupted runs without a daemon
 
 To diagnose a problem, use in this order: `wakeful run --json`, `wakeful daemon status`, `wakeful daemon logs`, \

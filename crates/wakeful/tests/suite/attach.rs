@@ -79,7 +79,7 @@ fn a_message_with_another_attachment_is_another_message() {
     assert_eq!(run(&world, &args).code, Some(0));
     let again = run(&world, &args);
     assert!(
-        again.code == Some(0) && again.stderr.contains("admitted before"),
+        again.code == Some(0) && again.stderr.contains("this message was sent before"),
         "{again:?}"
     );
     std::fs::write(world.workspace().join("a"), "two").expect("written");

@@ -157,7 +157,7 @@ fn secrets_are_in_a_backup_only_on_request() {
     let world = lived_in();
     let said = world.wakeful(&["backup", &file(&world), "--with-secrets"]);
     assert!(
-        said.code == Some(0) && said.stdout.contains("keep it as safe"),
+        said.code == Some(0) && said.stdout.contains("keep the file as safe"),
         "{said:?}"
     );
     restored(&world, &other(&world));

@@ -255,8 +255,8 @@ fn an_unknown_agent_has_no_brake_and_held_work_is_not_active() {
     let shown = world.wakeful(&["agent", "show", "main", "--json"]).json();
     assert_eq!(shown["activity"], "waiting", "{shown}");
     let text = world.wakeful(&["status"]).stdout;
-    assert!(text.contains("0 at work, 1 held by a brake"), "{text}");
-    assert!(!text.contains("nobody drives"), "{text}");
+    assert!(text.contains("0 running, 1 held by a brake"), "{text}");
+    assert!(!text.contains("no process drives"), "{text}");
 }
 
 /// Sends a message under a brake in a separate process, and returns its output.
@@ -268,7 +268,7 @@ fn said_under_brake(world: &TestHome, script: &str, whom: &[&str]) -> CommandOut
         (Some(4), "braked"),
         "{said:?}"
     );
-    assert!(said.stderr.contains("is kept and waits in line"), "{said:?}");
+    assert!(said.stderr.contains("stays in the queue"), "{said:?}");
     assert!(said.stderr.contains("wakeful run --resume"), "{said:?}");
     assert!(world.lines().is_empty(), "nothing was done");
     said

@@ -36,7 +36,11 @@ fn a_day_starts_with_the_default_cap_and_shows_it() {
     let world = TestHome::new();
     let said = world.run(CENTS, &[]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.stderr.contains("5.00 USD a day in all holds"), "{said:?}");
+    assert!(
+        said.stderr
+            .contains("5.00 USD per day applies to all agents together"),
+        "{said:?}"
+    );
     let run = said.json();
     assert_eq!(run["cost_usd"], "0.02", "{run}");
     let budget = budget(&world);
@@ -307,7 +311,10 @@ fn a_script_that_poses_as_an_external_model_passes_every_gate() {
             "[inference]\nmodels = [\"anthropic/*\"]\n",
             "disallowed_provider_model",
         ),
-        ("[inference]\nshown = [\"words\"]\n", "overshared_payload_blocked"),
+        (
+            "[inference]\nrequest_fields = [\"text\"]\n",
+            "overshared_payload_blocked",
+        ),
     ] {
         std::fs::write(world.home().join("config.toml"), section).expect("settings");
         let said = world.run(outside, &[]);

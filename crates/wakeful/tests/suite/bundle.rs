@@ -295,8 +295,8 @@ fn the_signed_log_of_one_home_proves_no_other_run_log() {
     let rest = rest.filter(|line| !matches!(line, BundleLine::Event(_) | BundleLine::Head(_)));
     let rest: Vec<BundleLine> = rest.cloned().collect();
     for (says, words) in [
-        (true, "the log does not tell of the"),
-        (false, "nothing ties the journal to the signed log"),
+        (true, "the log lacks the"),
+        (false, "nothing ties the run log to the signed log"),
     ] {
         let opening = vec![BundleLine::Opening(opening.clone())];
         let forged = [opening, log(&mine, says), rest.clone()].concat();
@@ -370,7 +370,8 @@ fn the_output_of_a_command_is_exported_with_its_bundle() {
     let said = verify(&world, &["--bundle", &path]);
     assert_eq!(said.code, Some(6), "{said:?}");
     assert!(
-        said.stdout.contains("does not tell what became of it"),
+        said.stdout
+            .contains("which the bundle neither includes nor reports as withheld"),
         "{said:?}"
     );
 }

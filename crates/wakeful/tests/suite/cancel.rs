@@ -86,7 +86,7 @@ fn cancelling_beside_another_run_names_the_holder_and_stores_the_request() {
     );
     assert!(
         said.stderr.contains(&format!("process {}", holder.id()))
-            && said.stderr.contains("request to end it is left"),
+            && said.stderr.contains("the cancellation request is stored"),
         "{said:?}"
     );
     holder.kill().expect("kill -9");

@@ -51,8 +51,8 @@ fn reading_settings_creates_nothing_and_shows_the_defaults() {
         defaults,
         [
             ("agent.default", &json!("main")),
-            ("agent.max_rounds", &json!(50)),
             ("agent.external_causes", &json!("ask")),
+            ("agent.max_rounds", &json!(50)),
             ("agent.workspace", &json!(null)),
             ("budget.daily_usd", &json!(null)),
             ("decisions.deadline_hours", &json!(168)),
@@ -74,14 +74,14 @@ fn reading_settings_creates_nothing_and_shows_the_defaults() {
             ("schedule.catch_up", &json!(false)),
             ("server.address", &json!("127.0.0.1")),
             ("server.advertise", &json!(null)),
+            ("server.messages_per_minute", &json!(600_000)),
             ("server.port", &json!(7717)),
             ("server.rate_per_minute", &json!(600_000)),
             ("server.token_file", &json!(null)),
-            ("server.messages_per_minute", &json!(600_000)),
-            ("tools.memory_mib_max", &json!(null)),
-            ("tools.processes_max", &json!(1_024)),
             ("tools.disk_write_mib_max", &json!(10_240)),
             ("tools.disk_write_mib_per_day", &json!(51_200)),
+            ("tools.memory_mib_max", &json!(null)),
+            ("tools.processes_max", &json!(1_024)),
         ]
     );
     assert!(settings.iter().all(|one| one["origin"]["kind"] == "default"));
@@ -121,7 +121,7 @@ fn one_setting_is_printed_bare_for_scripts() {
     assert_eq!((said.code, said.stdout.as_str()), (Some(0), "127.0.0.1\n"));
     let said = world.wakeful(&["config", "get", "provider.name"]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(0), "\n"));
-    assert!(said.stderr.contains("no value"), "{said:?}");
+    assert!(said.stderr.contains("provider.name is not set"), "{said:?}");
 }
 
 #[test]

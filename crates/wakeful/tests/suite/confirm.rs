@@ -12,10 +12,10 @@ use super::route::{call, chat, provider, write};
 fn a_confirmation_is_valid_only_for_the_rules_it_was_given_under() {
     let world = TestHome::new();
     // The permitted content is too little for any request, so nothing is ever sent.
-    let rules = |shown: &str| {
+    let rules = |fields: &str| {
         format!(
             "[privacy]\nconfirm = \"explicit\"\n[providers.out]\nkind = \"openai-chat\"\nkey = \"none\"\n\
-             base_url = \"https://nowhere.invalid/v1\"\n[inference]\nshown = [{shown}]\n"
+             base_url = \"https://nowhere.invalid/v1\"\n[inference]\nrequest_fields = [{fields}]\n"
         )
     };
     let kind = || {
@@ -24,7 +24,7 @@ fn a_confirmation_is_valid_only_for_the_rules_it_was_given_under() {
         (said.code, kind.as_str().unwrap_or_default().to_owned())
     };
     let refused = |code: &str| (Some(4), code.to_owned());
-    write(&world, &rules("\"words\""));
+    write(&world, &rules("\"text\""));
     assert_eq!(kind(), refused("privacy_confirmation_required"));
     let said = world.wakeful(&["models", "confirm", "out", "--json"]);
     assert_eq!(
@@ -33,7 +33,7 @@ fn a_confirmation_is_valid_only_for_the_rules_it_was_given_under() {
         "{said:?}"
     );
     assert_eq!(kind(), refused("overshared_payload_blocked"));
-    write(&world, &rules("\"words\", \"contract\""));
+    write(&world, &rules("\"text\", \"contract\""));
     assert_eq!(kind(), refused("privacy_confirmation_required"));
     let said = world.wakeful(&["models", "confirm", "--json"]);
     assert_eq!(
@@ -73,7 +73,7 @@ fn a_confirmation_does_not_follow_a_provider_to_another_address() {
     let rules = |host: &str| {
         format!(
             "[privacy]\nconfirm = \"explicit\"\n[providers.mine]\nkind = \"openai-chat\"\nkey = \"none\"\n\
-             base_url = \"https://{host}/v1\"\n[inference]\nshown = []\n"
+             base_url = \"https://{host}/v1\"\n[inference]\nrequest_fields = []\n"
         )
     };
     let kind = |model: &str, environment: &[(&str, &str)]| {

@@ -74,7 +74,7 @@ fn a_decision_is_listed_and_shown_with_the_command_that_answers_it() {
     let shown = world.wakeful(&["agent", "show", "main", "--json"]).json();
     assert_eq!(shown["activity"], "waiting_on_human", "{shown}");
     let text = world.wakeful(&["status"]).stdout;
-    assert!(text.contains("0 at work, 1 waiting for you"), "{text}");
+    assert!(text.contains("0 running, 1 waiting for you"), "{text}");
     let list = world.wakeful(&["decision", "list", "--json"]).json();
     assert_eq!(
         (&list["pending_count"], &list["decisions"][0]["decision_id"]),
@@ -138,7 +138,7 @@ fn a_second_answer_is_refused_and_shows_the_first() {
     let all = world.wakeful(&["decision", "list", "--all", "--json"]).json();
     assert_eq!(all["decisions"][0]["answer"]["option"], "approve");
     let said = world.wakeful(&["decision", "list"]);
-    assert!(said.stdout.contains("nothing waits for an answer"), "{said:?}");
+    assert!(said.stdout.contains("no decisions are pending"), "{said:?}");
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn a_quarantined_run_is_listed_and_retried_or_abandoned() {
     is_listed_with_its_reason(&world, &run);
     assert_eq!(listed(&world, "open"), Vec::<Value>::new());
     let said = world.wakeful(&["status"]);
-    assert!(said.stdout.contains("1 run cannot go on"), "{said:?}");
+    assert!(said.stdout.contains("1 run is quarantined"), "{said:?}");
     let shown = world.wakeful(&["runs", "show", &run]);
     assert!(
         shown

@@ -58,7 +58,7 @@ fn all_arguments_are_shown_before_a_decision_is_answered() {
     let whole = json!({"cmd": command}).to_string();
     let (said, id) = asked(&world, "main", &command);
     assert_eq!(said.json()["decisions"][0]["is_input_cut"], true, "{said:?}");
-    let way = format!("cut; `wakeful decision show {}` shows all of it", &id[..12]);
+    let way = format!("(truncated; see `wakeful decision show {}`)", &id[..12]);
     assert!(said.stderr.contains(&way), "{said:?}");
     let look = |world: &TestHome| {
         let list = world.wakeful(&["decision", "list", "--json"]).json();
@@ -70,7 +70,7 @@ fn all_arguments_are_shown_before_a_decision_is_answered() {
         );
         let list = world.wakeful(&["decision", "list"]);
         assert!(
-            list.stdout.contains("(cut; `decision show` has all of it)"),
+            list.stdout.contains("(truncated; see `decision show`)"),
             "{list:?}"
         );
         let shown = show(world, &id);
@@ -87,7 +87,7 @@ fn all_arguments_are_shown_before_a_decision_is_answered() {
     assert!(
         events
             .stdout
-            .contains("only how it begins; the decision shows all of it"),
+            .contains("(truncated; the decision shows all of it)"),
         "{events:?}"
     );
     let daemon = RunningDaemon::serve(&world, &[]);
@@ -118,7 +118,7 @@ fn all_arguments_are_shown_before_a_decision_is_answered() {
         (&json!(""), &json!("erased"))
     );
     let text = world.wakeful(&["decision", "show", &id]);
-    assert!(text.stdout.contains("(they were erased)"), "{text:?}");
+    assert!(text.stdout.contains("(arguments were erased)"), "{text:?}");
     drop(daemon);
 }
 
@@ -153,9 +153,11 @@ fn an_answer_is_accepted_only_through_the_configured_channels() {
     assert_eq!(show(&world, &held)["may_answer"], json!(["page"]));
     assert_eq!(show(&world, &free)["may_answer"], json!(["cli", "api"]));
     let text = world.wakeful(&["decision", "show", &held]).stdout;
-    assert!(text.contains("takes     answers by page\n"), "{text}");
+    assert!(text.contains("channels  page\n"), "{text}");
     assert!(
-        text.contains("\nanswer it on the page, after `wakeful daemon start`; it takes no other"),
+        text.contains(
+            "\nanswer it on the page, after `wakeful daemon start`; other channels are not accepted"
+        ),
         "{text}"
     );
     let refused = |way: &str| {
@@ -165,7 +167,7 @@ fn an_answer_is_accepted_only_through_the_configured_channels() {
             (Some(4), "answer_not_allowed"),
             "{said:?}"
         );
-        let message = format!("the decision takes no answer by {way}; by page");
+        let message = format!("the decision does not accept answers by {way}; accepted: page");
         assert_eq!(said.json()["error"]["message"], message, "{said:?}");
     };
     refused("cli");

@@ -112,7 +112,7 @@ fn a_daemon_is_found_by_its_database_on_a_server() {
     let elsewhere = |args: &[&str]| world.wakeful(&[args, &["--database", &other.url()]].concat());
     assert_eq!(elsewhere(&["agent", "create", "there"]).code, Some(0));
     let status = elsewhere(&["status"]);
-    assert!(status.stdout.contains("works on another database"), "{status:?}");
+    assert!(status.stdout.contains("uses another database"), "{status:?}");
     let sent = elsewhere(&["message", "there", "do it"]);
     assert!(sent.stderr.contains("works on another database"), "{sent:?}");
     let tail = elsewhere(&["tail", "there"]);
@@ -201,7 +201,10 @@ fn waiting_for_an_answer_shows_what_is_waited_for() {
         said.stderr.contains("paused") && said.stderr.contains("agent resume main"),
         "{said:?}"
     );
-    assert!(said.stderr.contains("1 message before it"), "{said:?}");
+    assert!(
+        said.stderr.contains("1 message is ahead in the queue"),
+        "{said:?}"
+    );
 }
 
 /// Finds, shows and cancels a queued message by the first digits of its key.
@@ -221,7 +224,7 @@ fn find_what_waits(world: &TestHome) {
     assert!(text.contains(digits) && text.contains("queued"), "{text}");
     let text = world.wakeful(&["status"]).stdout;
     assert!(
-        text.contains("1 message waiting") && text.contains("1 waiting"),
+        text.contains("1 message queued") && text.contains("1 waiting"),
         "{text}"
     );
     assert_eq!(outcome("cancel"), "cancelled");
@@ -243,8 +246,8 @@ fn a_run_without_a_driver_is_not_reported_as_active() {
     let world = TestHome::new();
     world.orphan("silent.yaml", &["--agent", "main", "--create-agent"]);
     let text = world.wakeful(&["status"]).stdout;
-    assert!(text.contains("1 run open, nobody drives it"), "{text}");
-    assert!(text.contains("0 at work") && !text.contains("working"), "{text}");
+    assert!(text.contains("1 run open, no process drives it"), "{text}");
+    assert!(text.contains("0 running") && !text.contains("working"), "{text}");
 }
 
 #[test]

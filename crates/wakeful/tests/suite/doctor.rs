@@ -360,7 +360,7 @@ fn the_text_output_names_the_check_and_the_hint() {
     let said = world.wakeful(&["doctor"]);
     assert_eq!(said.code, Some(1));
     assert!(
-        said.stdout.contains("problem  home") && said.stdout.contains("hint: `wakeful init`"),
+        said.stdout.contains("problem  home") && said.stdout.contains("hint: create one with `wakeful init`"),
         "{said:?}"
     );
 }

@@ -52,7 +52,7 @@ fn a_repeated_key_continues_an_open_run_with_its_original_options() {
     assert_eq!(std::fs::read_dir(&elsewhere).expect("a folder").count(), 0);
     for word in ["model", "workspace", "max-rounds", "deny-tools"] {
         assert!(
-            said.stderr.contains(&format!("keeps the {word}")),
+            said.stderr.contains(&format!("keeps its original {word}:")),
             "{word}: {said:?}"
         );
     }

@@ -156,7 +156,7 @@ fn a_failing_target_is_reported_and_does_not_block_the_others() {
     });
     let said = world.wakeful(&["decision", "show", &id]);
     assert!(
-        said.stdout.contains("not told  by webhook after 1 tries"),
+        said.stdout.contains("not sent  by webhook after 1 attempts"),
         "{said:?}"
     );
     assert!(said.stdout.contains("status 500"), "{said:?}");
@@ -196,7 +196,7 @@ fn the_settings_can_be_tested_without_a_decision() {
     let seen = posted.recv_timeout(Duration::from_secs(20)).expect("posted");
     let head = seen.head.to_ascii_lowercase();
     assert!(
-        head.contains("title: a test of wakeful") && head.contains("priority: 2"),
+        head.contains("title: wakeful test notification") && head.contains("priority: 2"),
         "{head}"
     );
     assert!(
