@@ -352,6 +352,7 @@ mod tests {
     }
 
     proptest! {
+        // Conformance: H-211
         #[test]
         fn equal_priorities_keep_their_order_of_arrival(
             priority in priority(), seqs in prop::collection::btree_set(1_u64..1 << 40, 2..50),
@@ -360,6 +361,7 @@ mod tests {
             prop_assert!(ranks.is_sorted_by(|a, b| a < b));
         }
 
+        // Conformance: H-211
         #[test]
         fn a_bounded_number_of_later_messages_overtakes_a_message(
             mine in prop::sample::select(vec![Priority::Next, Priority::Normal, Priority::Background]),

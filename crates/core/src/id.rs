@@ -291,6 +291,7 @@ mod tests {
         assert_eq!(TurnId::parse(&"k".repeat(201)), Err(BadId::Turn));
     }
 
+    // Conformance: L-068, L-074
     #[test]
     fn a_session_thread_is_named_by_agent_and_session() {
         let agent = AgentId::parse("main").expect("a good id");

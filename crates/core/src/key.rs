@@ -353,6 +353,7 @@ mod tests {
         assert_eq!(derived_hash("x", &[""]), Digest::of(b"v1|x|"));
     }
 
+    // Conformance: L-073
     #[test]
     fn a_known_run_key_never_changes() {
         let agent = AgentId::parse("main").expect("id");
@@ -361,6 +362,7 @@ mod tests {
         assert_eq!(key.0, Digest::of(b"v1|run.user|main|cli|t1"));
     }
 
+    // Conformance: L-033, L-077
     #[test]
     fn every_cause_has_its_own_key() {
         let (source, change) = ("x", LogicalChangeKey(Digest::ZERO));
@@ -394,6 +396,7 @@ mod tests {
         );
     }
 
+    // Conformance: L-107
     #[test]
     fn a_summary_id_depends_on_span_and_contract() {
         let span = ThreadSpan {
@@ -427,6 +430,7 @@ mod tests {
         assert_ne!(RunKey::of_spawn(&b, &operation), RunKey::of_spawn(&c, &operation));
     }
 
+    // Conformance: L-148
     #[test]
     fn equal_actions_have_different_operation_ids_by_occurrence() {
         let zero = Digest::ZERO;

@@ -227,6 +227,7 @@ mod tests {
         assert_ne!(version(&[], "A"), version(&["A"], "A"));
     }
 
+    // Conformance: L-180
     #[test]
     fn a_sub_run_is_started_only_for_listed_agents() {
         let rules = ToolRules::new(names(&[START_RUN]));

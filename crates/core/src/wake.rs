@@ -264,6 +264,7 @@ mod tests {
         word
     }
 
+    // Conformance: L-028
     #[test]
     fn the_words_of_agent_states_are_fixed() {
         let lives = Lifecycle::ALL.map(|life| spelled(&life, life.as_str()));
@@ -285,6 +286,7 @@ mod tests {
         }
     }
 
+    // Conformance: L-070
     #[test]
     fn a_lifecycle_alternates_between_active_and_dormant_until_destroyed() {
         let may = Lifecycle::ALL.map(|from| {

@@ -91,6 +91,7 @@ impl BuiltinProvider {
 mod tests {
     use super::*;
 
+    // Conformance: H-007
     #[test]
     fn every_format_has_its_original_provider_and_names_are_unique() {
         for kind in Provider::ALL {

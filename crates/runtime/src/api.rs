@@ -1,5 +1,4 @@
-//! The services that the server and the commands call, one per noun. Each call is one read or one
-//! transaction.
+//! The services that the server and the commands call, one per noun. Each change is one transaction.
 
 pub mod agent;
 pub mod budget;
@@ -51,7 +50,7 @@ use crate::notice::{NoticeDispatcher, SubscriptionIndex};
 use crate::schedule::Scheduler;
 use crate::service::WriterMode;
 
-/// The conversation that the command line, the API and the page share.
+/// The session that the command line, the API and the page share.
 pub const SESSION: &str = "cli";
 
 /// The services, one per noun.
@@ -131,7 +130,7 @@ impl RuntimeApi {
         Arc::clone(&self.shared.work)
     }
 
-    /// The dispatcher that turns changes into wakes.
+    /// The dispatcher that turns changes into messages. `book` is the in-memory subscription index.
     pub fn notice_dispatcher(
         &self,
         journal: Arc<dyn Journal>,
@@ -176,8 +175,8 @@ impl RuntimeApi {
         }
     }
 
-    /// Tries a write after one failed. While the daemon reports that it is unavailable, no request would
-    /// try one.
+    /// Writes a small value if the last write failed, to check whether writes succeed again. Clients send no
+    /// writes while the daemon reports that it is unavailable.
     pub async fn probe_write(&self) -> Result<(), EngineError> {
         if self.shared.store.last_write_error().is_some() {
             let written = self.shared.store.write(|tx| {

@@ -2,14 +2,19 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | [`wake`] | admits a message and decides its wake, in one transaction |
+//! | `admission` | stores a cause as a queued message, or as a refusal with its reason |
+//! | `absorb` | finds an agent's next work; one run may handle several queued messages |
+//! | [`wake`] | decides whether a message's run starts; commits the wake record and the run's first state |
 //! | [`run`] | the driver: loads a run, performs its effects and feeds results back until it ends |
-//! | [`step`] | performs one effect: a model request or an action |
-//! | [`wait`] | waits for timers and for people's answers |
-//! | [`model_call`] | a model request: its gates, its reservation and the request itself |
-//! | [`api`] | the services that the server and the commands call: messages, runs, agents, events |
-//! | [`service`] | the daemon's loop: drives agents that have work, within bounds |
-//! | [`notice`] | from change to wake: dispatches each notice once to its subscriptions |
+//! | `step` | chooses and performs the next effect of a run |
+//! | `model_call` | one model request: gates, reservation, sending; the core decides about retries |
+//! | `tool_call` | performs actions in the sandbox |
+//! | `sub_run` | starts runs of other agents and reports their ends to the parent |
+//! | `interject` | lets a person's message join a run in progress |
+//! | `wait` | waits for timers, people's answers and the ends of sub-runs |
+//! | [`api`] | the services that the server and the commands call, one per noun |
+//! | [`service`] | the service loop: drives agents that have work, within bounds |
+//! | [`notice`] | from change to message: dispatches each notice once to its subscriptions |
 //! | [`watch`] | turns changes of watched folders and repositories into notices, each once |
 //! | [`schedule`] | the scheduler: turns due firings into messages and records their outcomes |
 //! | [`hub`] | publishes committed events to listeners |
@@ -85,7 +90,7 @@ pub struct Engine<M, T> {
     pub clock: Arc<dyn Clock>,
     /// Source of salts.
     pub entropy: Arc<dyn Entropy>,
-    /// The shutdown request.
+    /// Set when the process shuts down.
     pub halt: Halt,
     /// Receives committed events.
     pub observer: Arc<dyn Observer>,
@@ -101,7 +106,7 @@ pub struct EngineDefaults {
     pub daily_cap: MicroUsd,
     /// How a person confirms that a provider may receive an agent's work.
     pub privacy: PrivacyMode,
-    /// How long a decision stays open before it is escalated; none for no deadline.
+    /// How long a decision waits for an answer before its severity is raised; none for no deadline.
     pub decision_deadline_ms: Option<u64>,
     /// Whether new schedules catch up missed firings.
     pub catches_up_by_default: bool,
@@ -129,7 +134,8 @@ impl Default for EngineDefaults {
 
 /// Receives events right after their commit. Must not block, because the run waits.
 pub trait Observer: Send + Sync + 'static {
-    /// These events of an agent are durable. An empty list means: some are, read the store.
+    /// These events of an agent were committed. If the list is empty, the log may have grown by events that
+    /// the caller does not have; read them from the store.
     fn on_events(&self, agent: &AgentId, events: &[Event]);
 
     /// A model produced text that is not durable yet.

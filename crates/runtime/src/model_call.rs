@@ -2,6 +2,9 @@
 //!
 //! A request that leaves the machine or costs money is permitted in its own transaction before it is sent;
 //! the verdict and the reservation commit together. The actual cost is settled with the result.
+//!
+//! Nothing is retried here: a failed attempt becomes [`RunInput::AttemptFailed`], and the run machine decides
+//! about retries and fallbacks (`core/run/round.rs`).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -29,8 +32,7 @@ use crate::run::ClaimedRun;
 use crate::step::{EarlyEnd, EffectResult, Freshness, Interrupts, NextAction, asked, scope_of};
 use crate::{Engine, EngineError, Observer, PrivacyMode, TextDelta};
 
-/// Maximum duration of one model request. Above any provider's own limit; a request that hangs longer is
-/// lost.
+/// Maximum duration of one model request, above any provider's own limit. A longer request fails as timed out.
 const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
 
 /// The rule that permits a request whose provider a person confirmed by requesting the run.
@@ -57,8 +59,10 @@ impl GateGrant {
 
 enum GateOutcome {
     Granted(GateGrant),
-    /// The denial, and the exceeded cap if the reason is the budget.
+    /// This model may not be used; the next model of the route may. Contains the exceeded cap if the reason is
+    /// the budget.
     Denied(InferenceDenial, Option<BudgetExceeded>),
+    /// The budget does not cover the request, and no free model is left: the run is parked.
     Exceeded(BudgetExceeded),
 }
 
@@ -73,7 +77,7 @@ struct GateRequest {
     permissions: InferencePermissions,
     policy_version: PolicyVersion,
     fields: std::collections::BTreeSet<RequestField>,
-    /// The maximum cost.
+    /// The maximum cost and the price; none if the request is free.
     most: Option<(MicroUsd, Price)>,
     cap_default: MicroUsd,
     privacy: PrivacyMode,
@@ -81,7 +85,8 @@ struct GateRequest {
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// Sends a request to the current model of the route.
+    /// Waits for the backoff, checks the gates, and sends a request to the current model of the route. `look`
+    /// is used only if neither a wait nor a transaction follows it; otherwise the interrupts are read again.
     pub(crate) async fn call_model(
         &self,
         claimed: &mut ClaimedRun,
@@ -226,7 +231,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// Evaluates the gates and reserves the money.
+    /// Evaluates the gates and reserves the maximum cost. A run over budget is denied this model instead of
+    /// being parked if its route still has a free one.
     async fn request_grant(
         &self,
         claimed: &ClaimedRun,
@@ -298,7 +304,7 @@ fn max_cost(request: &ModelRequest, terms: &ModelProfile) -> Option<(MicroUsd, P
 
 impl GateRequest {
     /// Decides a request that neither leaves the machine nor costs anything: it needs no record before it
-    /// is sent.
+    /// is sent. Returns none for any other request.
     fn decide_without_store(&self, freshness: Freshness) -> Option<GateOutcome> {
         let is_free = self.profile.boundary != DataBoundary::Outside && self.most.is_none();
         (is_free && freshness == Freshness::Fresh).then(|| match self.judge(ReceiptStatus::Missing) {
@@ -328,6 +334,7 @@ impl GateRequest {
         }
     }
 
+    /// Evaluates the gates, reserves the maximum cost, and stores an implied privacy receipt.
     fn put(&self, tx: &mut Tx<'_>) -> Result<GateOutcome, StoreError> {
         // Lock the head first, as in every transition: a runner that lost the agent must not spend money
         // for it.

@@ -1,9 +1,9 @@
-//! From change to wake: dispatches changes of the journal and of agents to their subscriptions, each change
-//! once.
+//! From change to message: dispatches changes of the journal and notices of agents to matching
+//! subscriptions, each once.
 //!
-//! A notice describes one transaction. The subscriptions it may match are found in memory; then one
-//! transaction admits all candidates and advances the cursor. After a crash, dispatch continues at the
-//! cursor.
+//! A notice describes one transaction. The subscriptions it may match (the candidates) are found in memory;
+//! then a transaction admits a message for each and advances the cursor. A notice with very many candidates
+//! needs several transactions. After a crash, dispatch continues at the cursor.
 
 mod candidate;
 mod outbox;
@@ -40,10 +40,10 @@ const CHANGES_PAGE: u32 = 512;
 /// further transactions.
 pub const CANDIDATES_MAX: usize = 256;
 
-/// Maximum number of records of one notice that are read for predicates and text.
+/// Maximum number of records of one notice that are read for predicates and for the message text.
 const ENTITIES_MAX: usize = 1_024;
 
-/// Number of changes without subscribers that are skipped before the cursor is advanced for them alone.
+/// After this number of changes without subscribers, the cursor is advanced although nothing is admitted.
 const LEAD_MAX: u64 = 4_096;
 
 /// Maximum number of conflicts with other writers in a row before dispatch is retried later.
@@ -55,7 +55,7 @@ const SHARED_POLL_MS: u64 = 1_000;
 /// Delay before a failed dispatch is retried.
 const RETRY_MS: u64 = 1_000;
 
-/// Turns changes into wakes.
+/// Turns changes into messages for the agents that subscribe to them.
 pub struct NoticeDispatcher {
     pub(crate) store: Store,
     pub(crate) journal: Arc<dyn Journal>,
@@ -81,10 +81,13 @@ pub enum NoticeError {
     Engine(#[from] EngineError),
 }
 
-/// How far the scan is ahead of the stored cursor: changes without subscribers do not advance it.
+/// The progress of the scan, which may be ahead of the stored cursor: changes without subscribers do not
+/// advance it.
 #[derive(Debug, Default)]
 struct ScanProgress {
+    /// The stored cursor as last read or written.
     row: OutboxCursorRow,
+    /// The newest change that was scanned.
     seq: u64,
 }
 
@@ -246,7 +249,7 @@ impl NoticeDispatcher {
         Ok(())
     }
 
-    /// Admits or refuses a wake for every subscription that a notice matches, and records the notice as
+    /// Admits or refuses a message for every subscription that a notice matches, and records the notice as
     /// dispatched.
     async fn notify(&self, notice: &OutboxNotice, mut seen: OutboxRef) -> Result<NoticeOutcome, NoticeError> {
         let entities = match self.subscription_index.entities_needed(&notice.tokens) {
@@ -358,10 +361,13 @@ impl NoticeDispatcher {
     }
 }
 
-/// The result of scanning a page.
+/// The result of dispatching a page of the journal's outbox.
 enum PageOutcome {
+    /// There are no new changes.
     Nothing,
+    /// All changes of the page are dispatched; there may be more.
     Something,
+    /// Another process advanced the cursor, or subscriptions changed: dispatch again.
     Conflict,
 }
 

@@ -42,7 +42,7 @@ use crate::{Engine, EngineError};
 const CONFLICTS_MAX: u32 = 3;
 
 /// How long a commit waits for an unreachable database. Until the commit, only this process has the result
-/// of an action; after this time the lease would expire.
+/// of an action. Shorter than the time for which a process trusts its lease (`LEASE_TRUST_MS` of the store).
 const COMMIT_WAIT_MS: u64 = 8_000;
 
 /// Interval between two attempts to commit.
@@ -60,7 +60,9 @@ pub struct ClaimedRun {
     pub(crate) thread: Option<Thread>,
     /// The tool calls of the newest reply with their arguments; empty until they are needed after a crash.
     pub(crate) asked: Vec<ToolCall>,
+    /// The actions of the run so far, to recognize repeated ones without a query.
     known: ActionHistory,
+    /// The first transcript entry of a run that this process started; none after it was moved to `thread`.
     opening: Option<TranscriptEntry>,
     /// The messages of the sub-runs to start next.
     pub(crate) starts: Vec<SubRunMessage>,
@@ -76,11 +78,11 @@ pub enum DriveOutcome {
     Stopped,
     /// A brake holds the run; it continues when the brake is released and it is claimed again.
     Braked,
-    /// The run waits; it continues when it is claimed again afterwards.
+    /// The run was released; it continues when the wait is over and it is claimed again.
     Waiting(Wait),
 }
 
-/// The result of an attempted transition.
+/// The result of one attempt to apply and commit an input.
 enum TransitAttempt {
     /// Committed: the run's row, its state and its next effects.
     Done(Box<(RunRow, RunMachine, Vec<Effect>)>),
@@ -352,7 +354,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// Whether the run log contains this transition. No response counts as no.
+    /// Whether the run log contains this transition; false if the log cannot be read.
     async fn is_committed(&self, transition: &PreparedCommit) -> bool {
         let (run, before) = (transition.run.run_key, transition.run.version - 1);
         let rows = self.store.read(move |view| view.run_log(&run, before, 1)).await;

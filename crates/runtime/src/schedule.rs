@@ -1,9 +1,9 @@
 //! The scheduler: turns due firings into messages and records every outcome.
 //!
-//! There is one sleep, until the earliest due schedule; it is recomputed when a schedule changes, when the
-//! wall clock is set, and after every pass. Without active schedules no timer is set. The core computes
-//! what a firing leads to; this module writes it in one transaction: queued messages, records, and the next
-//! due time.
+//! The scheduler sleeps until the earliest due schedule. It wakes earlier when a schedule changes or the wall
+//! clock is set, and polls if other processes write. Without active schedules and other writers no timer is
+//! set. The core computes what a firing leads to; this module writes it in one transaction: queued messages,
+//! records, and the next due time.
 
 mod firing;
 
@@ -31,10 +31,10 @@ use crate::stamp::StampSource;
 use crate::{EngineError, Halt, Observer as _};
 use wakeful_core::problem::with_causes;
 
-/// Schedules that one pass processes. The next pass follows at once if more are due.
+/// Maximum number of schedules that one pass processes. The next pass follows at once if more are due.
 const SCHEDULES_AT_ONCE_MAX: u32 = 64;
 
-/// Maximum number of consecutive passes that find something: enough for the maximum number of schedules.
+/// Maximum number of consecutive passes, so that a halt is noticed even if schedules keep becoming due.
 const PASSES_MAX: u32 = 1_000;
 
 /// Poll interval for a database with other writers. Not used when this process is the only writer.
@@ -162,7 +162,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Processes one schedule.
+    /// Commits the firings of one due schedule and its next due time.
     async fn tick(&self, timer: Schedule, now: Millis) -> Result<(), StoreError> {
         let is_changed = match timer.asks(TriggerSource::Tick) {
             FiringCondition::Nothing => true,
@@ -232,7 +232,7 @@ pub(crate) fn publish_firing(hub: &Hub, work: &WorkSignal, timer: &Schedule, fir
     }
 }
 
-/// Fires a schedule on request or because of an event. A guard that requires changes is satisfied.
+/// Fires a schedule on request or because of an event. A guard that requires changes counts as satisfied.
 pub(crate) async fn fire_now(
     store: &Store,
     timer: &Schedule,

@@ -1,5 +1,6 @@
-//! The daemon's loop: drives agents that have work, one message at a time per agent and many agents at
-//! once, within bounds. It sleeps without a timer until it is signalled that there may be work.
+//! The service loop: drives agents that have work, one message at a time per agent and many agents at once,
+//! within bounds. A daemon drives all agents; `wakeful run` without a daemon drives one run and its sub-runs.
+//! The loop sleeps until it is signalled; it sets a timer only for due times, retries and other writers.
 
 mod scope;
 mod start;
@@ -53,7 +54,7 @@ const AGENTS_KNOWN_MIN: usize = 4 * AGENTS_AT_ONCE_MAX;
 /// The longest sleep before a due time: the clock may be set meanwhile.
 const DUE_POLL_MS_MAX: u64 = 60_000;
 
-/// Creates engines. The model and the tools of a run are configuration, and therefore up to the binary.
+/// Creates engines. The binary implements it, because the model and the tools of a run are configuration.
 pub trait EngineFactory: Send + Sync {
     type Model: Model;
     type Tools: ToolHost;
@@ -82,7 +83,7 @@ pub type EndingEngine<M, T> = (Engine<M, T>, Box<dyn Send>);
 /// Whether other processes write to the same database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriterMode {
-    /// Only this process writes: it causes every change.
+    /// Only this process writes, so every change is signalled.
     Alone,
     /// Others write too, so the database is polled.
     Many,
@@ -99,7 +100,7 @@ pub struct Options<W> {
     pub engine_factory: Arc<W>,
     /// Publishes committed events.
     pub hub: Arc<Hub>,
-    /// The shutdown request.
+    /// Set when the process shuts down.
     pub halt: Halt,
     pub clock: Arc<dyn Clock>,
     /// Source of salts.
@@ -108,6 +109,7 @@ pub struct Options<W> {
     pub governance: EngineDefaults,
 }
 
+/// The service loop.
 pub struct Service<W> {
     store: Store,
     writers: WriterMode,
@@ -249,7 +251,7 @@ impl<W: EngineFactory + 'static> Service<W> {
         busy.failure.map_or(Ok(()), Err)
     }
 
-    /// Resolves at a time. Never without one, because every change is signalled.
+    /// Sleeps until a time, or forever if there is none, because every change is signalled.
     async fn sleep_until(&self, moment: Option<u64>) {
         match moment {
             Some(at) => {
@@ -276,7 +278,8 @@ impl<W: EngineFactory + 'static> Service<W> {
         }
     }
 
-    /// Starts every agent that has work and is not being driven, as far as there are free slots.
+    /// Queries for work and starts a turn of every agent that has some and is not being driven, as far as
+    /// there are free slots.
     async fn begin_all(&self, busy: &mut ActiveAgents) {
         let (wall, now) = (self.clock.now(), self.clock.monotonic_ms());
         let read = self.ready_work(busy, wall).await;
@@ -357,6 +360,7 @@ impl<W: EngineFactory + 'static> Service<W> {
         }
     }
 
+    /// Handles the end of an agent's turn: backoff, further work, and the record of stuck agents.
     fn finished(&self, done: Result<(Id, TurnResult), JoinError>, busy: &mut ActiveAgents) {
         let (id, turned) = match done {
             Ok((id, turned)) => (id, Some(turned)),

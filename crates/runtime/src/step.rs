@@ -22,8 +22,9 @@ use crate::{Engine, EngineError};
 /// once.
 pub(crate) const INTERRUPT_POLL_MS: u64 = 50;
 
-/// How long a running effect continues although the brake cannot be read from the database. Equal to the
-/// lease time: afterwards another process may claim the agent, so this one must have stopped.
+/// How long a running effect continues although the brake cannot be read from the database. Equal to the time
+/// for which a process trusts its lease (`LEASE_TRUST_MS` of the store): another process may claim the agent
+/// soon afterwards, so this one must have stopped.
 pub(crate) const INTERRUPT_UNREADABLE_MS_MAX: u64 = 10_000;
 
 /// Whether this process has just committed the intent of an effect, or found it without a result.

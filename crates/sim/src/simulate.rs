@@ -1,13 +1,11 @@
-//! Plays a whole fault plan: the asks, the processes that answer them one after another, and the checks
-//! after each.
+//! Plays a whole fault plan: its requests, the processes that answer them, and the checks after each.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use wakeful_core::run::RunStatus;
 
 use wakeful_core::decision::{APPROVE, DENY, Decision};
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::run::RunMachine;
+use wakeful_core::run::{RunMachine, RunStatus};
 use wakeful_core::wake::{Refusal, Wait};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::DriveOutcome;
@@ -42,7 +40,6 @@ pub fn play(schedule: &FaultPlan) -> Result<Coverage, Violation> {
     played(schedule).map(|(tally, _)| tally)
 }
 
-/// The same with the result of [`log_hash`].
 pub(crate) fn played(schedule: &FaultPlan) -> Result<(Coverage, Digest), Violation> {
     match schedule.kind {
         Kind::Alert => {
@@ -131,7 +128,6 @@ enum Judging {
     AtTheEnd,
 }
 
-/// A process and its future.
 struct Actor {
     life: SimProcess,
     doings: ProcessFuture,

@@ -68,6 +68,7 @@ fn woken() -> impl Strategy<Value = FaultPlan> {
 }
 
 proptest! {
+    // Conformance: A-44
     /// The same for a daemon that is woken by changes, schedules, external triggers, people and other
     /// agents.
     #[test]
@@ -77,6 +78,20 @@ proptest! {
         }
     }
 
+    // Conformance: L-099 (invariants: the transcript is complete, the event chain has no gap),
+    //     L-146 (invariant: each call has one result, in order),
+    //     L-149 (invariants: the intent comes before the effect, a replay gives the same plan),
+    //     L-150 (invariant: no plain effect happens twice),
+    //     H-210 (invariants: no acknowledged input is lost, the event chain is unchanged),
+    //     A-27 (invariant: no acknowledged input is lost),
+    //     A-33 (invariants: a replay gives the stored states, no effect is repeated silently),
+    //     A-35 (invariant: every stored input is decoded and replayed),
+    //     A-37 (invariant: no plain effect happens twice),
+    //     A-44 (storage failures among the mishaps: counters and chain stay complete),
+    //     A-97 (invariants: no silent repeat, unknown outcomes only after a mishap),
+    //     A-201 (invariants: no plain effect twice, one id is one action),
+    //     A-219 (crash, suspended process and storage failure: no process acts without its lease),
+    //     A-224 (the whole test: in memory, with an injected clock)
     /// The main property: no seed and no fault breaks an invariant, neither midway nor at the end.
     #[test]
     fn every_invariant_holds_under_any_faults(schedule in schedule()) {
@@ -85,6 +100,7 @@ proptest! {
         }
     }
 
+    // Conformance: A-224
     /// Otherwise a failure could not be reproduced.
     #[test]
     fn the_same_plan_gives_the_same_log(schedule in schedule()) {
@@ -93,6 +109,10 @@ proptest! {
         }
     }
 
+    // Conformance: L-099 (compares the transcripts),
+    //     A-03 (compares states, steps, transcripts and events),
+    //     A-63 (compares the transcripts),
+    //     A-241 (compares events and effects)
     /// While no plain action is in progress, a crash leaves no trace but times.
     #[test]
     fn crashing_between_plain_actions_changes_only_times(schedule in schedule()) {
@@ -120,6 +140,7 @@ fn one_at_every_passage(seed: u64, what: FaultKind) -> Result<Coverage, String> 
     Ok(tally)
 }
 
+// Conformance: A-241
 #[test]
 fn a_run_survives_each_kind_of_fault_at_every_port_call() {
     // A seed with plain and idempotent actions, a failed attempt and a refusal.

@@ -442,6 +442,7 @@ mod tests {
     use super::*;
     use crate::run::tests::plan;
 
+    // Conformance: L-194
     #[test]
     fn schedules_are_found_by_their_own_indexes() {
         for (query, index) in [

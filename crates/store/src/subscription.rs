@@ -355,6 +355,7 @@ mod tests {
     use super::*;
     use crate::run::tests::plan;
 
+    // Conformance: L-194
     /// Matching by token happens in memory and needs no index here.
     #[test]
     fn subscriptions_are_found_by_their_own_indexes() {

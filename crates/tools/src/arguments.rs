@@ -188,6 +188,7 @@ mod tests {
         assert!(Arguments::parse(&json!({"cmd": "x".repeat(CMD_BYTES_MAX)})).is_ok());
     }
 
+    // Conformance: H-034
     #[test]
     fn the_schema_is_strict_and_compact() {
         let expected = json!({

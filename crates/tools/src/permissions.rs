@@ -233,7 +233,7 @@ mod tests {
         let first = PermissionsGuard::new(home.path());
         set(&config, 0o666);
         let second = PermissionsGuard::new(home.path());
-        assert_eq!(first.repair(), ["config.toml: mode 666 set back to 600"]);
+        assert_eq!(first.repair(), ["config.toml: mode 666 restored to 600"]);
         assert!(second.repair().is_empty());
         assert_eq!(mode(&config), 0o600);
     }
@@ -244,7 +244,7 @@ mod tests {
         let guard = PermissionsGuard::new(home.path());
         let record = home.path().join("written/main.json");
         set(&record, 0);
-        assert_eq!(guard.repair(), ["written/main.json: mode 0 set back to 600"]);
+        assert_eq!(guard.repair(), ["written/main.json: mode 0 restored to 600"]);
         assert_eq!(mode(&record), 0o600);
     }
 

@@ -187,6 +187,7 @@ mod tests {
         }
     }
 
+    // Conformance: H-092
     #[test]
     fn a_workspace_uses_agents_md_or_else_claude_md() {
         for (agents, claude, expected) in [

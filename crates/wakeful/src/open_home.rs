@@ -454,6 +454,7 @@ mod tests {
 
     use super::*;
 
+    // Conformance: A-148
     #[test]
     fn an_upgrade_names_the_copy_of_the_old_database() {
         let upgraded = SchemaUpgrade {

@@ -90,6 +90,7 @@ fn joining_live_writes_gives_one_result_in_every_order() {
     assert_eq!(ends[0].1, json!(0), "the five was replaced");
 }
 
+// Conformance: L-086
 /// Two replicas suffice: one writes another field and carries the old count along, and the merge per field
 /// treats the carried value as a write.
 #[test]
@@ -107,6 +108,7 @@ fn an_inherited_value_beats_a_fresh_write_only_under_the_rejected_rule() {
     assert_eq!(a.read(&Ancestry::default())["failure_count"], json!(0));
 }
 
+// Conformance: L-087
 /// Changes 1, 2 and 5 have arrived and were processed; 3 and 4 arrive later, by backfill.
 #[test]
 fn a_bare_maximum_loses_the_wakes_of_late_arrivals() {
@@ -135,6 +137,7 @@ fn a_bare_maximum_loses_the_wakes_of_late_arrivals() {
     assert_eq!(read(&record), json!({"through": 5, "also": [7]}));
 }
 
+// Conformance: L-089
 /// A descendant beats its ancestor; unrelated pointers are decided by the greater host. Pairwise, m2 beats
 /// m1, m1 beats x, and x beats m2.
 #[test]

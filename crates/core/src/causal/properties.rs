@@ -252,6 +252,7 @@ fn joined(one: &CausalRecord, other: &CausalRecord) -> CausalRecord {
 }
 
 proptest! {
+    // Conformance: L-085
     /// The optimized join and read give the same results as the reference.
     #[test]
     fn a_record_matches_its_definition(steps in steps(120)) {
@@ -267,6 +268,7 @@ proptest! {
         }
     }
 
+    // Conformance: L-087, L-094, L-210
     /// These three laws make the result independent of delivery order and repetition.
     #[test]
     fn joining_is_commutative_associative_and_idempotent(steps in steps(80)) {
@@ -279,6 +281,7 @@ proptest! {
         }
     }
 
+    // Conformance: L-094
     /// When every replica has received every write, by any route, all replicas hold the same bytes.
     #[test]
     fn many_replicas_converge(steps in steps(400), rounds in proptest::collection::vec((0..HOSTS.len(), 0..HOSTS.len()), 20)) {
@@ -295,6 +298,7 @@ proptest! {
         }
     }
 
+    // Conformance: L-093
     /// Times affect only the value of time fields; no other conflict is decided by a clock.
     #[test]
     fn no_clock_settles_a_conflict(steps in steps(80), shift in 1_u8..20) {

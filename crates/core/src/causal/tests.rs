@@ -46,6 +46,7 @@ fn none() -> Ancestry {
     Ancestry::default()
 }
 
+// Conformance: L-028, L-088
 #[test]
 fn the_most_severe_of_concurrent_lifecycles_is_read() {
     let all = ["created", "active", "dormant", "destroyed"];
@@ -76,6 +77,7 @@ fn a_destroyed_agent_accepts_no_other_lifecycle() {
     );
 }
 
+// Conformance: L-092
 #[test]
 fn concurrent_times_read_as_latest_barrier_and_earliest_wake() {
     let (early, late) = ("2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z");
@@ -93,6 +95,7 @@ fn concurrent_times_read_as_latest_barrier_and_earliest_wake() {
     assert_eq!(read("sleep_until", &values[1..2], &none()), json!(null));
 }
 
+// Conformance: L-090
 #[test]
 fn the_greatest_live_failure_count_is_read() {
     let values = [("a", json!(3)), ("b", json!(7))];
@@ -102,6 +105,7 @@ fn the_greatest_live_failure_count_is_read() {
     assert_eq!(record.read(&none())["failure_count"], json!(0));
 }
 
+// Conformance: L-089
 #[test]
 fn concurrent_pointers_drop_ancestors_then_the_greatest_host_wins() {
     let chain = messages(&[("m2", "m1"), ("m3", "m2"), ("x", "m1")]).expect("a chain");
@@ -133,6 +137,7 @@ fn a_cycle_of_messages_is_rejected_and_named() {
     assert!(id == "m1" || id == "m2", "{id}");
 }
 
+// Conformance: L-091, L-210
 #[test]
 fn the_greater_slot_version_wins_then_the_greater_host() {
     let field = "slot.preference.tone.of.voice";
@@ -155,6 +160,7 @@ fn the_greater_slot_version_wins_then_the_greater_host() {
     assert_eq!(a.read(&none())[field], json!("four"));
 }
 
+// Conformance: L-091
 #[test]
 fn each_preference_and_extension_has_its_own_version() {
     let (mut a, mut b) = (CausalRecord::new(), CausalRecord::new());
@@ -203,6 +209,7 @@ fn an_add_wins_over_a_concurrent_remove() {
     );
 }
 
+// Conformance: L-085
 #[test]
 fn a_write_replaces_only_what_its_author_has_seen() {
     let (mut a, mut b) = (CausalRecord::new(), CausalRecord::new());
@@ -217,6 +224,7 @@ fn a_write_replaces_only_what_its_author_has_seen() {
     assert_eq!(a.read(&none())["failure_count"], json!(3));
 }
 
+// Conformance: L-086
 #[test]
 fn a_replaced_write_never_returns() {
     let mut old = CausalRecord::new();
@@ -250,6 +258,7 @@ fn equal_values_of_different_histories_have_different_digests() {
     assert_ne!(a.digest(), b.digest());
 }
 
+// Conformance: L-095
 #[test]
 fn runtime_fields_are_not_part_of_a_record() {
     for field in [
@@ -266,6 +275,7 @@ fn runtime_fields_are_not_part_of_a_record() {
     }
 }
 
+// Conformance: L-024
 #[test]
 fn a_value_of_the_wrong_type_is_rejected_with_its_field() {
     let bad = [

@@ -173,7 +173,7 @@ mod tests {
             is_catch_up: true,
             event: None,
         };
-        let words = "the moment 1970-01-01T00:00:00.000Z of schedule daily came, missed then and made up for";
+        let words = "schedule daily was due at 1970-01-01T00:00:00.000Z, missed then and caught up later";
         assert_eq!(late.words(), words);
         let event = MessageOrigin::Schedule {
             schedule: rule("daily"),
@@ -183,7 +183,7 @@ mod tests {
         };
         assert_eq!(
             event.words(),
-            "event backup.done came, which schedule daily waits for"
+            "event backup.done occurred, which schedule daily waits for"
         );
         let outside = MessageOrigin::Trigger {
             trigger: rule("ci"),
@@ -192,26 +192,26 @@ mod tests {
         };
         assert_eq!(
             outside.words(),
-            "a system outside called trigger ci (delivery d1)"
+            "an external system called trigger ci (delivery d1)"
         );
         let erased = MessageOrigin::Trigger {
             trigger: rule("ci"),
             delivery: String::new(),
             content_type: None,
         };
-        assert_eq!(erased.words(), "a system outside called trigger ci");
+        assert_eq!(erased.words(), "an external system called trigger ci");
         assert_eq!(erased.source_refs().len(), 1);
         let run = RunKey(Digest::of(b"run"));
         assert_eq!(
             MessageOrigin::Run { run }.words(),
-            format!("run {run} asked for it")
+            format!("run {run} requested it")
         );
         assert_eq!(
             (
                 MessageOrigin::Operator.words().as_str(),
                 MessageOrigin::Operator.kind()
             ),
-            ("a person said so", OriginKind::Operator)
+            ("a person sent it", OriginKind::Operator)
         );
     }
 }

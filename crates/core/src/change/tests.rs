@@ -13,6 +13,7 @@ fn unit(counter: u64, payload_id: &str) -> ChangeUnit {
     }
 }
 
+// Conformance: L-047
 #[test]
 fn a_unit_is_named_by_its_provenance_alone() {
     // sha256("v2|laptop.1|7|task|a%7Cb")
@@ -25,6 +26,7 @@ fn a_unit_is_named_by_its_provenance_alone() {
     );
 }
 
+// Conformance: L-047
 /// With the origin in the key, the author would hash `local` and every receiver `sync`.
 #[test]
 fn the_author_and_a_receiver_give_a_unit_the_same_name() {
@@ -38,6 +40,7 @@ fn the_author_and_a_receiver_give_a_unit_the_same_name() {
     assert_eq!(written.key(), received.key());
 }
 
+// Conformance: L-048, L-049, L-209
 #[test]
 fn neither_order_nor_repetition_changes_the_name_of_a_transaction() {
     let (a, b) = (unit(7, "a"), unit(7, "b"));
@@ -49,6 +52,7 @@ fn neither_order_nor_repetition_changes_the_name_of_a_transaction() {
     assert_eq!(once.0, Digest::of(format!("v1|{}", keys.join(",")).as_bytes()));
 }
 
+// Conformance: L-043
 #[test]
 fn a_token_key_has_class_namespace_and_value() {
     let subtype = Token::Subtype {
@@ -90,6 +94,7 @@ fn notice(units: &[ChangeUnit], origin: ChangeOrigin) -> Result<Notice, BadChang
     Notice::of(units, [task()], origin)
 }
 
+// Conformance: L-034, L-042, L-209
 #[test]
 fn only_a_subtype_has_a_namespace_and_no_token_is_empty() {
     for class in TokenClass::ALL {
@@ -107,6 +112,7 @@ fn only_a_subtype_has_a_namespace_and_no_token_is_empty() {
     }
 }
 
+// Conformance: L-048
 #[test]
 fn a_notice_has_the_same_key_on_every_device() {
     let units = [unit(7, "b"), unit(7, "a"), unit(7, "b")];
@@ -120,6 +126,7 @@ fn a_notice_has_the_same_key_on_every_device() {
     assert_eq!(here.tokens(), &BTreeSet::from([task()]));
 }
 
+// Conformance: L-050, L-051, L-209
 /// Two devices receive the same two transactions, one within a single debounce window and the other in two.
 /// With keys per window they would share no key, and each run of the agent would happen twice.
 #[test]
@@ -155,6 +162,7 @@ fn two_arrivals() -> impl Strategy<Value = (Vec<ChangeUnit>, Vec<ChangeUnit>)> {
     })
 }
 
+// Conformance: L-039
 #[test]
 fn an_origin_is_local_or_sync() {
     let spelled = |origin: ChangeOrigin| serde_json::to_string(&origin).expect("JSON");
@@ -188,6 +196,7 @@ fn names(
 }
 
 proptest! {
+    // Conformance: L-050, L-051, L-209
     #[test]
     fn debouncing_does_not_change_the_keys_of_changes(
         ids in proptest::collection::vec(proptest::collection::vec("[a-c]{1,2}", 1..4), 1..8),
@@ -202,6 +211,7 @@ proptest! {
         prop_assert_eq!(here, there);
     }
 
+    // Conformance: L-049
     #[test]
     fn the_order_of_arrival_does_not_change_a_transactions_key((here, there) in two_arrivals()) {
         prop_assert_eq!(LogicalChangeKey::of(&here), LogicalChangeKey::of(&there));

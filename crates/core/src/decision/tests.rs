@@ -205,7 +205,7 @@ fn an_answer_by_another_channel_is_rejected_with_the_permitted_ones() {
     let refused = decision.answer(by_api, NOW).expect_err("taken");
     assert_eq!(
         refused.to_string(),
-        "the decision takes no answer by api; by cli, page"
+        "the decision does not accept answers by api; accepted: cli, page"
     );
 }
 
@@ -251,6 +251,7 @@ proptest! {
         }
     }
 
+    // Conformance: P-243
     #[test]
     fn an_unanswered_decision_never_permits_and_always_ends(patience in 1_u64..10_000_000, steps in 1_usize..20) {
         let mut decision = asked(Some(patience));
@@ -278,6 +279,7 @@ proptest! {
     }
 }
 
+// Conformance: P-54
 #[test]
 fn severities_have_an_order_and_distinct_names() {
     let words = ["warning", "low", "medium", "high", "critical"];
@@ -295,6 +297,7 @@ fn severities_have_an_order_and_distinct_names() {
     assert_eq!(Severity::Critical.next_level(), None);
 }
 
+// Conformance: P-55
 #[test]
 fn an_unknown_blast_radius_reaches_farthest() {
     let words = ["trivial", "small", "medium", "large", "unknown"];
@@ -304,6 +307,7 @@ fn an_unknown_blast_radius_reaches_farthest() {
     assert!(serde_json::from_value::<BlastRadius>("huge".into()).is_err());
 }
 
+// Conformance: P-58
 #[test]
 fn an_option_is_stored_with_four_fields() {
     let golden = serde_json::json!({

@@ -138,6 +138,7 @@ mod tests {
         "transcript",
     ];
 
+    // Conformance: L-002
     #[test]
     fn agents_internal_data_cannot_be_stored_in_the_journal() {
         let id = RecordId::derived(RecordKind::Note, &person_operation_id("k"));

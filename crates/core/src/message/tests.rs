@@ -21,6 +21,7 @@ fn the_same_text_at_another_time_is_the_same_message() {
     assert_eq!(message("a", 1).run_key, message("b", 2).run_key);
 }
 
+// Conformance: H-133
 #[test]
 fn only_an_interjection_without_options_joins_a_run() {
     let said = message("a", 1).through_api(RunOptions::default());
@@ -83,6 +84,7 @@ fn written(message: &Message) -> String {
     ["kind", "authority", "surface", "context"].map(word).join(" ")
 }
 
+// Conformance: H-126
 #[test]
 fn the_authority_follows_from_the_origin() {
     let agent = AgentId::parse("main").expect("id");

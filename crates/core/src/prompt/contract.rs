@@ -67,6 +67,7 @@ mod tests {
         }
     }
 
+    // Conformance: H-097
     #[test]
     fn the_contract_has_one_statement_for_each_of_the_seven_guardrails() {
         let (_, work) = CONTRACT.split_once("\nWork:\n").expect("a section");
@@ -87,6 +88,7 @@ mod tests {
         }
     }
 
+    // Conformance: H-049
     #[test]
     fn the_contract_names_commands_that_read_parts_of_files() {
         for words in [

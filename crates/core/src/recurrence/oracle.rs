@@ -187,6 +187,7 @@ proptest! {
         prop_assert!(next.iter().all(|firing| firing.0 % 1000 == 0));
     }
 
+    // Conformance: A-124
     /// Every firing after `last` and not after `now` either runs or is skipped.
     #[test]
     fn each_due_firing_either_runs_or_is_skipped(

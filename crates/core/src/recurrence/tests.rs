@@ -327,6 +327,7 @@ fn an_interval_fires_at_its_anchor_and_never_before() {
     assert!(rare.next(time("2025-01-01T00:00:00Z"), 1).is_ok());
 }
 
+// Conformance: A-125
 /// After a downtime of five windows, none, one or three firings run, depending on the catch-up setting.
 #[test]
 fn missed_firings_run_according_to_the_catch_up_setting() {
@@ -360,6 +361,7 @@ fn missed_firings_run_according_to_the_catch_up_setting() {
     assert_eq!(due(on(u64::MAX, u64::MAX)), ("01 02 03 04 05".into(), 0));
 }
 
+// Conformance: A-124
 #[test]
 fn a_first_evaluation_or_a_clock_set_back_finds_nothing_due() {
     let schedule = Recurrence::cron("@hourly", "UTC").expect("a schedule");

@@ -42,6 +42,7 @@ fn later(ms: i64) -> Millis {
     Millis(BEGIN.0 + ms)
 }
 
+// Conformance
 #[test]
 fn optional_fields_have_defaults() {
     let timer = timer(hourly());
@@ -54,6 +55,7 @@ fn optional_fields_have_defaults() {
     assert_eq!((timer.last_execution_at, timer.revision), (None, 1));
 }
 
+// Conformance
 #[test]
 fn each_invalid_field_is_named() {
     let good = draft(hourly());
@@ -108,6 +110,7 @@ fn each_invalid_field_is_named() {
     assert!(good.check(BEGIN).is_ok());
 }
 
+// Conformance: A-198
 #[test]
 fn a_schedule_has_exactly_one_pattern() {
     let pattern = |cron, time_zone, interval_seconds, anchor, at| SchedulePattern {
@@ -150,6 +153,7 @@ fn a_schedule_has_exactly_one_pattern() {
     }
 }
 
+// Conformance: A-75
 #[test]
 fn a_status_changes_only_as_the_matrix_allows() {
     use ScheduleStatus::{Active, Disabled, Expired, Paused};
@@ -238,6 +242,7 @@ fn a_wall_clock_time_fires_once_across_daylight_saving_changes() {
     }
 }
 
+// Conformance: A-125
 #[test]
 fn after_five_missed_firings_the_configured_number_runs() {
     let after_five = later(5 * HOUR_MS + 120_000);
@@ -366,6 +371,7 @@ fn an_unreadable_pattern_is_an_error() {
 }
 
 proptest! {
+    // Conformance: A-124
     /// For any sequence of ticks, forward and back: no time fires twice unless the clock was set back over
     /// it, and each firing between two ticks has run or was counted as missed.
     #[test]

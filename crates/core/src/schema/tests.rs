@@ -18,6 +18,7 @@ fn tool() -> Value {
     })
 }
 
+// Conformance: H-035
 #[test]
 fn relaxed_closes_objects_and_changes_nothing_else() {
     let expected = json!({
@@ -45,6 +46,7 @@ fn relaxed_closes_objects_and_changes_nothing_else() {
     assert_eq!(emit(&map, SchemaMode::Relaxed), closed);
 }
 
+// Conformance: H-035, H-036
 #[test]
 fn strict_requires_every_property_and_allows_null_for_optional_ones() {
     let expected = json!({
@@ -178,6 +180,7 @@ proptest! {
         prop_assert!(matches!(render(&once, SchemaMode::Relaxed), Cow::Borrowed(_)));
     }
 
+    // Conformance: H-036
     #[test]
     fn a_schema_converted_to_strict_is_strict(schema in schemas()) {
         prop_assert_eq!(check_strict(&emit(&schema, SchemaMode::Strict)), Ok(()));

@@ -273,6 +273,7 @@ mod tests {
         matched.into_iter().copied().collect()
     }
 
+    // Conformance: L-056
     #[test]
     fn each_class_is_matched_by_its_own_tokens_only() {
         let mut index = FilterIndex::new();
@@ -326,6 +327,7 @@ mod tests {
         assert_eq!(matched(&index, &workout("swim"), &BTreeMap::new()), ["workouts"]);
     }
 
+    // Conformance: L-044, L-203
     #[test]
     fn records_are_loaded_once_and_only_for_candidates_with_predicates() {
         let mut index = FilterIndex::new();
@@ -391,6 +393,7 @@ mod tests {
         );
     }
 
+    // Conformance: L-056, L-194
     /// A notice about one task must not check the filters of all other tasks, although all of them contain
     /// `TASK`.
     #[test]
@@ -436,6 +439,7 @@ mod tests {
     }
 
     proptest! {
+        // Conformance: L-056
         /// The index is only an optimization: it finds exactly what a scan of all filters finds.
         #[test]
         fn the_index_finds_the_same_filters_as_a_full_scan(

@@ -83,6 +83,7 @@ pub(super) fn way(asked: &ReceivedRequest) -> (Option<&str>, Option<bool>, usize
     )
 }
 
+// Conformance: H-143
 #[tokio::test]
 async fn a_growing_conversation_sends_only_new_items() {
     let fake = FakeProvider::series([kept("r1", "One."), kept("r2", "Two."), kept("r3", "Three.")]).await;
@@ -107,6 +108,7 @@ async fn a_growing_conversation_sends_only_new_items() {
     }
 }
 
+// Conformance: H-143
 #[tokio::test]
 async fn a_changed_conversation_is_sent_completely() {
     type Change = fn(&mut ModelRequest);
@@ -140,6 +142,7 @@ async fn a_changed_conversation_is_sent_completely() {
     }
 }
 
+// Conformance: H-143
 #[tokio::test]
 async fn a_response_without_id_and_a_failure_cannot_be_continued() {
     let busy = || FakeReply::Bytes(response(503, &[JSON], "{\"error\":{\"message\":\"busy\"}}"));
@@ -162,6 +165,7 @@ async fn a_response_without_id_and_a_failure_cannot_be_continued() {
     }
 }
 
+// Conformance: H-143
 #[tokio::test]
 async fn a_forgotten_conversation_is_resent_within_the_same_attempt() {
     let fake = FakeProvider::series([
@@ -347,6 +351,7 @@ async fn thoughts_are_not_sent_to_another_server_of_the_format() {
     }
 }
 
+// Conformance: H-145
 /// Every provider responds with its own thoughts, and the next provider continues from there.
 #[tokio::test]
 async fn a_conversation_can_change_its_provider_in_any_round() {

@@ -10,6 +10,7 @@ use super::fake_provider::{FakeReply, KEY, fail, hosted, request, response};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
+// Conformance: H-010, H-011
 #[tokio::test]
 async fn the_status_decides_whether_an_attempt_is_retried() {
     let cases = [
@@ -123,6 +124,7 @@ async fn an_error_inside_a_stream_counts_as_its_status() {
     }
 }
 
+// Conformance: H-010
 #[tokio::test]
 async fn a_failed_connection_can_be_retried() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -35,6 +35,7 @@ async fn a_truncated_stream_can_be_retried() {
     }
 }
 
+// Conformance: H-011
 #[tokio::test]
 async fn a_response_of_another_content_type_is_invalid() {
     for content_type in ["text/html", "application/octet-stream", "text/event-streams", ""] {
@@ -88,6 +89,7 @@ async fn endless_headers_are_refused() {
     assert!(fake.written() <= 16 * MIB, "{}", fake.written());
 }
 
+// Conformance: H-010
 #[tokio::test]
 async fn a_server_that_sends_nothing_times_out() {
     let failure = fail(Provider::Anthropic, FakeReply::Silence(Vec::new())).await;

@@ -59,6 +59,7 @@ fn an_unsupported_api_version_is_refused_with_the_supported_ones() {
     }
 }
 
+// Conformance: H-144
 #[tokio::test]
 async fn context_management_is_used_only_when_enabled() {
     let beta = |asked: &ReceivedRequest| asked.header("anthropic-beta");

@@ -116,6 +116,7 @@ fn expected() -> ModelResponse {
     }
 }
 
+// Conformance: H-005
 #[tokio::test]
 async fn a_whole_response_equals_the_streamed_one() {
     for provider in Provider::ALL {
@@ -140,6 +141,7 @@ async fn a_stream_may_arrive_in_pieces_of_any_size() {
     }
 }
 
+// Conformance: H-005
 #[tokio::test]
 async fn each_provider_receives_its_key_in_its_own_header() {
     let places = [

@@ -32,6 +32,7 @@ fn way(failure: &ModelFailure) -> (&str, Option<u16>, bool) {
     (&found.stage, found.status, failure.may_be_billed)
 }
 
+// Conformance: H-018
 #[tokio::test]
 async fn every_failure_has_its_stage_and_may_be_billed() {
     let bytes = |status, kind, body: &str| FakeReply::Bytes(response(status, &[kind], body));
@@ -69,6 +70,7 @@ async fn every_failure_has_its_stage_and_may_be_billed() {
     );
 }
 
+// Conformance: H-018
 #[tokio::test]
 async fn a_failed_connection_is_not_billed_and_has_a_reason() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

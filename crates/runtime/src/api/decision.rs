@@ -87,7 +87,7 @@ impl DecisionApi {
         }
     }
 
-    /// Lists decisions in display order; `pending_only` omits closed ones.
+    /// Lists all decisions, newest first, or only the pending ones, most urgent first.
     pub async fn list(&self, pending_only: bool) -> Result<Vec<Decision>, EngineError> {
         let filter = DecisionFilter {
             pending_only,
@@ -111,7 +111,7 @@ impl DecisionApi {
         Ok(found.await?)
     }
 
-    /// The notifications of a decision, sent and failed.
+    /// Returns the notifications about a decision, sent and failed.
     pub async fn announcements(
         &self,
         decision: DecisionId,
@@ -120,14 +120,15 @@ impl DecisionApi {
         Ok(found.await?)
     }
 
-    /// Returns the decisions and other work waiting for a person, over all agents.
+    /// Counts the pending decisions and the quarantined runs of all agents.
     pub async fn human_backlog(&self) -> Result<HumanBacklog, EngineError> {
         let found = self.shared.store.read(|view| view.human_backlog());
         Ok(found.await?)
     }
 }
 
-/// Stores an answer, appends it to the log and schedules the run for a check.
+/// Stores an answer, appends it to the log and makes the run due. A late answer escalates or cancels the
+/// decision instead.
 fn answer_in(
     tx: &mut Tx<'_>,
     id: DecisionId,

@@ -17,9 +17,10 @@ use crate::admission::{AdmissionOutcome, PreparedAdmission};
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Observer as _, stored_run};
 
-/// Maximum number of transcript bytes that are read at once: more than a person reads, and little memory.
+/// Maximum number of transcript bytes that are read at once.
 pub const TRANSCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
+/// A person's message before its admission.
 #[derive(Debug, Clone)]
 pub struct IncomingMessage {
     pub agent: AgentId,
@@ -29,7 +30,7 @@ pub struct IncomingMessage {
     /// Validated pictures and documents.
     pub attachments: Vec<Attachment>,
     pub run_options: RunOptions,
-    /// The position of the message in the queue.
+    /// Orders the message in the queue; an interjection may also join a run in progress.
     pub priority: Priority,
 }
 
@@ -38,7 +39,7 @@ pub struct IncomingMessage {
 pub struct MessageReceipt {
     /// The run that handles the message, now or later.
     pub run_key: RunKey,
-    /// Whether the message was new.
+    /// False if a message with the same key was already stored.
     pub is_new: bool,
 }
 
@@ -65,7 +66,8 @@ pub struct MessageApi {
 }
 
 impl MessageApi {
-    /// Queues a message for an agent. It is durable when this returns.
+    /// Stores a message and queues it, or starts its run if the API was created for that. The message is
+    /// durable when this returns.
     pub async fn send(&self, post: IncomingMessage) -> Result<MessageReceipt, EngineError> {
         let now = self.shared.clock.now();
         let IncomingMessage {

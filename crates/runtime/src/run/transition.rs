@@ -1,5 +1,5 @@
-//! A transition, prepared before its transaction: nothing is encoded, hashed or compressed inside the
-//! transaction.
+//! What the transaction of one transition writes. States, inputs, events and blobs are encoded and compressed
+//! before the transaction, which only links the events to the log's head.
 
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::Usage;
@@ -52,7 +52,9 @@ pub(crate) struct PreparedCommit {
     entries: Vec<TranscriptEntryRow>,
     pub(crate) events: Vec<SealedEvent>,
     blobs: Vec<PackedBlob>,
+    /// The tokens of the model reply, if the input is one.
     usage: Usage,
+    /// 1 if the input is a model reply, otherwise 0.
     rounds: u64,
     /// Whether an action starts with the transition: then no brake may be set.
     begins: bool,
@@ -64,12 +66,14 @@ pub(crate) struct PreparedCommit {
     pub(crate) starts: Vec<SubRunMessage>,
     /// Records of refused sub-runs.
     refused: Vec<WakeRow>,
-    /// Whether a model request starts that interjections would join: then none may be queued.
+    /// Whether the transition starts a model request that interjections would join. If any are queued,
+    /// nothing is written, and the transition is computed again with them.
     listens: bool,
     /// The interjections that join the run.
     joined: Vec<RunKey>,
-    /// The agents whose runs end with this one when a person ended it.
+    /// The agents of the sub-runs that end with this run when it is cancelled.
     pub(crate) ends: Vec<AgentId>,
+    /// The salt for the events of other agents when this run is cancelled.
     salt: [u8; 32],
     /// The notice of the run's end for other agents.
     end_notice: Option<AgentNotice>,
@@ -92,8 +96,7 @@ enum StepChange {
 }
 
 impl PreparedCommit {
-    /// Whether a row of the run log is this transition: a commit whose response was lost may have written
-    /// it.
+    /// Whether a row of the run log records this transition. Used after a commit whose response was lost.
     pub(crate) fn is(&self, row: &RunLogRow) -> bool {
         *row == self.journal
     }
@@ -161,7 +164,7 @@ impl PreparedCommit {
         }
     }
 
-    /// Writes everything that belongs to a run that was created in the same transaction.
+    /// Writes everything except the run's row, which the same transaction has just inserted.
     pub(crate) fn write_rest(&self, tx: &mut Tx<'_>, fence: Fence) -> Result<Vec<Event>, StoreError> {
         let head = tx.lock_head(&self.run.agent_id, fence)?;
         self.write_with(tx, head, fence)
@@ -187,6 +190,7 @@ impl PreparedCommit {
         Ok(())
     }
 
+    /// Writes everything except the run's row, under the locked head.
     fn write_with(&self, tx: &mut Tx<'_>, mut head: LogHead, fence: Fence) -> Result<Vec<Event>, StoreError> {
         self.blobs.iter().try_for_each(|blob| tx.put_blob(blob))?;
         tx.append_run_log(&self.journal)?;
@@ -416,7 +420,7 @@ fn replied_usage(input: &RunInput) -> Option<Usage> {
     }
 }
 
-/// The run log row of an input, and the resulting state. Each is serialized once.
+/// Returns the run log row of an input, and the next state as JSON.
 fn journal(before: &RunRow, applied: &Applied<'_>, at: Millis) -> Result<(RunLogRow, String), NotCanonical> {
     let Applied {
         input, reads, moved, ..

@@ -60,8 +60,8 @@ async fn an_agent_that_nothing_tried_to_wake_is_reported_as_such() {
     let told: wakeful_api::WhyNot = serde_json::from_str(&answer.body).expect("an answer");
     assert_eq!(
         told.summary,
-        "nothing has tried to wake it since it was made, 1970-01-01T00:00:00.000Z; it has no subscription and no \
-         schedule, so only a person wakes it"
+        "nothing has tried to wake it since it was created, 1970-01-01T00:00:00.000Z; it has no subscription and no \
+         schedule, so only a person can wake it"
     );
     assert_eq!(told.since, "2020-01-01T00:00:00.000Z");
     let bad = world.get("/api/agents/main/why-not?since=soon").await;

@@ -9,6 +9,7 @@ use super::test_server::{BEARER, TestServer, posted, request};
 
 const MESSAGES: &str = "/api/agents/main/messages";
 
+// Conformance: A-04
 #[tokio::test]
 async fn an_invalid_body_is_refused_and_the_field_named() {
     let world = TestServer::new();

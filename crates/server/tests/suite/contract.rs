@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+// Conformance: H-084, A-04, A-209
 #[test]
 fn the_documented_contract_matches_the_served_one() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");

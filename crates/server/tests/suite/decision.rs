@@ -94,6 +94,7 @@ async fn a_refused_answer_has_a_code() {
     }
 }
 
+// Conformance: L-183
 #[tokio::test]
 async fn a_brake_is_stored_with_its_channel() {
     let world = TestServer::new();
@@ -128,6 +129,7 @@ async fn a_brake_is_stored_with_its_channel() {
     assert_eq!(anybody.code(), (401, "unauthorized".to_owned()));
 }
 
+// Conformance: L-183
 #[tokio::test]
 async fn every_status_contains_brakes_and_pending_decisions() {
     let world = TestServer::new();

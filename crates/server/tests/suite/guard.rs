@@ -14,6 +14,7 @@ fn refused(answer: &Answer, status: u16, code: &str) {
     assert_eq!(answer.code(), (status, code.to_owned()));
 }
 
+// Conformance: P-142
 #[tokio::test]
 async fn the_api_and_the_metrics_need_the_token() {
     let world = TestServer::new();

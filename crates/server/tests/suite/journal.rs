@@ -209,7 +209,7 @@ async fn records_of_any_kind_and_changes_are_shown() {
     );
     let no_list = world.get("/api/journal/records?kind=checklist_item").await;
     assert!(
-        no_list.body.contains("bad_record_id") && no_list.body.contains("of is no id"),
+        no_list.body.contains("bad_record_id") && no_list.body.contains("of is not an id"),
         "{}",
         no_list.body
     );

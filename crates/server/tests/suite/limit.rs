@@ -73,7 +73,7 @@ async fn guessing_is_slowed_down_and_the_right_token_still_passes() {
     assert_eq!(slowed.code(), (429, "rate_limited".to_owned()));
     assert_eq!(
         slowed.hint(),
-        "wait a minute; then show the daemon's own token, or open a fresh link from `wakeful open`"
+        "wait a minute; then use the daemon's token, or open a new link from `wakeful open`"
     );
     assert_eq!(world.get("/api/agents").await.status, 200);
     let nothing = world.send(request(Method::GET, "/api/agents", &[])).await;

@@ -246,7 +246,7 @@ fn beyond_64_logins_the_least_recently_used_ends() {
         assert_eq!(used.logins(&world).await.0.len(), 64);
     });
     assert!(
-        matches!(&log[..], [line] if line.contains("is ended: there are more than 64")),
+        matches!(&log[..], [line] if line.contains("was ended: there were more than 64")),
         "{log:?}"
     );
 }

@@ -269,6 +269,7 @@ fn holds_everywhere(world: World<CausalRecord>, threads: usize) {
     assert!(checker.is_done());
 }
 
+// Conformance: L-094
 #[test]
 fn three_replicas_converge_in_every_order_of_arrival() {
     holds_everywhere(world(3, 4, &[COUNT]), 1);

@@ -49,6 +49,7 @@ async fn dies_while_it_asks(home: &Home, daemon: Daemon) -> Daemon {
     daemon
 }
 
+// Conformance
 #[tokio::test]
 async fn messages_in_progress_or_queued_at_a_crash_are_answered_once() {
     let home = Home::new();

@@ -147,6 +147,7 @@ async fn waking_an_agent_starts_held_messages_and_is_recorded() {
     assert_eq!(woken.count(), 1, "{told:?}");
 }
 
+// Conformance: H-129
 #[tokio::test]
 async fn a_paused_agent_queues_what_a_stopped_one_refuses() {
     let home = Home::new();

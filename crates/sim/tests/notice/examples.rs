@@ -22,6 +22,7 @@ async fn ran(daemon: &Daemon, names: &[&str]) -> Vec<usize> {
     ran
 }
 
+// Conformance: L-058
 #[tokio::test]
 async fn each_example_of_a_subscription_wakes_once_and_its_near_miss_does_not() {
     let home = Home::new();
@@ -78,6 +79,7 @@ async fn each_example_of_a_subscription_wakes_once_and_its_near_miss_does_not() 
     assert_eq!(ran(&daemon, &names).await, [1, 1, 1]);
 }
 
+// Conformance: L-063, A-62
 #[tokio::test]
 async fn runs_of_one_agent_never_overlap_and_those_of_two_agents_do() {
     let home = Home::new();
@@ -109,6 +111,7 @@ async fn runs_of_one_agent_never_overlap_and_those_of_two_agents_do() {
     }
 }
 
+// Conformance: L-068
 #[tokio::test]
 async fn prompted_and_autonomous_runs_leave_the_same_call_and_result_pairs() {
     let home = Home::new();
@@ -139,6 +142,7 @@ async fn prompted_and_autonomous_runs_leave_the_same_call_and_result_pairs() {
     assert_eq!(steps[0].len(), 3, "asked, called, asked again: {:?}", steps[0]);
 }
 
+// Conformance: L-060
 #[tokio::test]
 async fn long_messages_are_absorbed_up_to_the_size_limit() {
     let home = Home::new();

@@ -5,6 +5,7 @@ use super::notice_daemon::{Home, agent, on};
 /// Number of events that are read again.
 const REPLAYED: usize = 1_000;
 
+// Conformance: H-061
 #[tokio::test]
 async fn reading_a_thousand_events_again_queues_and_starts_nothing() {
     let home = Home::new();

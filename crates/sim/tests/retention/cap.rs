@@ -180,6 +180,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
     // Large old runs that make up most of the contents, and as many small ones as are always retained.
+    // Conformance: L-173
     #[test]
     fn a_round_prunes_only_what_the_cap_requires(
         old in proptest::collection::vec(0_u8..60, 30..60),

@@ -8,6 +8,7 @@ use super::scheduled_daemon::{MINUTE_MS, Says, ScheduledDaemon};
 /// From 07:00 in Berlin, when these tests start, to 06:59 of the next day.
 const TO_A_MINUTE_BEFORE_MS: u64 = 24 * 60 * MINUTE_MS - MINUTE_MS;
 
+// Conformance: L-058
 #[tokio::test]
 async fn a_daily_schedule_fires_at_seven_and_not_a_minute_before() {
     let house = ScheduledDaemon::fresh(Says::Done).await;

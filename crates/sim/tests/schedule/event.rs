@@ -124,6 +124,7 @@ async fn waiting() -> ScheduledDaemon {
     house
 }
 
+// Conformance: A-123
 #[tokio::test]
 async fn an_event_fires_every_waiting_schedule_once_per_delivery() {
     let house = waiting().await;
@@ -303,6 +304,7 @@ async fn guards_apply_to_events_and_a_one_time_schedule_ends_after_one() {
     assert_eq!(fired.len(), 1, "the other one waits for nothing any more");
 }
 
+// Conformance: A-76
 #[tokio::test]
 async fn a_refused_event_or_manual_firing_keeps_a_one_time_schedule() {
     let house = guarded_and_once(|guarded| guarded.auto_disable_after_run = true).await;

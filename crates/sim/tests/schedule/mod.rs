@@ -34,6 +34,7 @@ fn because(outcome: ExecutionOutcome, reason: &str) -> (ExecutionOutcome, Option
     (outcome, Some(Reason::parse(reason).expect("a reason")))
 }
 
+// Conformance: A-123
 #[tokio::test]
 async fn a_schedule_wakes_its_agent_at_each_firing() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
@@ -51,6 +52,7 @@ async fn a_schedule_wakes_its_agent_at_each_firing() {
     }
 }
 
+// Conformance: A-128
 #[tokio::test]
 async fn a_firing_is_recorded_with_its_time_cause_and_run() {
     let house = ScheduledDaemon::fresh(Says::No).await;
@@ -77,6 +79,7 @@ async fn a_firing_is_recorded_with_its_time_cause_and_run() {
     assert_eq!(cause.origin, origin);
 }
 
+// Conformance: L-021, L-078, L-204
 #[tokio::test]
 async fn a_timer_only_agent_is_reloaded_after_a_restart() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
@@ -101,6 +104,7 @@ async fn a_timer_only_agent_is_reloaded_after_a_restart() {
     assert_eq!(house.outcomes("later").await, run(1));
 }
 
+// Conformance: L-080, A-128
 #[tokio::test]
 async fn after_ten_missed_intervals_there_is_one_catch_up_or_none() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
@@ -189,6 +193,7 @@ async fn without_a_change_a_schedule_wakes_no_agent() {
     assert_eq!(house.runs().await, 2);
 }
 
+// Conformance: L-081
 #[tokio::test]
 async fn a_clock_set_back_ten_years_repeats_and_delays_no_firing() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
@@ -225,6 +230,7 @@ async fn a_clock_set_back_ten_years_repeats_and_delays_no_firing() {
     );
 }
 
+// Conformance: L-081
 #[tokio::test]
 async fn a_clock_jump_ahead_causes_one_catch_up_and_continues() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
@@ -264,6 +270,7 @@ async fn a_schedule_checked_in_a_false_future_does_not_sleep_until_then() {
     );
 }
 
+// Conformance: L-082
 #[tokio::test]
 async fn a_local_time_holds_across_daylight_saving_changes() {
     let when = || FiringTime::Cron {
@@ -299,6 +306,7 @@ async fn a_local_time_holds_across_daylight_saving_changes() {
     }
 }
 
+// Conformance: L-082, A-73
 #[tokio::test]
 async fn another_zone_keeps_the_local_time_and_is_another_schedule() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
@@ -334,6 +342,7 @@ async fn another_zone_keeps_the_local_time_and_is_another_schedule() {
     );
 }
 
+// Conformance
 #[tokio::test]
 async fn a_one_time_schedule_ends_after_success_failure_and_skip() {
     for says in [Says::Done, Says::No] {
@@ -379,6 +388,7 @@ async fn a_one_time_schedule_ends_after_success_failure_and_skip() {
     );
 }
 
+// Conformance: A-73
 #[tokio::test]
 async fn a_resumed_schedule_skips_missed_firings_and_refusals_are_recorded() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
@@ -428,6 +438,7 @@ async fn a_resumed_schedule_skips_missed_firings_and_refusals_are_recorded() {
     );
 }
 
+// Conformance
 #[tokio::test]
 async fn the_same_manual_firing_is_one_run() {
     let house = ScheduledDaemon::fresh(Says::Done).await;

@@ -8,6 +8,7 @@ use wakeful_core::wake::AgentControl;
 use super::scheduled_daemon::{HOUR_MS, Says, ScheduledDaemon, agent, every};
 use super::{because, run};
 
+// Conformance
 #[tokio::test]
 async fn each_concurrency_policy_handles_a_queued_firing() {
     let house = ScheduledDaemon::fresh(Says::Done).await;
@@ -52,6 +53,7 @@ async fn each_concurrency_policy_handles_a_queued_firing() {
     );
 }
 
+// Conformance: A-126
 #[tokio::test]
 async fn an_open_run_is_kept_or_cancelled_for_a_later_firing() {
     let house = ScheduledDaemon::fresh(Says::Later).await;

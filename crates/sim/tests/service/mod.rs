@@ -468,7 +468,8 @@ async fn a_run_of_a_newer_program_version_is_not_touched() {
     };
     let problem = Problem::from(&**why);
     assert_eq!(problem.code, "machine_version_unsupported");
-    assert!(problem.hint.contains("leaves it alone"), "{problem:?}");
+    let words = "only the newer wakeful that started it can continue it";
+    assert!(problem.hint.contains(words), "{problem:?}");
     let (wanted, runner) = (agent.clone(), RunnerId::new("newer"));
     let claimed = daemon.store.write(move |tx| {
         let claim = tx.claim_head(&wanted, &runner)?;

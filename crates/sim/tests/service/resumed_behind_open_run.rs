@@ -145,6 +145,7 @@ impl Daemon {
     }
 }
 
+// Conformance
 #[tokio::test]
 async fn two_messages_to_one_agent_are_handled_one_after_the_other() {
     let daemon = Daemon::begin(First::WantsTool).await;
@@ -195,6 +196,7 @@ async fn of_two_open_runs_the_due_one_continues() {
     daemon.ends_newer_and_then_older(newer, older).await;
 }
 
+// Conformance: A-26
 #[tokio::test]
 async fn a_run_waiting_for_its_turn_is_not_claimed() {
     let (daemon, older, newer) = Daemon::with_two().await;

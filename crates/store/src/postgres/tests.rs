@@ -73,6 +73,7 @@ fn registered(connection: &mut Connection) -> RunnerId {
     runner_id
 }
 
+// Conformance: A-215
 #[test]
 fn a_heartbeat_renews_the_lease_here_and_in_the_database() {
     let fresh = Fresh::new("beat");
@@ -109,6 +110,7 @@ fn a_removed_runner_loses_its_lease_with_the_next_heartbeat() {
     assert!(!lease.holds_at(BootTime::now()));
 }
 
+// Conformance: A-219
 #[test]
 fn after_a_failed_heartbeat_the_lease_stays_and_the_next_one_reconnects() {
     let fresh = Fresh::new("lost");
@@ -137,6 +139,7 @@ fn the_sessions_of_a_reader_refuse_to_write() {
 /// The example migration of the schema tests, on a server.
 const STEP: &str = "ALTER TABLE host ADD COLUMN label TEXT; UPDATE host SET label = host_id;";
 
+// Conformance: L-024
 #[test]
 fn older_tables_on_a_server_are_migrated_with_their_data() {
     let fresh = Fresh::new("steps");

@@ -105,6 +105,7 @@ fn a_reader_refuses_other_schemas_and_empty_databases() {
     ));
 }
 
+// Conformance: L-024, L-198, A-148
 #[test]
 fn an_older_database_is_migrated_with_its_data() {
     for old in [&AGENT, &JOURNAL] {
@@ -172,6 +173,7 @@ fn copies_of_earlier_schemas_do_not_accumulate() {
     assert_eq!(copies, newest);
 }
 
+// Conformance: L-198
 #[test]
 fn a_failed_migration_leaves_the_database_unchanged_and_a_copy() {
     let (_home, path) = home_of(&AGENT);

@@ -178,6 +178,7 @@ fn the_newest_run_is_the_last_created_regardless_of_the_clock() {
     });
 }
 
+// Conformance: H-211
 #[test]
 fn messages_are_taken_in_order_of_rank_with_their_causes() {
     everywhere(async |store| {

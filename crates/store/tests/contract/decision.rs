@@ -102,6 +102,7 @@ fn of_two_concurrent_answers_exactly_one_is_stored() {
     });
 }
 
+// Conformance: P-243
 #[test]
 fn an_answer_to_a_decision_with_raised_severity_is_a_conflict() {
     everywhere(async |store| {

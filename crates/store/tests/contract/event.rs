@@ -73,6 +73,7 @@ fn events_are_read_back_in_order_and_in_pages() {
     });
 }
 
+// Conformance: H-210
 #[test]
 fn a_sequence_number_is_written_once() {
     everywhere(async |store| {

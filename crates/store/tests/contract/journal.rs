@@ -68,6 +68,7 @@ pub(crate) async fn changes(journal: &JournalStore) -> Vec<CommittedChange> {
     journal.changes(0, 1_000).await.expect("read")
 }
 
+// Conformance: L-046
 #[test]
 fn a_write_commits_record_change_and_receipt_together() {
     every_journal(async |journal| {
@@ -100,6 +101,7 @@ fn a_write_commits_record_change_and_receipt_together() {
     });
 }
 
+// Conformance: L-150, L-210
 #[test]
 fn an_operation_repeated_a_hundred_times_is_performed_once() {
     every_journal(async |journal| {
@@ -126,6 +128,7 @@ fn an_operation_repeated_a_hundred_times_is_performed_once() {
 /// connections are still being opened.
 const ROUNDS: u64 = 12;
 
+// Conformance: L-150, L-210
 #[test]
 fn an_operation_used_concurrently_is_performed_once() {
     every_journal(async |journal| {
@@ -372,6 +375,7 @@ fn task_of(operation: u8) -> RecordId {
 proptest! {
     #![proptest_config(Config { failure_persistence: None, ..Config::with_cases(64) })]
 
+    // Conformance: L-150, A-201
     /// In any order and number of uses and undos: each operation writes at most once, is undone at most
     /// once, and the outbox contains exactly what was written.
     #[test]

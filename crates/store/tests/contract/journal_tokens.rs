@@ -171,6 +171,7 @@ async fn has_heard(heard: &mut Box<dyn CommitListener>) -> bool {
     poll_fn(|context| Poll::Ready(next.as_mut().poll(context).is_ready())).await
 }
 
+// Conformance: L-046, L-130
 #[test]
 fn listeners_are_notified_of_commits_only() {
     every_journal(async |journal| {

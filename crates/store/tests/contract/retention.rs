@@ -63,6 +63,7 @@ async fn oldest(store: &Store, class: DataClass, before: Option<Millis>) -> Vec<
         .expect("read")
 }
 
+// Conformance: L-173
 #[test]
 fn events_are_pruned_by_time_agent_and_number_and_the_newest_stay() {
     everywhere(async |store| {
@@ -166,6 +167,7 @@ fn append(tx: &mut Tx<'_>, run: &str) -> Result<(), StoreError> {
     tx.append_entry(&sample::thread(), &sample::entry(run, &format!("{run}, second")))
 }
 
+// Conformance: L-173
 #[test]
 fn traces_and_lines_of_ended_runs_are_pruned_in_parts() {
     everywhere(async |store| {

@@ -38,6 +38,7 @@ fn a_run_is_read_back_unchanged() {
     });
 }
 
+// Conformance: L-075, L-210
 #[test]
 fn a_run_key_is_unique() {
     everywhere(async |store| {
@@ -294,6 +295,7 @@ fn no_listing_is_longer_than_the_bound() {
     });
 }
 
+// Conformance: L-099, A-62
 #[test]
 fn the_newest_entries_of_a_thread_are_returned_oldest_first() {
     everywhere(async |store| {

@@ -7,6 +7,7 @@ use wakeful_store::{HEARTBEAT_MS, LEASE_MS, StoreError};
 use super::head::{claim, held};
 use crate::fixture::{everywhere, sample};
 
+// Conformance: A-216
 #[test]
 fn runners_are_listed_by_name_as_they_registered() {
     everywhere(async |store| {
@@ -91,6 +92,7 @@ fn removing_one_runner_does_not_affect_the_others() {
     });
 }
 
+// Conformance: A-215
 #[test]
 fn a_runner_is_dead_after_three_missed_heartbeats() {
     assert_eq!((HEARTBEAT_MS, LEASE_MS), (5_000, 3 * HEARTBEAT_MS));

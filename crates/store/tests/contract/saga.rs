@@ -82,6 +82,7 @@ fn a_saga_advances_once_from_the_state_that_was_read() {
     });
 }
 
+// Conformance: L-152
 #[test]
 fn a_stuck_saga_stays_listed_with_its_reason() {
     everywhere(async |store| {

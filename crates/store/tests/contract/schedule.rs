@@ -62,6 +62,7 @@ fn record(timer: &Schedule, seq: u64, outcome: ExecutionOutcome) -> ScheduledExe
     }
 }
 
+// Conformance: L-021
 #[test]
 fn a_schedule_is_read_back_unchanged() {
     everywhere(async |store| {
@@ -133,6 +134,7 @@ fn the_second_of_two_changes_of_a_schedule_is_a_conflict() {
     });
 }
 
+// Conformance: A-73
 #[test]
 fn due_schedules_are_found_also_after_the_clock_was_set_back() {
     everywhere(async |store| {

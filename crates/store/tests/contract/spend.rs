@@ -183,6 +183,7 @@ fn a_cap_is_set_changed_and_removed() {
     });
 }
 
+// Conformance: L-157
 #[test]
 fn a_receipt_is_valid_for_one_provider_and_policy_version() {
     everywhere(async |store| {

@@ -93,6 +93,7 @@ fn steps_are_read_in_pages() {
     });
 }
 
+// Conformance: L-150, A-147, A-201
 #[test]
 fn an_operation_is_stored_once() {
     everywhere(async |store| {

@@ -38,6 +38,7 @@ async fn awaited(store: &Store, agent: &'static str) -> Vec<AgentId> {
     found.expect("read")
 }
 
+// Conformance: L-179
 #[test]
 fn a_message_is_read_back_with_its_parent_run() {
     everywhere(async |store| {

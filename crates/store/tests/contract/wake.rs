@@ -6,6 +6,7 @@ use wakeful_store::rows::{MessageAdmission, WakeRow};
 
 use crate::fixture::{everywhere, sample};
 
+// Conformance: H-210
 #[test]
 fn a_message_is_read_back_unchanged() {
     everywhere(async |store| {
@@ -54,6 +55,7 @@ fn a_repeated_message_is_recognized_at_any_time() {
     });
 }
 
+// Conformance: H-210
 #[test]
 fn another_message_with_the_same_key_changes_nothing() {
     everywhere(async |store| {

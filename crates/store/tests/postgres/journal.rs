@@ -7,6 +7,7 @@ use super::behind;
 use crate::contract::journal::create;
 use crate::fixture::{HOST, Server, block_on};
 
+// Conformance: L-001
 #[test]
 fn agents_and_journal_have_a_schema_each_in_one_database() {
     let server = Server::fresh();

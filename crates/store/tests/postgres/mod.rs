@@ -51,6 +51,7 @@ fn whole(error: &StoreError) -> String {
     text
 }
 
+// Conformance: A-216
 #[test]
 fn an_agent_claimed_by_a_live_runner_cannot_be_claimed() {
     with_two(async |_, one, two| {
@@ -73,6 +74,7 @@ fn an_agent_claimed_by_a_live_runner_cannot_be_claimed() {
     });
 }
 
+// Conformance
 #[test]
 fn an_agent_can_be_claimed_after_its_holders_lease_expired() {
     with_two(async |server, one, two| {
@@ -180,6 +182,7 @@ fn closing_a_store_lets_the_next_process_claim_at_once() {
     });
 }
 
+// Conformance: L-150, A-26, A-216
 #[test]
 fn of_many_concurrent_claims_exactly_one_wins() {
     with_two(async |_, one, two| {

@@ -72,6 +72,7 @@ async fn written(store: &Store, fence: Fence, home: &Path, from: i64) -> u64 {
     fs::metadata(log).expect("a log").len()
 }
 
+// Conformance: L-010
 #[test]
 fn appending_costs_the_same_for_any_length_of_history() {
     let home = tempfile::tempdir().expect("a folder");

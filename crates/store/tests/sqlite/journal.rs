@@ -29,6 +29,7 @@ async fn count(journal: &JournalStore) -> usize {
     journal.tasks(filter).await.expect("read").len()
 }
 
+// Conformance: L-004
 #[test]
 fn a_journal_outlives_the_database_of_agents() {
     let home = tempfile::tempdir().expect("a folder");
@@ -49,6 +50,7 @@ fn a_journal_outlives_the_database_of_agents() {
     });
 }
 
+// Conformance: L-001
 #[test]
 fn the_two_databases_are_not_confused() {
     let home = tempfile::tempdir().expect("a folder");
@@ -102,6 +104,7 @@ fn a_reader_does_not_create_a_journal() {
     assert!(!journal_files(home.path()).path.exists());
 }
 
+// Conformance: L-001, L-002
 /// The journal cannot store internal data of agents: no table has a column for it.
 #[test]
 fn a_journal_has_no_tables_for_internal_data_of_agents() {

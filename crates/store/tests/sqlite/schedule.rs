@@ -103,6 +103,7 @@ fn an_unreadable_schedule_hides_no_others_and_is_disabled_once() {
     });
 }
 
+// Conformance: A-78
 #[test]
 fn unknown_values_and_incomplete_records_are_rejected_by_the_database() {
     let home = tempfile::tempdir().expect("a folder");

@@ -10,6 +10,7 @@ use wakeful_ports::tool::{ToolHost, ToolRequest};
 
 use crate::fixture::{CommandResult, NeverStop, ToolFixture, act, block_on};
 
+// Conformance: H-034
 #[test]
 fn there_is_one_tool_and_its_effects_are_plain() {
     let bed = ToolFixture::new();
@@ -56,6 +57,7 @@ fn invalid_arguments_are_an_error_and_nothing_runs() {
     assert!(!bed.workspace.join("file").exists());
 }
 
+// Conformance: H-053
 #[test]
 fn a_working_folder_must_be_in_the_workspace() {
     let bed = ToolFixture::new();
@@ -105,6 +107,7 @@ fn a_working_folder_must_be_in_the_workspace() {
     }
 }
 
+// Conformance: H-053
 #[test]
 fn a_working_folder_that_an_earlier_action_creates_passes_the_check() {
     let bed = ToolFixture::new();
@@ -121,6 +124,7 @@ fn a_working_folder_that_an_earlier_action_creates_passes_the_check() {
     bed.call(&input).ok();
 }
 
+// Conformance: H-053
 #[test]
 fn a_missing_workspace_is_reported_and_nothing_starts() {
     let bed = ToolFixture::new();
@@ -150,6 +154,7 @@ fn a_program_without_the_sandbox_verb_is_detected() {
     }
 }
 
+// Conformance: H-240
 #[test]
 fn both_streams_are_separate() {
     let bed = ToolFixture::new();
@@ -172,6 +177,7 @@ fn standard_input_is_empty() {
     assert_eq!(bed.run("cat; read x; echo $?").ok().stdout(), "1\n");
 }
 
+// Conformance: H-240
 #[test]
 fn output_beyond_the_preview_is_kept_beside_it() {
     let bed = ToolFixture::new();
@@ -199,6 +205,7 @@ fn output_beyond_the_preview_is_kept_beside_it() {
     assert_eq!(seen.done.blobs, [blob]);
 }
 
+// Conformance: H-240
 #[test]
 fn output_that_is_not_text_is_kept_exactly() {
     let bed = ToolFixture::new();

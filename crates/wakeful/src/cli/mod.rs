@@ -298,6 +298,7 @@ mod tests {
         }
     }
 
+    // Conformance: H-069
     #[test]
     fn the_command_tree_matches_the_reviewed_list() {
         let mut lines = Vec::new();

@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(
             line(&one),
             "gym   wakes coach on TASK or NOTE, where category=gym and version=3, \
-             when {\"field\":\"queued\",\"op\":\"lt\",\"value\":3}, at most every 10m, gathered for 1500ms, \
+             when {\"field\":\"queued\",\"op\":\"lt\",\"value\":3}, at most every 10m, collected for 1500ms, \
              says \"plan\", paused"
         );
     }

@@ -312,6 +312,7 @@ mod tests {
         assert_eq!(folder.found(), DaemonPresence::Absent);
     }
 
+    // Conformance: H-080
     #[test]
     fn an_old_record_is_read_and_a_broken_one_is_stale() {
         let home = tempfile::tempdir().expect("a folder");

@@ -207,6 +207,7 @@ mod tests {
         }
     }
 
+    // Conformance: A-45
     #[test]
     fn failed_attempts_are_repeated_with_growing_delays_up_to_a_limit() {
         assert_eq!(next_attempt(None, Millis(0)), NextAttempt::Now);

@@ -37,6 +37,7 @@ fn message(text: &str, key: &str) -> SendMessage {
     input(json!({"agent_id": "main", "text": text, "key": key}))
 }
 
+// Conformance: H-086, H-087
 #[test]
 fn a_bootstrap_plus_later_events_equals_a_new_bootstrap() {
     let world = TestHome::new();
@@ -98,6 +99,7 @@ fn a_bootstrap_plus_later_events_equals_a_new_bootstrap() {
     });
 }
 
+// Conformance: A-91
 #[test]
 fn text_is_streamed_live_and_only_the_completed_round_is_stored() {
     let world = TestHome::new();
@@ -194,6 +196,7 @@ fn the_same_key_with_another_body_is_a_conflict() {
     assert_eq!(world.lines(), ["one"]);
 }
 
+// Conformance: H-054
 #[test]
 fn a_thousand_clients_that_connect_and_disconnect_do_not_harm_the_daemon() {
     let world = TestHome::new();

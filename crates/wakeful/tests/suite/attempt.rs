@@ -13,6 +13,10 @@ fn millis(time: &Value) -> i64 {
     ((part(11..13) * 60 + part(14..16)) * 60 + part(17..19)) * 1_000 + part(20..23)
 }
 
+// Conformance: H-016 (asserts on `outcome`: retrying and succeeded),
+//     H-017 (asserts on the fields of both attempts),
+//     H-019 (asserts on the timeline: the failed attempt is kept, models are named),
+//     H-020 (asserts on the wait and the duration: backoff is not part of an attempt)
 #[test]
 fn the_timeline_has_every_attempt_with_its_delay_times_and_tokens() {
     let world = TestHome::new();
@@ -65,6 +69,7 @@ rounds:
     );
 }
 
+// Conformance: H-030
 #[test]
 fn a_provider_that_reports_no_usage_fails_nothing() {
     let world = TestHome::new();

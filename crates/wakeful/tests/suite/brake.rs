@@ -35,6 +35,7 @@ fn surfaces(world: &TestHome) -> Vec<bool> {
     ]
 }
 
+// Conformance: L-183
 #[test]
 fn one_command_sets_the_brake_and_every_status_shows_it() {
     let world = TestHome::new();

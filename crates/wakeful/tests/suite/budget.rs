@@ -31,6 +31,7 @@ pub(super) fn set(world: &TestHome, args: &[&str]) -> CommandOutput {
     world.wakeful(&[&["budget", "set", "--json"], args].concat())
 }
 
+// Conformance: H-017, H-029
 #[test]
 fn a_day_starts_with_the_default_cap_and_shows_it() {
     let world = TestHome::new();
@@ -56,6 +57,7 @@ fn a_day_starts_with_the_default_cap_and_shows_it() {
     assert_eq!(attempts[0]["rule"], "inference_gates");
 }
 
+// Conformance: A-43
 #[test]
 fn a_run_over_its_cap_exits_5_and_continues_after_a_raise() {
     let world = TestHome::new();
@@ -327,6 +329,7 @@ fn a_script_that_poses_as_an_external_model_passes_every_gate() {
     }
 }
 
+// Conformance: H-150
 #[test]
 fn a_model_chosen_for_an_agent_is_used_until_it_is_reset() {
     let world = TestHome::new();
@@ -358,6 +361,7 @@ fn a_model_chosen_for_an_agent_is_used_until_it_is_reset() {
     drop(daemon);
 }
 
+// Conformance: H-150
 /// A new choice applies to runs that start later; a running one keeps its model.
 #[test]
 fn a_model_chosen_during_a_turn_is_used_for_the_next_one() {

@@ -32,6 +32,7 @@ fn cancelling_reaches_the_command_that_is_running() {
     assert!(again.stderr.contains("already ended"), "{again:?}");
 }
 
+// Conformance: A-34
 #[test]
 fn a_run_without_a_driver_can_be_cancelled() {
     let world = TestHome::new();

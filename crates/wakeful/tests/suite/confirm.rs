@@ -6,6 +6,7 @@ use super::home_fixture::TestHome;
 use super::provider::{FakeProvider, KEY};
 use super::route::{call, chat, provider, write};
 
+// Conformance: L-157
 /// If confirmation is required, nothing is sent before a person confirms, and a change of the rules
 /// requires a new confirmation.
 #[test]
@@ -66,6 +67,7 @@ fn a_script_that_stands_for_an_external_model_can_be_confirmed() {
     assert_eq!(run().json()["final_text"], "hi");
 }
 
+// Conformance: L-157
 /// A confirmation for one machine is not valid for another of the same name.
 #[test]
 fn a_confirmation_does_not_follow_a_provider_to_another_address() {

@@ -23,6 +23,7 @@ fn completed(said: &CommandOutput) -> Value {
     said.json()
 }
 
+// Conformance
 #[test]
 fn every_call_has_one_policy_decision_before_it_acts() {
     let world = TestHome::new();
@@ -58,6 +59,7 @@ fn every_call_has_one_policy_decision_before_it_acts() {
     }
 }
 
+// Conformance: A-95
 #[test]
 fn a_failed_model_request_leaves_no_tool_step() {
     let world = TestHome::new();
@@ -80,6 +82,7 @@ fn a_failed_model_request_leaves_no_tool_step() {
     assert_eq!(world.lines(), Vec::<String>::new());
 }
 
+// Conformance: A-96
 #[test]
 fn one_failed_tool_of_three_keeps_the_other_results() {
     let world = TestHome::new();
@@ -102,6 +105,7 @@ fn one_failed_tool_of_three_keeps_the_other_results() {
     }
 }
 
+// Conformance: H-028
 #[test]
 fn the_text_of_a_round_is_recorded_apart_from_its_telemetry() {
     let world = TestHome::new();
@@ -128,6 +132,7 @@ fn the_text_of_a_round_is_recorded_apart_from_its_telemetry() {
     }
 }
 
+// Conformance: H-064
 #[test]
 fn a_display_mode_leaves_out_events_and_changes_none() {
     let world = TestHome::new();
@@ -143,6 +148,7 @@ fn a_display_mode_leaves_out_events_and_changes_none() {
     assert!(0 < sizes[0] && sizes[0] < sizes[2], "{sizes:?}");
 }
 
+// Conformance: H-083
 #[test]
 fn an_entry_of_the_agent_list_stays_small() {
     let world = TestHome::new();
@@ -185,6 +191,7 @@ fn an_entry_of_the_agent_list_stays_small() {
     );
 }
 
+// Conformance: L-178
 #[test]
 fn a_started_run_has_the_limits_of_its_own_agent() {
     let world = TestHome::new();
@@ -218,6 +225,7 @@ fn a_started_run_has_the_limits_of_its_own_agent() {
     );
 }
 
+// Conformance: L-127
 #[test]
 fn no_effect_can_be_stored_without_its_operation_id() {
     let world = TestHome::new();

@@ -39,6 +39,7 @@ fn trigger_path(world: &TestHome, agent: &str) -> String {
     shown["trigger_path"].as_str().expect("a path").to_owned()
 }
 
+// Conformance: H-149
 #[test]
 fn a_stopped_agent_refuses_every_ingress_and_names_resume() {
     let world = TestHome::new();
@@ -96,6 +97,7 @@ fn a_stopped_agent_refuses_every_ingress_and_names_resume() {
     assert_eq!((&told["queued_count"], &told["queued"]), (&json!(0), &json!([])));
 }
 
+// Conformance: H-153
 #[test]
 fn the_offered_tools_do_not_depend_on_who_woke_the_agent() {
     let (world, fake) = (
@@ -131,6 +133,7 @@ fn the_offered_tools_do_not_depend_on_who_woke_the_agent() {
     assert_eq!(asked[0].1["tools"], asked[1].1["tools"]);
 }
 
+// Conformance: H-108
 #[test]
 fn a_request_without_an_agent_goes_to_the_default_agent() {
     for (variable, wanted) in [(None, "main"), (Some("coach"), "coach")] {
@@ -154,6 +157,7 @@ fn a_request_without_an_agent_goes_to_the_default_agent() {
     }
 }
 
+// Conformance: H-071
 #[test]
 fn the_background_daemon_is_serve_with_the_same_options() {
     let world = TestHome::new();
@@ -178,6 +182,7 @@ fn the_background_daemon_is_serve_with_the_same_options() {
     assert_eq!(given, wanted, "{words:?}");
 }
 
+// Conformance: A-91
 #[test]
 fn text_arrives_in_numbered_chunks_before_the_model_has_ended() {
     let world = TestHome::new();
@@ -207,6 +212,7 @@ fn text_arrives_in_numbered_chunks_before_the_model_has_ended() {
     });
 }
 
+// Conformance: H-091
 #[test]
 fn a_foreign_socket_is_refused_with_the_verb_to_run_next() {
     let world = TestHome::new();

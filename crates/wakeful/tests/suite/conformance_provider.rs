@@ -29,6 +29,7 @@ fn offered_tools() -> Vec<Value> {
     tools.into_iter().map(|tool| tool["function"].clone()).collect()
 }
 
+// Conformance: H-046
 #[test]
 fn a_provider_is_offered_commands_and_none_of_the_retired_readers() {
     let tools = offered_tools();
@@ -45,6 +46,7 @@ fn a_provider_is_offered_commands_and_none_of_the_retired_readers() {
     }
 }
 
+// Conformance: H-037
 #[test]
 fn every_offered_tool_is_strict_and_a_broken_schema_is_found() {
     let tools = offered_tools();
@@ -71,6 +73,7 @@ fn every_offered_tool_is_strict_and_a_broken_schema_is_found() {
     assert_eq!(found.why, "it is nested too deep");
 }
 
+// Conformance: L-166, A-118
 #[test]
 fn an_unrecoverable_error_reaches_the_caller_with_step_and_causes() {
     let world = TestHome::new();

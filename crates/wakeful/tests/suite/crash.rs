@@ -305,16 +305,32 @@ fn killed_right_after_an_answer_the_action_happens_once() {
     assert_eq!(world.lines(), ["one"]);
 }
 
+// Conformance: L-150 (each effect happens at most once),
+//     A-03 (the run completes after each crash),
+//     A-27 (the message is answered after each crash),
+//     A-33 (effects reported before the crash happen once),
+//     A-37 (each effect happens at most once),
+//     A-201 (each effect happens at most once),
+//     A-235 (the run completes, and no effect is repeated),
+//     A-241 (a crash at every passage of every fail point, with effects counted)
 #[test]
 fn a_run_killed_at_any_fail_point_loses_nothing_on_sqlite() {
     campaign(None);
 }
 
+// Conformance: L-150 (each effect happens at most once),
+//     A-03 (the run completes after each crash),
+//     A-27 (the message is answered after each crash),
+//     A-33 (effects reported before the crash happen once),
+//     A-37 (each effect happens at most once),
+//     A-235 (the run completes, and no effect is repeated),
+//     A-241 (a crash at every passage of every fail point, with effects counted)
 #[test]
 fn a_run_killed_at_any_fail_point_loses_nothing_on_postgres() {
     campaign(Some(Rc::new(Database::create())));
 }
 
+// Conformance: A-97
 #[test]
 fn killed_during_a_command_its_processes_die_and_the_outcome_is_unknown() {
     let world = TestHome::new();
@@ -340,6 +356,7 @@ fn killed_during_a_command_its_processes_die_and_the_outcome_is_unknown() {
     );
 }
 
+// Conformance: A-97
 #[test]
 fn an_identical_call_after_an_unknown_outcome_waits_for_a_person() {
     let world = TestHome::new();

@@ -104,6 +104,7 @@ fn outcome(world: &TestHome, key: &str) -> String {
     run["outcome"].as_str().unwrap_or_default().to_owned()
 }
 
+// Conformance: A-34
 #[test]
 fn every_command_gives_the_same_result_with_and_without_a_daemon() {
     let world = TestHome::new();
@@ -163,6 +164,7 @@ fn a_temporary_agent_and_a_denied_tool_work_through_the_daemon() {
     );
 }
 
+// Conformance: A-32
 #[test]
 fn a_queued_message_is_answered_once_when_a_daemon_starts() {
     let world = TestHome::new();
@@ -250,6 +252,7 @@ fn stopped_by_a_signal_a_daemon_loses_and_repeats_nothing() {
     assert_eq!(world.lines(), ["one", "one", "one"]);
 }
 
+// Conformance: H-073, H-091
 #[test]
 fn a_killed_daemon_leaves_stale_files_that_block_nothing() {
     let world = TestHome::new();
@@ -327,6 +330,7 @@ fn stuck_work_is_reported_with_a_hint_and_continues_when_possible() {
     drop(daemon);
 }
 
+// Conformance
 #[test]
 fn two_daemons_on_one_database_run_each_message_once() {
     let one = TestHome::on_postgres();

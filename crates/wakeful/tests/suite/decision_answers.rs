@@ -270,6 +270,7 @@ fn a_damaged_reply_hides_only_the_end_of_the_arguments() {
     );
 }
 
+// Conformance: P-240, P-334
 #[test]
 fn a_tool_is_used_only_after_approval_through_the_api() {
     let world = TestHome::new();
@@ -362,6 +363,7 @@ fn posted(daemon: &RunningDaemon<'_>, (path, body): (&str, &str), then: &str) ->
 
 const ANSWERED_BY_TOOL: &str = "4 caller_is_tool_process";
 
+// Conformance: P-135
 #[test]
 fn a_command_of_an_agent_cannot_answer_its_own_decision() {
     let world = TestHome::new();
@@ -441,6 +443,7 @@ impl StopSignal for Never {
     }
 }
 
+// Conformance: P-135
 #[test]
 fn an_unconfined_command_cannot_answer_in_a_persons_place() {
     let world = TestHome::new();

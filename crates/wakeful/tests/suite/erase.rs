@@ -189,6 +189,7 @@ fn copies_from_before_a_migration_are_named() {
     );
 }
 
+// Conformance: L-173
 #[test]
 fn an_erased_run_is_deleted_from_disk_and_the_log_stays_complete() {
     let world = TestHome::new();

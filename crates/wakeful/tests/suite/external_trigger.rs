@@ -45,6 +45,7 @@ fn runs(world: &TestHome) -> Vec<Value> {
     list["runs"].as_array().expect("runs").clone()
 }
 
+// Conformance: H-222, H-227, H-228
 #[test]
 fn a_delivery_wakes_its_agent_once_as_untrusted_data() {
     let world = TestHome::new();
@@ -125,6 +126,7 @@ fn a_run_caused_by_a_delivery_asks_before_its_command() {
     assert_eq!(world.lines(), ["done"]);
 }
 
+// Conformance: H-225, H-227, H-230
 #[test]
 fn forged_revoked_and_unknown_urls_get_the_same_response() {
     let world = TestHome::new();
@@ -230,6 +232,7 @@ fn the_secret_of_a_trigger_is_in_no_file_of_the_home() {
     }
 }
 
+// Conformance: H-217, H-225, H-231
 #[test]
 fn operations_of_the_runtime_are_not_offered_as_tools() {
     let world = TestHome::new();

@@ -126,6 +126,7 @@ fn help(args: &[&str]) -> String {
     said.stdout
 }
 
+// Conformance: H-069
 #[test]
 fn the_help_of_every_command_is_as_reviewed() {
     insta::assert_snapshot!("help", help(&["--help"]));

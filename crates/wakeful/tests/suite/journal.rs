@@ -129,6 +129,7 @@ fn the_daemon_serves_the_same_journal() {
     drop(daemon);
 }
 
+// Conformance: L-004
 #[test]
 fn deleting_the_agents_database_does_not_harm_the_journal() {
     let world = TestHome::new();
@@ -243,6 +244,7 @@ fn the_first_request_with_the_journals_tools_stays_small() {
     );
 }
 
+// Conformance: L-145
 #[test]
 fn a_result_belongs_to_its_call_and_names_changes_or_errors() {
     let world = TestHome::new();

@@ -277,6 +277,7 @@ fn digest(world: &TestHome) -> String {
     all
 }
 
+// Conformance: L-002
 #[test]
 fn a_run_without_journal_tools_leaves_the_journal_unchanged() {
     let world = TestHome::new();

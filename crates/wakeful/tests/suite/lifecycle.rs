@@ -23,6 +23,7 @@ fn started(world: &TestHome) -> Value {
     said.json()
 }
 
+// Conformance: H-072
 #[test]
 fn a_second_start_is_accepted_and_other_settings_require_a_restart() {
     let world = TestHome::new();
@@ -65,6 +66,7 @@ fn a_wrong_option_fails_before_any_process_starts_or_stops() {
     );
 }
 
+// Conformance: H-077
 #[test]
 fn the_status_contains_every_documented_field() {
     let world = TestHome::new();
@@ -120,6 +122,7 @@ fn a_paused_agent_with_a_message_leaves_the_daemon_waiting() {
     );
 }
 
+// Conformance: H-076, H-082
 #[test]
 fn a_stop_is_requested_over_the_api_and_stops_no_agent() {
     let world = TestHome::new();
@@ -228,6 +231,7 @@ fn flags_without_a_setting_are_part_of_the_start_fingerprint() {
     }
 }
 
+// Conformance: H-073, H-091
 #[test]
 fn a_reused_pid_is_stale_and_left_alone() {
     let world = TestHome::new();

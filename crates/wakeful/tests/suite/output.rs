@@ -178,7 +178,7 @@ fn a_transcript_that_is_too_large_omits_older_lines_and_reports_it() {
     }
     let said = world.wakeful(&["transcript", "a", "--limit", "500", "--json"]);
     assert!(
-        said.stderr.contains("older lines are left out"),
+        said.stderr.contains("older lines were omitted"),
         "{}",
         said.stderr
     );

@@ -84,6 +84,7 @@ impl Drop for Database {
     }
 }
 
+// Conformance: A-147
 #[test]
 fn a_run_on_postgres_gives_the_same_result_as_on_sqlite() {
     let (here, there) = (TestHome::new(), TestHome::on_postgres());
@@ -120,6 +121,7 @@ fn a_run_on_postgres_gives_the_same_result_as_on_sqlite() {
     assert!(!there.home().join("agent.sqlite").exists());
 }
 
+// Conformance: A-26
 #[test]
 fn on_postgres_a_second_process_cannot_drive_the_same_agent() {
     let world = TestHome::on_postgres();
@@ -267,6 +269,7 @@ fn a_workspace_around_the_home_is_refused_with_a_separate_database() {
     assert!(!world.home().exists(), "a wrong call made a home");
 }
 
+// Conformance
 #[test]
 fn a_takeover_during_the_end_of_a_run_uses_the_new_state() {
     let world = TestHome::on_postgres();

@@ -102,6 +102,7 @@ fn cached(body: &str) -> (&str, &str) {
     )
 }
 
+// Conformance: H-110, H-141, A-63
 #[test]
 fn the_cached_prefix_is_byte_identical_across_rounds_turns_and_processes() {
     let (world, other) = (TestHome::new(), TestHome::new());
@@ -139,6 +140,7 @@ fn the_cached_prefix_is_byte_identical_across_rounds_turns_and_processes() {
     assert!(bodies[2].contains("first words") && bodies[2].contains("second words"));
 }
 
+// Conformance: H-093
 #[test]
 fn guidance_comes_from_the_workspace_and_never_from_the_current_folder() {
     let world = TestHome::new();
@@ -254,6 +256,7 @@ fn debug_prompt_shows_every_block_with_its_source_and_size() {
     );
 }
 
+// Conformance: H-099
 #[test]
 fn debug_prompt_is_the_same_with_and_without_a_daemon() {
     let world = guided();

@@ -268,15 +268,15 @@ fn verify_since_checks_only_newer_events() {
 const DIFFERENCES: [(&str, &str); 11] = [
     (
         "UPDATE run_log SET state_hash = zeroblob(32) WHERE ordinal = 2",
-        "transition 2: the state",
+        "transition 2: the stored state",
     ),
     (
         "UPDATE run_log SET effects_hash = zeroblob(32) WHERE ordinal = 2",
-        "transition 2: the list of effects",
+        "transition 2: the stored list of effects",
     ),
     (
         "UPDATE run_log SET reads_hash = zeroblob(32) WHERE ordinal = 2",
-        "transition 2: the read set",
+        "transition 2: the stored read set",
     ),
     (
         "UPDATE run_log SET input = CAST(replace(CAST(input AS TEXT), 'duration_ms\":', 'duration_ms\":1') AS BLOB) WHERE ordinal = 3",
@@ -284,35 +284,36 @@ const DIFFERENCES: [(&str, &str); 11] = [
     ),
     (
         "DELETE FROM run_log WHERE ordinal = 2",
-        "transition 3 stands where transition 2 should",
+        "transition 3 is in the place of transition 2",
     ),
     (
         "DELETE FROM run_log WHERE ordinal = (SELECT MAX(ordinal) FROM run_log)",
-        "its journal holds",
+        "its run log has",
     ),
     (
         "UPDATE run SET state = replace(state, 'completed', 'cancelled')",
-        "the state that is kept",
+        "the stored state of the run",
     ),
     (
         "DELETE FROM event WHERE kind = 'tool_executed'",
-        "the log does not tell of the tool_executed",
+        "the log lacks the tool_executed event",
     ),
     (
         "UPDATE run SET state = 'rot'",
-        "the state that is kept of the run cannot be read",
+        "the stored state of the run cannot be read",
     ),
     (
         "INSERT INTO run_log SELECT run_key, ordinal + 1, input, reads_hash, state_hash, effects_hash, at_ms FROM run_log \
          ORDER BY ordinal DESC LIMIT 1",
-        "its journal holds",
+        "its run log has",
     ),
     (
         "UPDATE run_log SET at_ms = at_ms + 1 WHERE ordinal = 2",
-        "the log does not tell of the",
+        "the log lacks the",
     ),
 ];
 
+// Conformance: L-163, L-166, A-235
 #[test]
 fn a_run_is_replayed_without_model_or_tools_and_differences_are_named() {
     let world = TestHome::new();
@@ -372,7 +373,8 @@ fn a_run_log_with_erased_events_is_reported_as_unbound() {
         (Some(0), &false.into(), &1.into()),
         "{said:?}"
     );
-    assert!(world.wakeful(&["replay", &run]).stdout.contains("nothing holds"));
+    let words = world.wakeful(&["replay", &run]).stdout;
+    assert!(words.contains("could not be checked against"), "{words}");
     // Its bundle is only the log.
     let bundle = world.path().join("run.bundle").display().to_string();
     let said = world.wakeful(&["export", &run, "--out", &bundle, "--json"]);

@@ -84,6 +84,7 @@ pub(super) fn holds_key(folder: &Path) -> bool {
     })
 }
 
+// Conformance: L-158
 #[test]
 fn a_run_at_a_provider_works_and_its_key_does_not_leak() {
     let world = TestHome::new();
@@ -171,6 +172,7 @@ fn every_provider_works_under_its_usual_names() {
     }
 }
 
+// Conformance: H-011
 #[test]
 fn a_provider_that_rejects_the_key_is_called_once_without_showing_it() {
     let world = TestHome::new();
@@ -203,6 +205,7 @@ fn a_provider_that_rejects_the_key_is_called_once_without_showing_it() {
     assert_eq!(fake.asked().len(), 1);
 }
 
+// Conformance: H-010
 #[test]
 fn a_provider_that_is_briefly_unavailable_is_retried() {
     let answer = json!({"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}]});

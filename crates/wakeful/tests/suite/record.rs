@@ -129,7 +129,7 @@ fn secrets_are_not_written_to_a_recording() {
     }
     assert_eq!(said.stdout.matches("[redacted]").count(), 5, "{said:?}");
     assert!(
-        said.stderr.contains("3 rounds were recorded, and 5 secrets"),
+        said.stderr.contains("recorded 3 rounds and replaced 5 secrets"),
         "{said:?}"
     );
 }

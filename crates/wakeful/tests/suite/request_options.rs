@@ -180,6 +180,7 @@ fn a_run_sends_thoughts_back_unchanged() {
     }
 }
 
+// Conformance: H-143
 #[test]
 fn a_run_continues_the_conversation_at_the_provider_on_request() {
     let fake = two_rounds();

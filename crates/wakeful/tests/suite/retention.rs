@@ -113,7 +113,7 @@ fn retention_periods_are_shown_and_new_data_stays() {
     );
     let words = world.wakeful(&["retention", "show"]).stdout;
     assert!(
-        words.contains("nothing has to go") && words.contains("last       20"),
+        words.contains("nothing is due") && words.contains("last       20"),
         "{words}"
     );
 }
@@ -207,7 +207,7 @@ fn a_clock_that_jumps_ten_years_ahead_removes_nothing() {
     }
     let (status, message, hint) = check(&world.wakeful(&["doctor", "--json"]), "clock");
     assert!(
-        status == "warning" && message.contains("ahead") && hint.contains("set the clock"),
+        status == "warning" && message.contains("ahead") && hint.contains("correct the clock"),
         "{message} {hint}"
     );
     assert_eq!(
@@ -227,7 +227,7 @@ fn a_clock_set_back_ten_years_is_reported_and_work_continues() {
     earlier(&world, -TEN_YEARS);
     let (status, message, hint) = check(&world.wakeful(&["doctor", "--json"]), "clock");
     assert!(
-        status == "warning" && message.contains("went back") && hint.contains("set the clock"),
+        status == "warning" && message.contains("was set back") && hint.contains("correct the clock"),
         "{message} {hint}"
     );
     assert_eq!(world.run(HELLO, &["--agent", "main"]).code, Some(0));
@@ -302,7 +302,7 @@ fn an_unclean_stop_is_distinguished_from_a_clean_one() {
     let said = world.wakeful(&["doctor", "--json"]);
     let (status, message, hint) = check(&said, "stop");
     assert!(
-        status == "warning" && message.contains("in the middle") && hint.contains("--resume"),
+        status == "warning" && message.contains("was interrupted") && hint.contains("--resume"),
         "{said:?}"
     );
     assert_eq!(check(&said, "scratch").0, "warning");

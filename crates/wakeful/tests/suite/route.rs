@@ -41,6 +41,7 @@ pub(super) fn provider(name: &str, fake: &FakeProvider, more: &str) -> String {
     )
 }
 
+// Conformance: H-007, H-008, H-012
 #[test]
 fn a_route_continues_with_the_next_model_and_records_why() {
     let (world, first, last) = (
@@ -180,6 +181,7 @@ fn a_key_in_the_environment_selects_its_provider() {
     assert_eq!(listed["default"]["why"], "because GEMINI_API_KEY is set");
 }
 
+// Conformance: L-158
 #[test]
 fn a_key_is_read_from_a_private_file() {
     let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Hi.")]));
@@ -401,6 +403,7 @@ fn a_probe_reports_what_it_found_and_what_is_unknown() {
     );
 }
 
+// Conformance: H-015
 #[test]
 fn doctor_checks_providers_without_spending() {
     let (world, fine, broken) = (

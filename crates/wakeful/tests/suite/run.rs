@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::home_fixture::{TestHome, commands, statuses};
 
+// Conformance: H-022, H-157, A-203
 #[test]
 fn a_run_reports_everything_that_happened() {
     let world = TestHome::new();
@@ -67,6 +68,7 @@ fn without_configuration_the_demo_answers_and_is_named() {
     assert!(!said.json()["tool_calls"].as_array().expect("calls").is_empty());
 }
 
+// Conformance: L-068, L-073, L-075
 #[test]
 fn the_same_idempotency_key_is_the_same_run_and_acts_once() {
     let world = TestHome::new();
@@ -173,6 +175,7 @@ fn a_run_that_never_ends_is_out_of_rounds() {
     assert_eq!(world.lines().len(), 3);
 }
 
+// Conformance: L-166, H-009, H-029
 #[test]
 fn a_model_that_fails_permanently_gives_a_failure_artifact() {
     let world = TestHome::new();
@@ -206,6 +209,7 @@ fn a_model_that_fails_permanently_gives_a_failure_artifact() {
     assert_eq!(script_end["failure_artifact"]["kind"], "script_exhausted");
 }
 
+// Conformance: H-030
 #[test]
 fn a_transient_failure_is_retried() {
     let world = TestHome::new();
@@ -220,6 +224,7 @@ fn a_transient_failure_is_retried() {
     );
 }
 
+// Conformance: H-110, A-63
 #[test]
 fn a_named_agent_remembers_and_a_temporary_one_is_not_listed() {
     let world = TestHome::new();
@@ -247,6 +252,7 @@ fn a_named_agent_remembers_and_a_temporary_one_is_not_listed() {
     );
 }
 
+// Conformance: H-109, H-110
 #[test]
 fn an_agent_is_created_only_on_request() {
     let world = TestHome::new();
@@ -297,6 +303,7 @@ fn runs_can_be_listed_and_shown_by_their_first_digits() {
     );
 }
 
+// Conformance: P-240
 #[test]
 fn an_agent_waits_for_a_decision_and_continues_after_the_answer() {
     let world = TestHome::new();

@@ -179,6 +179,7 @@ fn campaign() -> BTreeMap<&'static str, u32> {
     hits
 }
 
+// Conformance: L-005, L-153, A-201
 #[test]
 fn killed_at_any_commit_both_databases_agree() {
     let hits = campaign();
@@ -192,6 +193,7 @@ fn killed_at_any_commit_both_databases_agree() {
     }
 }
 
+// Conformance: L-005
 #[test]
 fn killed_at_the_journal_commit_on_postgres_both_schemas_agree() {
     for point in [
@@ -232,6 +234,7 @@ fn cut_off() -> SagaFixture {
     stage
 }
 
+// Conformance: L-151, L-152
 #[test]
 fn the_journal_commits_first_and_under_the_same_operation_id() {
     let stage = cut_off();
@@ -256,13 +259,14 @@ fn the_journal_commits_first_and_under_the_same_operation_id() {
     assert!(all("agent.sqlite", row).contains(&written[0]));
 }
 
+// Conformance: L-153
 #[test]
 fn writes_of_a_run_that_cannot_continue_are_undone() {
     let stage = cut_off();
     stage.end_runs();
     let said = stage.resume(None);
     assert!(
-        said.stderr.contains("2 writes to the journal were taken back"),
+        said.stderr.contains("2 writes to the journal were undone"),
         "{said:?}"
     );
     assert!(stage.is_untouched(), "both are as they were: {:?}", stage.tasks());
@@ -276,7 +280,7 @@ fn unfinished_writes_of_an_abandoned_run_are_undone_at_once() {
     let said = stage.world.wakeful(&["runs", "abandon", &run, "--json"]);
     assert_eq!(said.json()["outcome"], "abandoned", "{said:?}");
     assert!(
-        said.stderr.contains("2 writes to the journal were taken back"),
+        said.stderr.contains("2 writes to the journal were undone"),
         "{said:?}"
     );
     assert!(stage.is_untouched(), "{:?}", stage.tasks());
@@ -295,6 +299,7 @@ fn unfinished_writes_of_a_run_abandoned_through_the_daemon_are_undone() {
     wait_until(|| stage.is_untouched());
 }
 
+// Conformance: L-153
 #[test]
 fn killed_at_any_point_of_undoing_a_write_is_undone_once() {
     for point in POINTS.iter().filter(|point| point.starts_with("saga.")) {
@@ -341,7 +346,7 @@ fn a_write_with_later_changes_is_not_undone_and_a_person_decides() {
     assert!(
         stuck["last_error"]
             .as_str()
-            .is_some_and(|why| why.contains("was written again since")),
+            .is_some_and(|why| why.contains("was changed since")),
         "{stuck}"
     );
     let doctor = stage.world.wakeful(&["doctor"]);
@@ -362,6 +367,7 @@ fn a_write_with_later_changes_is_not_undone_and_a_person_decides() {
     assert_eq!(again.error_code(), "saga_unknown");
 }
 
+// Conformance: L-149
 #[test]
 fn a_stored_plan_is_performed_although_the_model_would_differ_now() {
     let stage = SagaFixture::new(TestHome::new());

@@ -82,15 +82,12 @@ fn a_new_schedule_prints_when_it_fires_and_what_it_needs() {
         "0 7 * * * Europe/Berlin",
         "next      ",
         "then      ",
-        "only when something changed",
+        "only if something changed",
         "--always",
     ] {
         assert!(said.stdout.contains(word), "{word}: {said:?}");
     }
-    assert!(
-        said.stderr.contains("only a daemon watches the clock"),
-        "{said:?}"
-    );
+    assert!(said.stderr.contains("only a daemon fires schedules"), "{said:?}");
     for (verb, status) in [("pause", "paused"), ("resume", "active"), ("disable", "disabled")] {
         let said = world.wakeful(&["schedule", verb, "daily", "--json"]);
         assert_eq!(said.json()["status"], status, "{said:?}");
@@ -135,6 +132,7 @@ fn an_invalid_schedule_is_refused_with_the_wrong_field() {
     );
 }
 
+// Conformance: L-079, L-084, L-204
 #[test]
 fn killed_around_the_commit_of_a_firing_there_is_one_run() {
     for (point, records) in [("timer.before_commit", 0), ("timer.after_commit", 2)] {
@@ -164,6 +162,7 @@ fn killed_around_the_commit_of_a_firing_there_is_one_run() {
     }
 }
 
+// Conformance: L-072, A-79
 #[test]
 fn two_daemons_on_one_database_deliver_each_firing_once() {
     let world = TestHome::on_postgres();
@@ -244,7 +243,7 @@ fn an_event_fires_its_schedules_once_per_key() {
     let why = world.wakeful(&["why", &run]);
     assert!(
         why.stdout
-            .contains("event backup.done came, which schedule daily waits for"),
+            .contains("event backup.done occurred, which schedule daily waits for"),
         "{why:?}"
     );
     // It no longer has an event or a guard.
@@ -293,7 +292,7 @@ fn an_unreadable_schedule_is_reported_and_the_others_fire() {
     assert_eq!(list["unreadable"], unreadable, "{list}");
     assert_eq!(list["schedules"].as_array().map(Vec::len), Some(1), "{list}");
     let shown = world.wakeful(&["schedule", "list"]).stdout;
-    assert!(shown.contains("cannot be read: schedule.pattern"), "{shown}");
+    assert!(shown.contains("unreadable: schedule.pattern"), "{shown}");
     let log = world.wakeful(&["events", "coach", "--json"]);
     assert!(log.stdout.contains("schedule_unreadable"), "{log:?}");
 }

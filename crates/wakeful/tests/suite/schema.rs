@@ -56,6 +56,7 @@ pub(super) fn sent(provider: Provider, strict_tools: bool, tools: Vec<ToolSpec>)
     body["tools"].as_array().expect("tools").clone()
 }
 
+// Conformance: H-035, H-036, H-037
 #[test]
 fn every_built_in_tool_can_be_sent_strictly() {
     let tools = built_in();

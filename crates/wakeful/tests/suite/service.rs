@@ -131,7 +131,7 @@ fn a_failing_or_missing_systemd_is_reported_and_the_unit_is_written() {
     let world = TestHome::new();
     let said = with_path(&world, "/nowhere", &["service", "install", "--now", "--json"]);
     assert!(
-        said.stderr.contains("there is no systemctl") && unit(&world).exists(),
+        said.stderr.contains("systemctl was not found") && unit(&world).exists(),
         "{said:?}"
     );
 }

@@ -11,6 +11,7 @@ fn send(signal: &str, child: &Child) {
     assert!(sent.expect("kill").success());
 }
 
+// Conformance: A-34
 #[test]
 fn a_run_stopped_by_a_signal_stays_open_with_a_hint() {
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {

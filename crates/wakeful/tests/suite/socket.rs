@@ -116,6 +116,7 @@ fn a_home_with_a_long_path_also_has_a_socket() {
     assert!(!socket.exists(), "it goes with the daemon");
 }
 
+// Conformance: H-075
 #[test]
 fn a_socket_that_another_process_holds_keeps_the_daemon_from_starting() {
     let world = TestHome::new();

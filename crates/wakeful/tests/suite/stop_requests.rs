@@ -238,6 +238,7 @@ fn while_postgres_hangs_the_brake_holds_and_readyz_reports_it() {
     );
 }
 
+// Conformance: A-219
 #[test]
 fn while_postgres_hangs_commands_end_with_their_lease() {
     let server = OwnServer::start();

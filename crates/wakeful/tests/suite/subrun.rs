@@ -103,6 +103,7 @@ fn judge(world: &TestHome, story: &str) {
     );
 }
 
+// Conformance: L-179, H-157
 #[test]
 fn a_run_starts_another_waits_for_it_and_reads_its_result() {
     let world = TestHome::new();
@@ -271,7 +272,7 @@ fn cancelling_a_run_cancels_its_queued_sub_runs() {
         0
     );
     let events = world.wakeful(&["events", "other", "--json"]).stdout;
-    assert!(events.contains("taken back before its turn"), "{events}");
+    assert!(events.contains("cancelled before its run"), "{events}");
     wait_until(|| show(&world, &json!(helper))["outcome"] == "cancelled");
     let verified = world.wakeful(&["verify"]);
     assert_eq!(verified.code, Some(0), "{verified:?}");
@@ -298,6 +299,7 @@ fn abandoning_a_run_ends_its_sub_runs() {
     drop(daemon);
 }
 
+// Conformance: L-179
 #[test]
 fn a_start_passes_the_gates_of_every_message_and_leaves_a_record() {
     for (change, code) in [
@@ -357,6 +359,7 @@ fn a_sub_run_waits_for_the_barrier_of_a_sleeping_agent() {
     drop(daemon);
 }
 
+// Conformance: L-179
 #[test]
 fn a_forbidden_start_is_a_result_with_a_reason() {
     let world = TestHome::new();
@@ -384,6 +387,7 @@ fn a_forbidden_start_is_a_result_with_a_reason() {
     assert_eq!(child["steps"][1]["reason"], "agent_waits", "{child}");
 }
 
+// Conformance: L-180
 #[test]
 fn an_agent_that_may_start_nothing_has_no_such_tool() {
     let world = TestHome::new();

@@ -77,6 +77,7 @@ fn a_task_added_in_one_terminal_wakes_the_subscribed_agent_once() {
     daemon.kill();
 }
 
+// Conformance: L-062
 #[test]
 fn changes_while_no_daemon_ran_wake_when_one_starts() {
     let world = TestHome::new();
@@ -116,7 +117,7 @@ fn a_daemon_without_subscriptions_creates_no_journal() {
         world
             .wakeful(&["subscriptions"])
             .stdout
-            .contains("nobody subscribes")
+            .contains("there are no subscriptions")
     );
     daemon.kill();
     assert!(!world.home().join("db.sqlite").exists());
@@ -234,7 +235,7 @@ fn a_subscription_is_paused_and_resumed_with_and_without_a_daemon() {
     assert_eq!(runs(&world).len(), 1, "what was missed is not made up for");
     let log = world.wakeful(&["events", "coach", "--json"]).stdout;
     assert!(
-        log.contains("Subscription paused: gym") && log.contains("Subscription goes on: gym"),
+        log.contains("Subscription paused: gym") && log.contains("Subscription resumed: gym"),
         "{log}"
     );
     let code = |id: &str| {
@@ -257,10 +258,10 @@ fn subscribing_to_an_unknown_token_or_without_a_daemon_is_reported() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stdout.contains("wakes coach on task or NOTE"), "{said:?}");
     assert!(
-        said.stderr.contains("nothing here tells of `task`") && !said.stderr.contains("`NOTE`"),
+        said.stderr.contains("`task` is not a known kind") && !said.stderr.contains("`NOTE`"),
         "{said:?}"
     );
     assert!(said.stderr.contains("wakeful daemon start"), "{said:?}");
     let none = world.wakeful(&["subscriptions", "--agent", "coach"]).stdout;
-    assert!(!none.contains("subscribes to nothing"), "{none}");
+    assert!(!none.contains("has no subscriptions"), "{none}");
 }

@@ -77,7 +77,7 @@ fn a_run_and_a_refused_cause_are_explained_with_and_without_daemon() {
     let missed = not["refused"][0]["run_key"].as_str().expect("a key").to_owned();
     let missed = world.wakeful(&["why", &missed]);
     assert!(
-        missed.stdout.contains("gate     predicate shut") && missed.stdout.contains("way out"),
+        missed.stdout.contains("gate     predicate shut") && missed.stdout.contains("fix      "),
         "{missed:?}"
     );
     daemon.kill();
@@ -93,6 +93,7 @@ fn a_run_and_a_refused_cause_are_explained_with_and_without_daemon() {
     );
 }
 
+// Conformance: L-070, H-129
 #[test]
 fn an_agent_passes_its_lifecycle_and_every_wrong_step_is_named() {
     let world = TestHome::new();

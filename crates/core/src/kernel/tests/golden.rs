@@ -26,6 +26,7 @@ fn hashes_match_the_golden_values() {
     );
 }
 
+// Conformance: L-047, L-049, L-209
 #[test]
 fn change_keys_match_the_golden_values() {
     for ((host, counter, payload_type, payload_id), key) in [
@@ -47,6 +48,7 @@ fn change_keys_match_the_golden_values() {
     assert_eq!(logical(json!([a])), json!({"key": LOGICAL}));
 }
 
+// Conformance: L-043
 #[test]
 fn token_keys_match_the_golden_values() {
     for (class, namespace, value, key) in [
@@ -66,6 +68,11 @@ fn token_keys_match_the_golden_values() {
     }
 }
 
+// Conformance: L-033 (all asserts: each wake reason has its key),
+//     L-071 (first assert: key of a subscription),
+//     L-072 (loop over three spellings of one time: key of a timer),
+//     L-073 (assert with a session and a turn: key of a user turn),
+//     L-077 (last loop: keys of the seven other reasons)
 #[test]
 fn run_keys_match_the_golden_values() {
     let key = |fields: Value| {
@@ -133,6 +140,7 @@ fn run_keys_match_the_golden_values() {
     }
 }
 
+// Conformance: L-107, L-147, L-148
 #[test]
 fn action_and_summary_ids_match_the_golden_values() {
     let arguments = r#"{"b":{"\ufb33":333333333.33333329,"😀":1E21},"a":[1.0,true,null,"\u0001\u00e9"]}"#;
@@ -157,6 +165,7 @@ fn action_and_summary_ids_match_the_golden_values() {
     );
 }
 
+// Conformance: L-147
 #[test]
 fn an_action_id_does_not_depend_on_the_json_spelling() {
     let named = |arguments: &str, scope: &str, targets: &str, occurrence: u64| {

@@ -8,6 +8,7 @@ use super::{ask, refusal_of};
 /// Rejected lines, each with its code and the text that its message contains.
 const LINES: &str = include_str!("hostile.tsv");
 
+// Conformance: L-042, L-209
 #[test]
 fn every_hostile_line_is_rejected_with_code_and_location() {
     let mut seen = 0;

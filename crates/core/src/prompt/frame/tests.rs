@@ -90,6 +90,7 @@ fn blocks_are_ordered_by_stability() {
     );
 }
 
+// Conformance: H-137
 #[test]
 fn a_block_has_this_json_form() {
     let request = made(&Guidance::default(), "/w", Vec::new(), "hello");
@@ -114,6 +115,7 @@ fn an_empty_guidance_file_adds_no_block() {
     assert_eq!(with, made(&Guidance::default(), "/w", Vec::new(), "hello"));
 }
 
+// Conformance: H-139, H-140
 #[test]
 fn the_cache_key_outlives_the_turn_and_the_fingerprint_does_not() {
     let here = guidance("a", "b");

@@ -190,6 +190,7 @@ fn crossed(log: &[BundleLine], rest: &[BundleLine]) -> Vec<BundleLine> {
     first.into_iter().chain(log).chain(rest).cloned().collect()
 }
 
+// Conformance: L-163
 #[test]
 fn a_signed_log_does_not_prove_another_run_log() {
     let (mine, other) = other_journal();

@@ -20,6 +20,7 @@ fn told(drafts: &[EventDraft]) -> Vec<LoggedEvent> {
     told.collect()
 }
 
+// Conformance: L-163
 #[test]
 fn a_recorded_run_is_replayed_identically() {
     let (rows, turn, drafts) = run();

@@ -35,10 +35,10 @@ const SHOWN: &str = concat!(
 message_admitted | {"text": "water the\nplants"} | TurnResult | water the plants
 agent_state_changed | {"change": "created", "control": "running"} | Trace | Agent created
 agent_state_changed | {"change": "control", "control": "paused"} | Trace | Agent paused
-agent_state_changed | {"change": "control", "control": "running"} | Trace | Agent goes on
+agent_state_changed | {"change": "control", "control": "running"} | Trace | Agent resumed
 wake_decided | {"verdict": "run", "reason": "operator_prompt"} | Trace | Message became a run
-wake_decided | {"verdict": "cancelled"} | TurnResult | Message taken back before its turn
-wake_decided | {"verdict": "absorbed"} | Progress | Message joined the run under way
+wake_decided | {"verdict": "cancelled"} | TurnResult | Message cancelled before its run
+wake_decided | {"verdict": "absorbed"} | Progress | Message joined the run in progress
 wake_decided | {"verdict": "paused"} | TurnResult | Message did not become a run: paused
 run_started | {"model_ref": "scripted:a", "max_rounds": 50} | Progress | Run started with scripted:a
 provider_round_completed | {"outcome": "succeeded", "duration_ms": 7} | Trace | Model answered in 7 ms
@@ -49,19 +49,19 @@ assistant_round_recorded | {"text": "Done.", "tools": []} | TurnResult | Assista
 assistant_round_recorded | {"text": "", "tools": ["A", "B"]} | Progress | Model requested tools: A, B
 assistant_round_recorded | {"text": " ", "tools": []} | Progress | Model round recorded
 policy_decided | {"tool": "Exec", "effect": "permit", "rule": "registered_tool", "input": "[1]"} | Trace | Exec permitted: [1]
-policy_decided | {"tool": "Exec", "effect": "ask", "rule": "ask_tool", "input": "[1]"} | Trace | Exec waits for a person: [1]
+policy_decided | {"tool": "Exec", "effect": "ask", "rule": "ask_tool", "input": "[1]"} | Trace | Exec waits for approval: [1]
 policy_decided | {"tool": "Exec", "effect": "deny", "status": "denied", "code": "denied_tool"} | Trace | Exec denied: denied_tool
 policy_decided | {"tool": "Exec", "effect": "permit", "status": "failed", "code": "invalid_arguments"} | Trace | Exec refused: invalid_arguments
 policy_decided | {"tool": "Exec", "status": "denied", "code": "outcome_unknown_undecided"} | ActionRequired | Exec denied: outcome_unknown_undecided
 tool_executed | {"tool": "Exec", "status": "ok", "duration_ms": 3} | Trace | Exec done in 3 ms
 tool_executed | {"tool": "Exec", "status": "failed", "code": "exit", "duration_ms": 3} | Trace | Exec failed: exit in 3 ms
 tool_executed | {"tool": "Exec", "status": "outcome_unknown"} | ActionRequired | Exec: outcome unknown, it may or may not have happened
-action_cancelled | {"tool": "Exec", "status": "failed", "code": "cancelled"} | Trace | Exec called off: cancelled
-action_cancelled | {"tool": "Exec", "code": "outcome_unknown_undecided"} | ActionRequired | Exec called off: outcome_unknown_undecided
+action_cancelled | {"tool": "Exec", "status": "failed", "code": "cancelled"} | Trace | Exec cancelled: cancelled
+action_cancelled | {"tool": "Exec", "code": "outcome_unknown_undecided"} | ActionRequired | Exec cancelled: outcome_unknown_undecided
 runtime_error | {"failure_artifact": {"category": "transport", "kind": "timeout", "summary": "no answer"}} | ActionRequired | Runtime error: no answer
 provider_round_completed | {"outcome": "retries_exhausted", "#,
-    r#""failure_kind": "auth", "advanced_to_fallback": true} | Progress | Model gave out (auth), asking the next one
-run_parked | {"code": "budget_exceeded"} | ActionRequired | Run waits: the day's money is spent or reserved
+    r#""failure_kind": "auth", "advanced_to_fallback": true} | Progress | Model failed (auth), trying the next one
+run_parked | {"code": "budget_exceeded"} | ActionRequired | Run parked: the day's budget is spent or reserved
 run_ended | {"outcome": "completed", "rounds": 2} | WorkDone | Run completed after 2 rounds
 run_ended | {"outcome": "failed", "rounds": 1} | ActionRequired | Run failed after 1 round
 run_ended | {"outcome": "out_of_rounds", "rounds": 3} | ActionRequired | Run out of rounds after 3 rounds
@@ -69,24 +69,24 @@ run_ended | {"outcome": "cancelled", "rounds": 0} | TurnResult | Run cancelled a
 run_ended | null | TurnResult | Run ended
 decision_asked | {"title": "May Exec be used?", "input": "ls"} | ActionRequired | May Exec be used? ls
 decision_answered | {"tool": "Exec", "status": "answered", "option": "approve", "channel": "page"} | TurnResult | approve: Exec (by page)
-decision_answered | {"tool": "Exec", "status": "cancelled"} | TurnResult | Nobody decided in time; Exec is not used
-decision_answered | {"tool": "Exec", "status": "withdrawn"} | Trace | A decision is no longer needed
+decision_answered | {"tool": "Exec", "status": "cancelled"} | TurnResult | Decision timed out; Exec is not used
+decision_answered | {"tool": "Exec", "status": "withdrawn"} | Trace | A decision was withdrawn
 decision_escalated | {"title": "May Exec be used?", "severity": "critical"} | ActionRequired | Overdue, now critical: May Exec be used?
-brake_changed | {"is_on": true, "scope": "all", "reason": "smoke"} | TurnResult | All agents are braked: smoke
-brake_changed | {"is_on": false, "scope": "main"} | TurnResult | Agent is released
-run_quarantined | {"why": "its state cannot be read"} | ActionRequired | A run cannot go on: its state cannot be read
-quarantine_resolved | {"status": "abandoned"} | TurnResult | A run that could not go on was given up
-quarantine_resolved | {"status": "open"} | TurnResult | A run that could not go on is tried again
+brake_changed | {"is_on": true, "scope": "all", "reason": "smoke"} | TurnResult | Brake set for all agents: smoke
+brake_changed | {"is_on": false, "scope": "main"} | TurnResult | Brake released for the agent
+run_quarantined | {"why": "its state cannot be read"} | ActionRequired | Run quarantined: its state cannot be read
+quarantine_resolved | {"status": "abandoned"} | TurnResult | Quarantined run abandoned
+quarantine_resolved | {"status": "open"} | TurnResult | Quarantined run resumed
 content_erased | {"events": 3, "blobs": 2, "reason": "a name"} | Progress | 3 events and 2 contents erased: a name
 rows_bound | {"records": []} | Trace | Settings changed
-data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data taken away
-sub_run_started | {"child_agent_id": "helper", "depth": 1} | Progress | Started a run of helper, and waits for it
+data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data pruned
+sub_run_started | {"child_agent_id": "helper", "depth": 1} | Progress | Started a run of helper and waits for it
 sub_run_started | null | Progress | Run of another agent started
 agent_state_changed | {"change": "restored", "incarnation": "h.2", "backup_made_at": "2026-01-01T00:00:00.000Z"} | Trace | Agent restored from a backup
-agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "made"} | Trace | Subscription made: gym
+agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "made"} | Trace | Subscription created: gym
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "paused"} | Trace | Subscription paused: gym
-agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "resumed"} | Trace | Subscription goes on: gym
-agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "gone"} | Trace | Subscription taken away: gym
+agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "resumed"} | Trace | Subscription resumed: gym
+agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "gone"} | Trace | Subscription removed: gym
 "#
 );
 
@@ -102,6 +102,7 @@ fn shown() -> Vec<(&'static str, Value, &'static str, &'static str)> {
     .collect()
 }
 
+// Conformance: H-057, H-059, H-066
 #[test]
 fn each_event_has_the_expected_level_and_line() {
     for (kind, payload, level, summary) in shown() {
@@ -170,6 +171,7 @@ fn a_kind_of_a_newer_version_is_shown_as_trace() {
     assert_eq!(presented, expected);
 }
 
+// Conformance: H-065
 #[test]
 fn a_state_change_is_not_a_conversation_line() {
     for kind in ["agent_state_changed", "session_state_changed"] {
@@ -187,6 +189,7 @@ fn a_state_change_is_not_a_conversation_line() {
     );
 }
 
+// Conformance: H-059
 #[test]
 fn levels_are_ordered_by_importance() {
     let order = [
@@ -199,6 +202,7 @@ fn levels_are_ordered_by_importance() {
     assert!(order.is_sorted());
 }
 
+// Conformance: H-060
 #[test]
 fn a_display_mode_has_a_name_and_a_number_and_excludes_trace() {
     let modes = ["info", "3", "verbose", "4", "debug", "5"].map(DisplayMode::parse);
@@ -209,6 +213,7 @@ fn a_display_mode_has_a_name_and_a_number_and_excludes_trace() {
     }
 }
 
+// Conformance: H-067
 #[test]
 fn tool_rows_appear_from_verbose_and_other_rows_by_level() {
     let row = |kind, payload| shown_as(kind, &payload);
@@ -316,6 +321,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
+    // Conformance: H-057
     /// Payloads come from older and newer versions and from models, so rendering must succeed for any
     /// content.
     #[test]

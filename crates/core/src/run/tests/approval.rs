@@ -237,6 +237,7 @@ fn a_repeatable_action_is_retried_after_transient_failures_until_attempts_end() 
     assert!(matches!(played.turn.phase, RunPhase::Modelling { .. }));
 }
 
+// Conformance: A-41
 #[test]
 fn a_plain_action_is_never_retried_automatically() {
     let mut played = PlayedRun::begun(9);
@@ -252,6 +253,7 @@ fn a_plain_action_is_never_retried_automatically() {
     assert_eq!(json!(event.expect("an event").body)["status"], json!("failed"));
 }
 
+// Conformance: A-41
 /// The tool host sets the retry policy: one tool is retried once, the other is not retried.
 #[test]
 fn each_tool_is_retried_by_its_own_policy() {

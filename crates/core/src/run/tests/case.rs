@@ -44,6 +44,7 @@ fn roles(played: &PlayedRun) -> Vec<Role> {
     played.entries.iter().map(|entry| entry.role).collect()
 }
 
+// Conformance: L-148
 /// Operation ids depend on the action and not on its position, so reordered calls keep their ids.
 #[test]
 fn reordered_actions_keep_their_operation_ids() {
@@ -92,6 +93,7 @@ fn each_call_is_stored_with_the_hashes_of_arguments_and_scope() {
     assert_eq!(parts.arguments, Digest::of(br#"{"a":"x","b":[1,2]}"#));
 }
 
+// Conformance: H-009, A-40, A-95
 #[test]
 fn a_round_is_attempted_three_times_with_growing_waits() {
     let mut played = PlayedRun::begun(9);
@@ -124,6 +126,7 @@ fn a_round_is_attempted_three_times_with_growing_waits() {
     assert_eq!(shown[4..], ["runtime_error", "run_ended"]);
 }
 
+// Conformance: A-40, A-95
 #[test]
 fn a_permanent_failure_is_not_retried() {
     let mut played = PlayedRun::begun(9);
@@ -135,6 +138,7 @@ fn a_permanent_failure_is_not_retried() {
     );
 }
 
+// Conformance: A-40
 #[test]
 fn the_wait_requested_by_a_provider_is_kept_up_to_a_minute() {
     for (asked, expected) in [

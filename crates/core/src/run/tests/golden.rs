@@ -74,6 +74,7 @@ fn is_read_and_written_as_it_was(text: &str) {
     assert_eq!(serde_json::to_value(decode(text)).expect("json"), stored);
 }
 
+// Conformance: A-35
 #[test]
 fn stored_states_are_read_and_written_unchanged() {
     const {

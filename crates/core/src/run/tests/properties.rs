@@ -119,6 +119,7 @@ proptest! {
         prop_assert!(open.is_empty(), "a run ended with {open:?}");
     }
 
+    // Conformance: L-069, A-35, A-235
     /// Replay and recovery depend on this: an input read back from the run log must have the same effect as
     /// the original.
     #[test]
@@ -148,6 +149,7 @@ proptest! {
         }
     }
 
+    // Conformance: L-146
     /// Providers reject a conversation in which a call has no result or a result has no call.
     #[test]
     fn every_call_has_one_result_in_order_right_after_its_reply(world in any_run()) {
@@ -192,6 +194,7 @@ proptest! {
         }
     }
 
+    // Conformance: L-149
     /// No effect is issued without a committed intent, and none is issued twice unless its intent was
     /// reverted before it began. A driver that performs effects as they arrive therefore performs each
     /// once.
@@ -215,6 +218,7 @@ proptest! {
         }
     }
 
+    // Conformance: L-149, A-33
     /// A crash loses everything but the stored state. The state then waits for the issued effects without a
     /// result: right after a transition that issued effects, exactly those.
     #[test]
@@ -238,6 +242,7 @@ proptest! {
         }
     }
 
+    // Conformance: L-148
     /// Two intended repetitions stay two actions, and every replica derives the same id for each.
     #[test]
     fn operation_ids_are_unique_and_identical_actions_count_from_zero(world in any_run()) {

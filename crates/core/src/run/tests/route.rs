@@ -42,6 +42,7 @@ fn told(played: &PlayedRun) -> Vec<(String, u32, AttemptOutcome, bool)> {
         .collect()
 }
 
+// Conformance: H-012, H-016, H-019
 #[test]
 fn a_model_is_skipped_after_its_retries_and_the_next_is_used() {
     let mut played = PlayedRun::routed(9, 1);
@@ -66,6 +67,7 @@ fn a_model_is_skipped_after_its_retries_and_the_next_is_used() {
     assert_eq!(timeline.aggregated_token_usage, Some(Usage::of(3, 1)));
 }
 
+// Conformance: H-012
 #[test]
 fn a_permanent_failure_skips_the_model_but_not_the_route() {
     let mut played = PlayedRun::routed(9, 2);
@@ -81,6 +83,7 @@ fn a_permanent_failure_skips_the_model_but_not_the_route() {
     );
 }
 
+// Conformance: L-166, H-014, A-118
 #[test]
 fn when_every_model_fails_the_run_reports_each_failure() {
     let mut played = PlayedRun::routed(9, 1);
@@ -249,6 +252,7 @@ fn a_parked_run_tries_the_models_after_the_skipped_one_again() {
 }
 
 proptest! {
+    // Conformance: H-016, H-017
     /// The route is followed in one direction, and no model exceeds its number of attempts.
     #[test]
     fn every_model_of_a_route_is_tried_in_order_within_limits(world in any_run()) {

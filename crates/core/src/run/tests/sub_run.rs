@@ -93,6 +93,7 @@ fn is_internal(effect: &Effect) -> bool {
     )
 }
 
+// Conformance: A-32
 #[test]
 fn a_run_waits_for_its_sub_run_and_continues_with_the_result() {
     let mut played = waiting(&[call("Note", 0)]);

@@ -74,6 +74,7 @@ fn each_phase_accepts_only_its_own_inputs() {
     assert_eq!(taken, expected);
 }
 
+// Conformance: L-145
 #[test]
 fn a_result_of_an_action_that_is_not_in_progress_is_rejected() {
     let mut played = PlayedRun::begun(9);

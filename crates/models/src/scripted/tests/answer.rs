@@ -56,6 +56,7 @@ fn tool(call_id: &str, name: &str, input: serde_json::Value) -> Block {
     })
 }
 
+// Conformance: H-030
 #[tokio::test(start_paused = true)]
 async fn the_documented_example_answers_as_documented() {
     let model = load(EXAMPLE);

@@ -348,6 +348,7 @@ fn calls_without_ids_get_one_and_odd_arguments_stay_unchanged() {
     );
 }
 
+// Conformance: H-030
 #[test]
 fn missing_or_invalid_token_counts_are_zero() {
     for odd in [
@@ -405,6 +406,7 @@ fn a_partial_token_count_never_exceeds_its_total() {
     );
 }
 
+// Conformance: H-006
 #[test]
 fn the_last_event_decides_the_outcome_of_a_codex_stream() {
     let item = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":[{"type":"output_text","text":"Hi."}]}}"#;

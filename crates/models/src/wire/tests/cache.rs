@@ -49,6 +49,7 @@ fn used(body: &Value) -> BTreeSet<ProviderPromptCapability> {
     shown.map(|(_, capability)| capability).collect()
 }
 
+// Conformance: H-142
 #[test]
 fn every_format_declares_its_capabilities() {
     let declared = |provider: Provider| serde_json::to_value(provider.capabilities()).expect("JSON");
@@ -65,6 +66,7 @@ fn every_format_declares_its_capabilities() {
     assert_eq!(declared(Provider::Gemini), json!(["full_request_only"]));
 }
 
+// Conformance: H-142
 #[test]
 fn an_undeclared_optimisation_is_never_used() {
     for provider in Provider::ALL {
@@ -114,6 +116,7 @@ fn marked(value: &Value, found: &mut Vec<String>) {
     }
 }
 
+// Conformance: H-144
 #[test]
 fn anthropic_requests_mark_each_stability_and_the_newest_block() {
     let marks = |request: &ModelRequest| {
@@ -196,6 +199,7 @@ fn the_cached_prefix_is_byte_identical_in_all_processes() {
     ");
 }
 
+// Conformance: H-143
 #[test]
 fn a_cache_key_is_sent_only_where_it_is_supported() {
     for provider in [Provider::OpenAi, Provider::OpenAiChat, Provider::OpenAiCodex] {
@@ -240,6 +244,7 @@ fn each_format_has_its_own_output_limit_field() {
     }
 }
 
+// Conformance: H-144
 #[test]
 fn old_tool_results_are_counted_and_cleared_only_on_request() {
     let on = Lowering {

@@ -78,6 +78,7 @@ fn openai_receives_items() {
     "#);
 }
 
+// Conformance: H-005
 /// Codex requests have no output limit and two fields that must be present although they are empty.
 #[test]
 fn codex_receives_its_own_variant_of_items() {
@@ -145,6 +146,7 @@ fn gemini_receives_contents() {
     "#);
 }
 
+// Conformance: H-136
 #[test]
 fn every_format_contains_the_same_text_in_the_same_order() {
     let request = ModelRequest {

@@ -153,6 +153,7 @@ fn thoughts_are_sent_back_to_their_provider_unchanged() {
     }
 }
 
+// Conformance: H-145
 #[test]
 fn thoughts_are_sent_to_no_other_provider() {
     for thinker in Provider::ALL {

@@ -251,6 +251,7 @@ async fn deltas_from_before_the_stream_caught_up_are_not_repeated() {
     assert_eq!(client.see().await.data["text"], "new");
 }
 
+// Conformance: H-063
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reconnects_misses_nothing_and_gets_no_duplicates() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
@@ -365,6 +366,7 @@ async fn live_through(mishaps: Vec<StreamFault>) {
 }
 
 proptest! {
+    // Conformance: H-063
     /// Other processes write, notifications are late or lost, connections break: a reader still receives
     /// each event once.
     #[test]

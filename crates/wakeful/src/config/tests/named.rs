@@ -59,7 +59,7 @@ const WRONG: [(&str, usize, [&str; 2]); 18] = [
         ["agents.a.model", "azure"],
     ),
     (
-        "[agents.a]\nshown = [\"all\"]\n",
+        "[agents.a]\nrequest_fields = [\"all\"]\n",
         2,
         ["agents.a.request_fields", "tool_results"],
     ),
@@ -199,6 +199,7 @@ fn changed_rules_have_another_version() {
     );
 }
 
+// Conformance: H-007
 #[test]
 fn a_problem_in_a_named_section_is_reported_with_its_line() {
     for (text, line, words) in WRONG {
