@@ -212,7 +212,7 @@ describe("a decision", () => {
       ask_tools: ["ExecCommand"],
     });
     await attention().getByText("echo the-tail >> world.txt").waitFor();
-    expect(await attention().getByLabel("Tool input").textContent()).toContain(
+    expect(await attention().getByLabel("Arguments").textContent()).toContain(
       `"cmd":"${harmless}echo the-tail >> world.txt"`,
     );
     await audit(page);

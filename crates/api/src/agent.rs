@@ -15,7 +15,7 @@ use crate::text::{DateTime, Text};
 endpoints! { "agents":
     /// Lists all public agents.
     ListAgents {
-        /// Also return private agents, which are created for a single call.
+        /// Also return private agents, which are temporary and created for one run.
         #[serde(default)]
         include_private: bool
     } = Get "/api/agents" -> AgentList { 200 "The agents, sorted by name" }
@@ -96,13 +96,14 @@ pub enum Activity {
     Asleep,
     /// Messages are queued and no run is open.
     Queued,
-    /// A run is in progress.
+    /// A run is open and neither waits for a decision nor is held by a brake.
     Working,
     /// A run is open and waits for a person's decision.
     WaitingOnHuman,
     /// A run is open and held by a brake.
     Waiting,
-    /// A run is open and cannot continue; the runtime status contains the reason.
+    /// Its work cannot continue, for example because a cap is reached; the runtime status contains the
+    /// reason.
     Stuck,
 }
 
@@ -139,7 +140,7 @@ pub struct AgentStatus {
     pub created_at: String,
     /// The number of queued messages.
     pub pending: u64,
-    /// The key of the run in progress.
+    /// The key of the open run. Absent if no run is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_run: Option<String>,
     /// The newest run.

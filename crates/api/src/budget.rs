@@ -196,7 +196,7 @@ pub struct Attempt {
     /// The cost in dollars. Absent if the attempt cost nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<String>,
-    /// The policy rule that allowed the request, or the code of the gate that rejected it.
+    /// The policy rule that allowed the request, or the code of the gate that refused it.
     pub rule: String,
     /// Transport details of a failed attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]

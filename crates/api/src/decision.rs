@@ -107,7 +107,7 @@ pub struct Decision {
     pub blast_radius: BlastRadius,
     /// The policy rule that requires the decision.
     pub rule: String,
-    /// Reasons why the decision stands out in a list.
+    /// Reasons why the decision is highlighted in a list.
     pub badges: Vec<Badge>,
     /// The agent whose run asks.
     pub agent_id: String,

@@ -9,17 +9,17 @@ use crate::endpoint::endpoints;
 use crate::text::{DateTime, Text};
 
 endpoints! { "agents":
-    /// Retrieves the external trigger of an agent.
+    /// Retrieves the external trigger of an agent, and creates it if there is none.
     ///
-    /// The trigger is created by the first request and does not change afterwards.
+    /// The path stays the same until it is rotated or revoked.
     GetExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/external-trigger" -> ExternalTrigger {
         200 "The trigger; its path is a secret",
     }
-    /// Replaces the path of the trigger. The previous path stops working.
+    /// Replaces the path of the external trigger. The previous path stops working.
     RotateExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/external-trigger/rotate" -> ExternalTrigger {
         200 "The trigger; its path is a secret",
     }
-    /// Revokes the trigger: it accepts no deliveries until its path is rotated.
+    /// Revokes the external trigger: it accepts no deliveries until its path is rotated.
     RevokeExternalTrigger { agent_id: Text<AgentId> } = Post "/api/agents/{agent_id}/external-trigger/revoke" -> ExternalTrigger {
         200 "The trigger, without a path",
     }

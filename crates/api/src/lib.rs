@@ -108,9 +108,9 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
 /// Token counts as reported by the providers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenUsage {
-    /// The tokens of requests.
+    /// The tokens of model requests, including cached ones.
     pub input_tokens: u64,
-    /// The tokens of responses.
+    /// The tokens of model replies, including reasoning.
     pub output_tokens: u64,
     /// The sum of input and output tokens.
     pub total_tokens: u64,

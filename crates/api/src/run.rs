@@ -35,7 +35,7 @@ endpoints! { "runs":
     } = Get "/api/agents/{agent_id}/runs" -> RunList { 200 "The runs" }
     /// Retrieves a run with all of its steps.
     ///
-    /// A message that has not started yet is returned as a run with the outcome `queued`.
+    /// A queued message is returned as a run with the outcome `queued`.
     GetRun { run_key: Text<RunKey> } = Get "/api/runs/{run_key}" -> Run { 200 "The run" }
     /// Explains why a run exists, or why it does not.
     ///
@@ -99,9 +99,9 @@ pub struct Run {
     /// The status: `open`, `queued`, `quarantined`, or how the run ended: `completed`, `failed`,
     /// `out_of_rounds`, `cancelled`, `abandoned`.
     pub outcome: RunStatus,
-    /// The text of the model's last response.
+    /// The text of the model's last reply.
     pub final_text: String,
-    /// The number of model responses.
+    /// The number of model replies.
     pub rounds: u32,
     /// All tool calls, in order.
     pub tool_calls: Vec<ToolCall>,
@@ -166,7 +166,7 @@ pub struct RunCause {
     pub authority: Authority,
     /// The interface through which the message arrived.
     pub surface: DeliverySurface,
-    /// How the sender was identified.
+    /// How the sender was authenticated.
     pub context: AdmissionContext,
     /// When the message was stored.
     #[schemars(with = "DateTime")]

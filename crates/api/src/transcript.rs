@@ -56,7 +56,7 @@ pub enum Block {
         /// The text.
         text: String,
     },
-    /// Reasoning of the model before its response, as far as the provider shows it.
+    /// Reasoning of the model before its reply, as far as the provider shows it.
     Thinking {
         /// A summary of the reasoning; often empty.
         text: String,

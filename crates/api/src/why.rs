@@ -68,7 +68,7 @@ pub struct WakeCause {
     pub run_key: Option<String>,
 }
 
-/// The decision about a cause.
+/// The verdict on a cause: whether it wakes the agent, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Wake {
     /// The key of the requested run.

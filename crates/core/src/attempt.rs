@@ -50,7 +50,7 @@ pub struct AttemptRecord {
     /// Token counts, as far as the provider reported them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_usage: Option<Usage>,
-    /// The cost; `None` if the attempt was free.
+    /// The cost. Absent if the attempt was free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<MicroUsd>,
     /// The rule that allowed the request.

@@ -34,7 +34,7 @@ string_enum! {
     /// The order of a message in its queue. It never affects trust.
     #[derive(Default, PartialOrd, Ord)]
     pub enum Priority {
-        /// Before all other messages.
+        /// Joins the active run before its next model request, or is first in the queue.
         Interject = "interject",
         /// Before normal messages.
         Next = "next",

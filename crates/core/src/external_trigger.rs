@@ -6,7 +6,7 @@ string_enum! {
     pub enum TriggerStatus {
         /// Deliveries are accepted.
         Active = "active",
-        /// Deliveries are rejected until the trigger gets a new URL.
+        /// Deliveries are refused until the path of the trigger is rotated.
         Revoked = "revoked",
     }
 }

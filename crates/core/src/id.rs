@@ -100,7 +100,7 @@ text_id! {
     SourceName
 }
 text_id! {
-    /// A correlation or causation: a derived key, or a name given by the sender.
+    /// A correlation or causation id: a derived key, or an id that the sender gave.
     TraceId
 }
 made_id!(

@@ -146,7 +146,7 @@ macro_rules! derived_key {
 }
 
 derived_key! {
-    /// One wake of one agent. It is derived, because two replicas that receive the same cause must compute
+    /// The key of a run. It is derived, because two replicas that receive the same cause must compute
     /// the same key, or the work is done twice.
     RunKey
 }
@@ -156,11 +156,12 @@ derived_key! {
     ActionBase
 }
 derived_key! {
-    /// One action of one run. External systems that can reject a repeated request receive this id.
+    /// The id of one action of one run. External systems that deduplicate requests receive this id.
     OperationId
 }
 derived_key! {
-    /// One question about one action. It is derived, so that a repeated write creates the same question.
+    /// The id of a decision about one action. It is derived, so that a repeated write creates the same
+    /// decision.
     DecisionId
 }
 

@@ -58,15 +58,15 @@ impl EffectClass {
 string_enum! {
     #[schemars(rename = "StepStatus")]
     pub enum StepStatus {
-        /// Part of the plan and not begun.
+        /// It is planned and has not started.
         Planned = "planned",
-        /// It has begun or may begin at any time.
+        /// Its intent is committed: it has started or may start at any time.
         Intended = "intended",
         /// It succeeded.
         Ok = "ok",
         /// It failed with a known result.
         Failed = "failed",
-        /// It was not permitted to begin.
+        /// It was not permitted to start.
         Denied = "denied",
         /// It may or may not have happened.
         OutcomeUnknown = "outcome_unknown",

@@ -73,7 +73,7 @@ string_enum! {
         /// Named by a person and listed.
         #[default]
         Public = "public",
-        /// Created for one call; returned only when requested by name.
+        /// Temporary, created for one run; listed only on request.
         Private = "private",
     }
 }
@@ -183,11 +183,11 @@ impl Refusal {
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::RunOpen { .. } => Some("wait for that run, or cancel it"),
-            Self::Paused | Self::Stopped => Some("resume it with `wakeful agent resume`"),
-            Self::Braked => Some("release the brake with `wakeful brake off`; nothing was lost"),
-            Self::NotActive | Self::Dormant => Some("activate it with `wakeful agent activate`"),
-            Self::Destroyed => Some("make another agent"),
-            Self::InteractiveOnly => Some("change its mode with `wakeful agent mode`"),
+            Self::Paused | Self::Stopped => Some("resume it with `wakeful agent resume ID`"),
+            Self::Braked => Some("release the brake with `wakeful brake off`; messages stay queued"),
+            Self::NotActive | Self::Dormant => Some("activate it with `wakeful agent activate ID`"),
+            Self::Destroyed => Some("create another agent with `wakeful agent create ID`"),
+            Self::InteractiveOnly => Some("change its mode with `wakeful agent mode ID MODE`"),
             Self::PredicateFalse => Some("change the subscription's predicate"),
             Self::GuardFalse => Some("change the guard, or what it looks at"),
             Self::SubscriptionPaused => Some("resume it with `wakeful subscriptions resume`"),

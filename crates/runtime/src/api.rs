@@ -175,8 +175,8 @@ impl RuntimeApi {
         }
     }
 
-    /// Writes a small value if the last write failed, to check whether writes succeed again. Clients send no
-    /// writes while the daemon reports that it is unavailable.
+    /// Writes a small value if the last write failed, to check whether writes succeed again. While the
+    /// daemon reports that it is unavailable, no request attempts a write.
     pub async fn probe_write(&self) -> Result<(), EngineError> {
         if self.shared.store.last_write_error().is_some() {
             let written = self.shared.store.write(|tx| {

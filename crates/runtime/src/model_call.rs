@@ -32,7 +32,8 @@ use crate::run::ClaimedRun;
 use crate::step::{EarlyEnd, EffectResult, Freshness, Interrupts, NextAction, asked, scope_of};
 use crate::{Engine, EngineError, Observer, PrivacyMode, TextDelta};
 
-/// Maximum duration of one model request, above any provider's own limit. A longer request fails as timed out.
+/// Maximum duration of one model request, above any provider's own limit. A longer request counts as timed
+/// out.
 const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
 
 /// The rule that permits a request whose provider a person confirmed by requesting the run.
@@ -59,8 +60,8 @@ impl GateGrant {
 
 enum GateOutcome {
     Granted(GateGrant),
-    /// This model may not be used; the next model of the route may. Contains the exceeded cap if the reason is
-    /// the budget.
+    /// This model may not be used; the next one of the route is tried. Contains the exceeded cap if the
+    /// reason is the budget.
     Denied(InferenceDenial, Option<BudgetExceeded>),
     /// The budget does not cover the request, and no free model is left: the run is parked.
     Exceeded(BudgetExceeded),

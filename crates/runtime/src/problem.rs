@@ -163,7 +163,10 @@ fn of_schedule(fault: &ScheduleRefusal, message: String) -> Problem {
     let (code, hint) = match fault {
         ScheduleRefusal::Unknown(_) => ("schedule_unknown", "`wakeful schedule list` lists all schedules"),
         ScheduleRefusal::Exists(_) => ("schedule_exists", "choose another name with --id"),
-        ScheduleRefusal::Bad(_) => ("bad_schedule", "correct the named field; see docs/schedules.md"),
+        ScheduleRefusal::Bad(_) => (
+            "bad_schedule",
+            "correct the named field; see `wakeful schedule add --help`",
+        ),
         ScheduleRefusal::Status { .. } => (
             "bad_schedule_transition",
             "a schedule can only be paused while active and resumed while paused; to replace an ended one use `wakeful schedule add`",

@@ -15,7 +15,7 @@ use crate::process::{parent_of, started_at};
 use crate::sandbox::protocol::Containment;
 use crate::sandbox::{REAP, SHOWN_NAME, SUPERVISE};
 
-/// Most ancestors that are checked. `has_stage_above` treats a process with more ancestors as a tool's.
+/// Most ancestors that are checked. A process with more ancestors counts as a tool's.
 const ANCESTORS_MAX: usize = 1_000;
 
 /// The kernel's connection tables.
@@ -258,10 +258,16 @@ fn by_descent() -> (Vec<i32>, Vec<i32>) {
     let pids = names.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let parents: BTreeMap<i32, i32> = pids.filter_map(|pid| Some((pid, parent_of(pid)?))).collect();
     let stages: BTreeSet<i32> = parents.keys().copied().filter(|pid| is_stage(*pid)).collect();
-    parents.keys().partition(|pid| {
-        let above = std::iter::successors(parents.get(pid), |parent| parents.get(parent));
-        above.take(ANCESTORS_MAX).any(|parent| stages.contains(parent))
-    })
+    parents.keys().partition(|pid| descends(**pid, &parents, &stages))
+}
+
+fn descends(pid: i32, parents: &BTreeMap<i32, i32>, stages: &BTreeSet<i32>) -> bool {
+    let mut above = std::iter::successors(parents.get(&pid), |parent| parents.get(parent));
+    above
+        .by_ref()
+        .take(ANCESTORS_MAX)
+        .any(|parent| stages.contains(parent))
+        || above.next().is_some()
 }
 
 /// Whether a process holds one of these sockets; none if the process is unreadable.
@@ -321,6 +327,19 @@ sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid 
    0: 0000000000000000FFFF00000100007F:C004 0000000000000000FFFF00000100007F:1E25 01 0:0 0:0 0 1000 0 99 1 x 20
    1: 0000000000000000FFFF00000100007F:1E25 0000000000000000FFFF00000100007F:C004 01 0:0 0:0 0 1000 0 15 1 x 20
 ";
+
+    #[test]
+    fn a_process_with_too_many_ancestors_counts_as_a_tools() {
+        let deepest = i32::try_from(ANCESTORS_MAX).expect("small") + 2;
+        let parents: BTreeMap<i32, i32> = (1..=deepest).map(|pid| (pid, pid - 1)).collect();
+        let descends = |pid, stages: &[i32]| descends(pid, &parents, &stages.iter().copied().collect());
+        assert!(!descends(deepest - 3, &[]));
+        assert!(descends(deepest - 3, &[1]));
+        assert!(
+            descends(deepest, &[]),
+            "the ancestors above the limit are unknown"
+        );
+    }
 
     #[test]
     #[cfg(target_endian = "little")]

@@ -49,7 +49,7 @@ impl HomeHolder {
         match self {
             Self::None => Some("no daemon runs in this home".to_owned()),
             Self::Other(record) => Some(format!(
-                "the daemon of this home (process {}) works on another database",
+                "the daemon of this home (process {}) uses another database",
                 record.pid
             )),
             Self::Daemon(_) => None,

@@ -99,7 +99,7 @@ impl Home {
             Failure::new(
                 "home_missing",
                 message,
-                "`wakeful run \"…\"` creates one, or choose another with --home",
+                "create one with `wakeful init`, or choose another with --home",
             )
         };
         let home = Self {

@@ -126,8 +126,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Retrieves the external trigger of an agent.
-         * @description The trigger is created by the first request and does not change afterwards.
+         * Retrieves the external trigger of an agent, and creates it if there is none.
+         * @description The path stays the same until it is rotated or revoked.
          */
         post: operations["get_external_trigger"];
         delete?: never;
@@ -145,7 +145,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Revokes the trigger: it accepts no deliveries until its path is rotated. */
+        /** Revokes the external trigger: it accepts no deliveries until its path is rotated. */
         post: operations["revoke_external_trigger"];
         delete?: never;
         options?: never;
@@ -162,7 +162,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Replaces the path of the trigger. The previous path stops working. */
+        /** Replaces the path of the external trigger. The previous path stops working. */
         post: operations["rotate_external_trigger"];
         delete?: never;
         options?: never;
@@ -968,7 +968,7 @@ export interface paths {
         };
         /**
          * Retrieves a run with all of its steps.
-         * @description A message that has not started yet is returned as a run with the outcome `queued`.
+         * @description A queued message is returned as a run with the outcome `queued`.
          */
         get: operations["get_run"];
         put?: never;
@@ -1717,7 +1717,7 @@ export interface components {
             model_rounds: number;
             /** @description The models of the agent's next run and where they were chosen. Returned for a single agent, not in lists. */
             model_state?: components["schemas"]["AgentModelState"];
-            /** @description The key of the run in progress. */
+            /** @description The key of the open run. Absent if no run is open. */
             open_run?: string;
             /** @description The number of queued messages. */
             pending: number;
@@ -1815,7 +1815,7 @@ export interface components {
             outcome: components["schemas"]["AttemptOutcome"];
             /** @description The provider of the model. */
             provider: string;
-            /** @description The policy rule that allowed the request, or the code of the gate that rejected it. */
+            /** @description The policy rule that allowed the request, or the code of the gate that refused it. */
             rule: string;
             /**
              * Format: date-time
@@ -1911,7 +1911,7 @@ export interface components {
             is_on: boolean;
             /** @description Reason for setting it. */
             reason?: string;
-            /** @description The agent, or [`ALL_AGENTS`]. */
+            /** @description The agent's name, or `all` for the brake of all agents. */
             scope: string;
         };
         /** @description The brakes that are set. */
@@ -2170,7 +2170,7 @@ export interface components {
              * @description When the decision was requested.
              */
             asked_at: string;
-            /** @description Reasons why the decision stands out in a list. */
+            /** @description Reasons why the decision is highlighted in a list. */
             badges: components["schemas"]["Badge"][];
             /** @description How far the consequences of the action reach. */
             blast_radius: components["schemas"]["BlastRadius"];
@@ -2221,14 +2221,14 @@ export interface components {
             /** @description The version, which grows with every change. Send it with an answer to ensure that the decision has not changed since you read it. */
             version: number;
         };
-        /** @description A decision was answered, or it expired. */
+        /** @description A decision was answered, or cancelled after its deadline. */
         DecisionAnswered: {
             /** @description Channel through which it arrived. */
             channel?: components["schemas"]["Channel"];
             /** @description Id of the decision. */
             decision_id: components["schemas"]["DecisionId"];
             /**
-             * @description The person's remark.
+             * @description The note that the person added.
              * @default null
              */
             note?: string | null;
@@ -2255,7 +2255,7 @@ export interface components {
             decision_id: components["schemas"]["DecisionId"];
             /** @description Beginning of the tool's arguments. */
             input: string;
-            /** @description Kind of question. */
+            /** @description Kind of decision. */
             kind: components["schemas"]["DecisionKind"];
             /** @description The waiting action. */
             operation_id: components["schemas"]["OperationId"];
@@ -2292,9 +2292,9 @@ export interface components {
             /** @description Version of the decision; increases with every change. */
             version: number;
         };
-        /** @description One question about one action. It is derived, so that a repeated write creates the same question. */
+        /** @description The id of a decision about one action. It is derived, so that a repeated write creates the same decision. */
         DecisionId: components["schemas"]["Digest"];
-        /** @description The kind of question. */
+        /** @description The kind of decision. */
         DecisionKind: "tool_approval" | "outcome_unknown";
         /** @description A list of decisions. */
         DecisionList: {
@@ -3112,7 +3112,7 @@ export interface components {
             /** @description The notes, newest first. */
             notes: components["schemas"]["Note"][];
         };
-        /** @description One action of one run. External systems that can reject a repeated request receive this id. */
+        /** @description The id of one action of one run. External systems that deduplicate requests receive this id. */
         OperationId: components["schemas"]["Digest"];
         /** @description The kind of a message's origin. */
         OriginKind: "operator" | "subscription" | "schedule" | "trigger" | "run";
@@ -3248,7 +3248,7 @@ export interface components {
             attempt: number;
             /** @description The backoff after this attempt, in milliseconds. */
             backoff_ms?: number;
-            /** @description The cost; `None` if the attempt was free. */
+            /** @description The cost. Absent if the attempt was free. */
             cost?: components["schemas"]["MicroUsd"];
             /** @description Whether a retry is useful: `retryable` or `fail_fast`. */
             disposition?: components["schemas"]["ModelFailureKind"];
@@ -3366,18 +3366,18 @@ export interface components {
         };
         /** @description The role of a transcript entry. */
         Role: "user" | "assistant" | "tool";
-        /** @description The binding of one row. */
+        /** @description The hash that ties one table row to the log. */
         RowBinding: {
             /** @description The row's key as text. */
             key: string;
-            /** @description The hash of the governing columns; `None` if the row was removed. */
+            /** @description The hash of the columns that the log covers; `null` if the row was removed. */
             row_hash: components["schemas"]["Digest"] | null;
             /** @description Name of the table. */
             table: string;
         };
-        /** @description Governing rows changed. */
+        /** @description Rows that the log covers changed. */
         RowsBound: {
-            /** @description The binding of each row. */
+            /** @description The hash of each changed row. */
             records: components["schemas"]["RowBinding"][];
         };
         /** @description A rule that wakes an agent: a subscription, a schedule or an external trigger. */
@@ -3405,7 +3405,7 @@ export interface components {
             failure_artifact?: components["schemas"]["FailureArtifact"];
             /** @description Why the run is quarantined. */
             fault?: string;
-            /** @description The text of the model's last response. */
+            /** @description The text of the model's last reply. */
             final_text: string;
             /** @description The model of the run. */
             model?: string;
@@ -3417,7 +3417,7 @@ export interface components {
             parked?: components["schemas"]["ParkedReason"];
             /** @description All attempts of the run's model rounds. */
             provider_attempt_timeline?: components["schemas"]["AttemptTimeline"];
-            /** @description The number of model responses. */
+            /** @description The number of model replies. */
             rounds: number;
             /** @description The run's key. */
             run_key: string;
@@ -3452,7 +3452,7 @@ export interface components {
             authority: components["schemas"]["Authority"];
             /** @description The direct cause: a run, a change, or an id that a sender gave. */
             causation_id?: string;
-            /** @description How the sender was identified. */
+            /** @description How the sender was authenticated. */
             context: components["schemas"]["AdmissionContext"];
             /**
              * @description The id of the chain of causes: the key of its first cause, or an id that a sender gave.
@@ -3490,7 +3490,7 @@ export interface components {
         };
         /** @description What holds the agent of an open run. */
         RunHold: "braked" | "paused";
-        /** @description One wake of one agent. It is derived, because two replicas that receive the same cause must compute the same key, or the work is done twice. */
+        /** @description The key of a run. It is derived, because two replicas that receive the same cause must compute the same key, or the work is done twice. */
         RunKey: components["schemas"]["Digest"];
         /** @description The parent or a sub-run of a run. */
         RunLink: {
@@ -4082,9 +4082,9 @@ export interface components {
             cached_read_tokens?: number;
             /** @description The input tokens that were written to the provider's cache. */
             cached_write_tokens?: number;
-            /** @description The tokens of requests. */
+            /** @description The tokens of model requests, including cached ones. */
             input_tokens: number;
-            /** @description The tokens of responses. */
+            /** @description The tokens of model replies, including reasoning. */
             output_tokens: number;
             /** @description The output tokens that were used for reasoning. */
             reasoning_tokens?: number;
@@ -4121,7 +4121,7 @@ export interface components {
             /** @description The tool that the action used. */
             tool: string;
         };
-        /** @description A correlation or causation: a derived key, or a name given by the sender. */
+        /** @description A correlation or causation id: a derived key, or an id that the sender gave. */
         TraceId: string;
         /** @description The newest entries of an agent's transcript. */
         Transcript: {
@@ -4219,9 +4219,9 @@ export interface components {
         UtcDay: number;
         /** @description Whether an agent is listed. */
         Visibility: "public" | "private";
-        /** @description The kind of a wait. */
+        /** @description What an open run waits for. */
         WaitKind: "budget" | "due" | "decision" | "children" | "turn";
-        /** @description The decision about a cause. */
+        /** @description The verdict on a cause: whether it wakes the agent, and why. */
         Wake: {
             /**
              * Format: date-time
@@ -4281,7 +4281,7 @@ export interface components {
             /** @description The tokens of the change; at most 64. */
             tokens?: string[];
         };
-        /** @description A message became a run, or did not. */
+        /** @description The verdict on a message: whether it starts a run. */
         WakeDecided: {
             /** @description Number of further messages that the run absorbed. */
             absorbed?: number;
@@ -4291,7 +4291,7 @@ export interface components {
             reason?: components["schemas"]["MessageKind"];
             /** @description Key of the message and of the run it requests. */
             run_key: components["schemas"]["RunKey"];
-            /** @description The decision. */
+            /** @description The verdict. */
             verdict: components["schemas"]["WakeOutcome"];
         };
         /** @description The outcome of a cause. */
@@ -4518,7 +4518,7 @@ export interface operations {
     list_agents: {
         parameters: {
             query?: {
-                /** @description Also return private agents, which are created for a single call. */
+                /** @description Also return private agents, which are temporary and created for one run. */
                 include_private?: boolean;
             };
             header?: never;

@@ -128,7 +128,7 @@ it("shows costs by day, newest first, with the agent's cap", () => {
 it("says why a run is parked, and raises its cap", async () => {
   show(<ParkedCard parked={sampleParked({ scope: "agent" })} agentId="main" />, sampleBudget());
   expect(screen.getByText(/^This agent may spend \$5\.00 a day\./)).toBeTruthy();
-  expect(screen.getByText(/^or wait: the run continues by itself when the cap resets/)).toBeTruthy();
+  expect(screen.getByText(/^or wait: the run continues automatically when the cap resets/)).toBeTruthy();
   press("Raise cap");
   write("6");
   press("Set cap");

@@ -76,16 +76,16 @@ it("cannot approve before the whole input is shown", async () => {
   vi.stubGlobal("fetch", () => new Promise<Response>((resolve) => (arrive = resolve)));
   card(sampleDecision({ input: begins, is_input_cut: true }));
   const approve = () => screen.getByRole<HTMLButtonElement>("button", { name: "Approve" });
-  expect(screen.getByText(/Only the start is shown/)).toBeTruthy();
+  expect(screen.getByText(/Only the beginning is shown/)).toBeTruthy();
   expect([approve().disabled, screen.getByRole<HTMLButtonElement>("button", { name: "Deny" }).disabled]).toEqual([
     true,
     false,
   ]);
   await waitFor(() => expect(screen.getByText(/Loading the rest/)).toBeTruthy());
   arrive(Response.json(sampleDecision({ input: whole })));
-  await waitFor(() => expect(screen.getByLabelText("Tool input").textContent).toBe(`ExecCommand ${whole}`));
+  await waitFor(() => expect(screen.getByLabelText("Arguments").textContent).toBe(`ExecCommand ${whole}`));
   expect(approve().disabled).toBe(false);
-  expect(screen.queryByText(/Only the start is shown/)).toBeNull();
+  expect(screen.queryByText(/Only the beginning is shown/)).toBeNull();
   expect(screen.getByText(new RegExp(`All ${whole.length} characters`))).toBeTruthy();
 });
 
@@ -188,8 +188,8 @@ it("renders nothing without decisions", () => {
 it("has a text for every end of a decision", () => {
   const answered = { option: "approve", channel: "page" as const, at: "2026-01-01T00:00:00Z" };
   expect(decisionEndText(sampleDecision({ status: "answered", answer: answered }))).toBe(
-    "“Approve” was chosen on a page.",
+    "“Approve” was chosen on the page.",
   );
-  expect(decisionEndText(sampleDecision({ status: "cancelled" }))).toContain("The deadline passed");
+  expect(decisionEndText(sampleDecision({ status: "cancelled" }))).toContain("Not answered before the deadline");
   expect(decisionEndText(sampleDecision({ status: "withdrawn" }))).toContain("The run ended");
 });

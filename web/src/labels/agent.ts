@@ -41,7 +41,7 @@ export const agent = {
   noUsage: "no usage yet",
   none: "No agents yet",
   noneHint:
-    "An agent has a name, a workspace folder and a memory that survives restarts. It sleeps until you message it.",
+    "An agent has a name, a workspace folder and a conversation that survives restarts. It is asleep until you send it a message.",
   optional: "optional",
   pause: "Pause",
   pauseAction: (id: string) => `pause ${id}`,
@@ -142,7 +142,7 @@ export const subscription = {
 };
 
 export const whyNot = {
-  action: "load why nothing started",
+  action: "load the reasons why nothing started",
   holds: "Active holds",
   nextFirings: "Next firings",
   nextInQueue: "next in the queue",

@@ -27,7 +27,7 @@ export const budget = {
     `${scope === "agent" ? "This agent" : "All agents together"} may spend ${cap} a day. ` +
     `${spent} is spent or reserved, and the next request may cost up to ${needed}.`,
   raiseCap: "Raise cap",
-  orWait: "or wait: the run continues by itself when the cap resets",
+  orWait: "or wait: the run continues automatically when the cap resets",
   orWaitAt: ", at",
   reached: "cap reached",
   removeCap: "Remove cap",

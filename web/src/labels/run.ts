@@ -10,7 +10,7 @@ export const run = {
   cancelAction: "cancel the run",
   cancelling: "Cancelling…",
   cause: "Cause",
-  causes: "Causes, outermost first",
+  causes: "Error causes, outermost first",
   cost: "Cost",
   costNone: "none",
   denied: (count: number) => `${count} denied`,
@@ -76,16 +76,16 @@ export const run = {
 export const cause = {
   kinds: {
     operator_prompt: "The operator sent a message",
-    notice: "A notice arrived",
+    notice: "A change matched a subscription",
     timer_tick: "A schedule fired",
-    hint: "A hint arrived",
+    hint: "An external system called the agent's trigger",
     internal_followup: "A run of another agent sent a message",
   } satisfies Record<RunCause["kind"], string> as Record<string, string>,
   surfaces: {
     run_once: "from the command line",
     cli_prompt: "from the command line",
     http_control_prompt: "through this page or the API",
-    http_callback_wake: "through a webhook",
+    http_callback_wake: "through an external trigger",
     timer_scheduler: "from the scheduler",
     runtime_system: "inside this installation",
   } satisfies Record<RunCause["surface"], string> as Record<string, string>,
@@ -98,7 +98,7 @@ export const cause = {
   contexts: {
     local_process: "it came from a process of the same user on this machine",
     control_authenticated: "the sender had the API token or a logged-in browser",
-    external_trigger_capability: "the sender had the address of a webhook",
+    external_trigger_capability: "the sender had the secret URL of an external trigger",
     runtime_owned: "it was created by this installation",
   } satisfies Record<RunCause["context"], string> as Record<string, string>,
   otherKind: (kind: string) => `A message of kind “${kind}” arrived`,
@@ -122,7 +122,8 @@ export const step = {
     denied_agent: "this run may not start a run of this agent",
     denied_tool: "this run may not use this tool",
     unknown_tool: "the tool does not exist",
-    external_cause: "a webhook, a watched folder or another agent started the run, so each command needs approval",
+    external_cause:
+      "an external trigger, a watched folder or another agent started the run, so each command needs approval",
     outcome_unknown_undecided: "the same call was interrupted earlier, and its outcome is unknown",
   } as Record<string, string>,
   sandbox: {
@@ -168,7 +169,7 @@ export const attempt = {
   } as Record<string, string>,
   retriedAfter: (duration: string) => `retried after ${duration}`,
   allowed: (rule: string, meaning: string) => `Allowed by rule ${rule}${meaning}`,
-  blocked: (gate: string, meaning: string) => `Not sent: blocked by gate ${gate}${meaning}`,
+  blocked: (gate: string, meaning: string) => `Not sent: refused by gate ${gate}${meaning}`,
   rules: {
     inference_gates: "all checks before the request passed",
     inference_gates_implied_receipt: "all checks passed; starting this run confirmed the provider",
@@ -198,7 +199,7 @@ export const attempt = {
 /** Why a run is quarantined, and what to do next. */
 export const fault = {
   broken: (detail: string) => `Wakeful cannot read the stored state of this run: ${detail}`,
-  crashLoop: (claims: string) => `Wakeful claimed this run ${claims} times and it made no progress.`,
+  crashLoop: (claims: string) => `Wakeful tried to continue this run ${claims} times without progress.`,
   lastAction: (name: string, status: string) => `Last action: ${name} (${status}).`,
   machineVersion: (machine: string, version: string) =>
     `This run needs ${machine} version ${version}, which this version of Wakeful does not support.`,
@@ -247,12 +248,12 @@ export const wakeGates: Record<string, { passed: string; failed: string }> = {
   mode: { passed: "The mode of the agent allows this", failed: "The mode of the agent does not allow this" },
   own_write: { passed: "The agent did not make the change itself", failed: "The agent made the change itself" },
   causal_depth: { passed: "The chain of causes is short enough", failed: "The chain of causes is too long" },
-  predicate: { passed: "No record condition failed", failed: "The record does not match the subscription" },
+  predicate: { passed: "No predicate failed", failed: "No changed record matches the predicate" },
   guard: { passed: "No guard failed", failed: "The guard is false" },
   subscription: { passed: "No paused subscription applies", failed: "The subscription is paused" },
   work: { passed: "There is work to do", failed: "There is nothing to do" },
-  sleep: { passed: "The operator woke the agent from its sleep", failed: "The agent is asleep" },
-  window: { passed: "No time window applies", failed: "Waiting for a time window to end" },
+  sleep: { passed: "The operator overrode the sleep of the agent", failed: "The agent was put to sleep" },
+  window: { passed: "No cooldown or debounce applies", failed: "Waiting for a cooldown, debounce or backoff to end" },
   queue: { passed: "The queue has room", failed: "The queue is full" },
 };
 

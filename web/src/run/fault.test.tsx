@@ -20,7 +20,7 @@ it("says what is wrong with a run that cannot be read", () => {
 
 it("counts the claims of a run that makes no progress", () => {
   expect(faultText(fault("crash_loop", `run ${KEY} was taken up 11 times and never moved`))).toEqual({
-    reason: "Wakeful claimed this run 11 times and it made no progress.",
+    reason: "Wakeful tried to continue this run 11 times without progress.",
     nextStep: "Run `wakeful doctor` to find the cause, then resume or abandon the run.",
   });
 });

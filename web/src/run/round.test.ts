@@ -97,10 +97,10 @@ it("has texts for ends of attempts, known and unknown", () => {
 it("names the rule or gate that allowed or blocked a request", () => {
   expect(gateText(sampleAttempt("1"))).toBe("Allowed by rule inference_gates: all checks before the request passed");
   expect(gateText(sampleAttempt("1", { rule: "secret_unavailable" }))).toBe(
-    "Not sent: blocked by gate secret_unavailable: its API key is not available",
+    "Not sent: refused by gate secret_unavailable: its API key is not available",
   );
   expect(gateText(sampleAttempt("1", { rule: "new_gate", transport_diagnostics: { stage: "gate" } }))).toBe(
-    "Not sent: blocked by gate new_gate",
+    "Not sent: refused by gate new_gate",
   );
   expect(gateText(sampleAttempt("1", { rule: "new_rule" }))).toBe("Allowed by rule new_rule");
   expect(gateText(sampleAttempt("1", { rule: "" }))).toBe("");

@@ -17,7 +17,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// The kind of question.
+    /// The kind of decision.
     pub enum DecisionKind {
         /// May this action be performed?
         ToolApproval = "tool_approval",
@@ -30,7 +30,7 @@ string_enum! {
     /// How urgent the answer is, from lowest to highest.
     #[derive(PartialOrd, Ord)]
     pub enum Severity {
-        /// Worth a look, without urgency.
+        /// Not urgent.
         Warning = "warning",
         /// Little depends on the answer.
         Low = "low",

@@ -19,14 +19,14 @@ const ROW_HASH: &str = "row_hash";
 /// Maximum number of rows that one event binds. More rows need several events.
 pub const RECORDS_PER_EVENT_MAX: usize = 500;
 
-/// The binding of one row.
+/// The hash that ties one table row to the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RowBinding {
     /// Name of the table.
     pub table: String,
     /// The row's key as text.
     pub key: String,
-    /// The hash of the governing columns; `None` if the row was removed.
+    /// The hash of the columns that the log covers; `null` if the row was removed.
     pub row_hash: Option<Digest>,
 }
 

@@ -52,7 +52,7 @@ pub enum RecurrenceError {
     #[error("`cron`: {0}")]
     Pattern(String),
     /// The time zone does not exist.
-    #[error("`time_zone`: `{0}` is not an IANA time zone; it is spelled like Europe/Berlin, with capitals")]
+    #[error("`time_zone`: unknown time zone `{0}`; use an IANA name such as Europe/Berlin")]
     Zone(String),
     /// The pattern matches no day of any year.
     #[error("`cron`: this pattern matches no day of any year")]

@@ -81,9 +81,10 @@ macro_rules! kinds {
 kinds! {
     /// A message entered the queue.
     MessageAdmitted = "message_admitted",
-    /// The state or configuration of an agent changed. Pages refresh; it is not part of the conversation.
+    /// The state or configuration of an agent changed. It makes pages refresh and is not part of the
+    /// conversation.
     AgentStateChanged = "agent_state_changed",
-    /// A message became a run, or did not.
+    /// The verdict on a message: whether it starts a run.
     WakeDecided = "wake_decided",
     /// A run started.
     RunStarted = "run_started",
@@ -107,7 +108,7 @@ kinds! {
     RunEnded = "run_ended",
     /// A person is asked whether an action may be performed.
     DecisionAsked = "decision_asked",
-    /// A decision was answered, or it expired.
+    /// A decision was answered, or cancelled after its deadline.
     DecisionAnswered = "decision_answered",
     /// A decision passed its deadline and has a higher severity now.
     DecisionEscalated = "decision_escalated",
@@ -121,7 +122,7 @@ kinds! {
     ContentErased = "content_erased",
     /// Retention removed old data.
     DataPruned = "data_pruned",
-    /// Governing rows changed. Only in the log of the home.
+    /// Rows that the log covers changed. Only in the log of the home.
     RowsBound = "rows_bound",
 }
 

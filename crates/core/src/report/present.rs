@@ -68,7 +68,7 @@ string_enum! {
         ActionRequired = "action_required",
         /// Work was completed.
         WorkDone = "work_done",
-        /// A turn started or ended.
+        /// A message, the start or end of a run, an answer or a brake.
         TurnResult = "turn_result",
         /// Work makes progress.
         Progress = "progress",
@@ -86,7 +86,7 @@ string_enum! {
         Brief = "brief",
         /// A message to the agent.
         Message = "message",
-        /// Work that spans several turns.
+        /// Work that spans several runs.
         WorkItem = "work_item",
         /// Background work.
         Task = "task",
@@ -100,7 +100,7 @@ string_enum! {
         AssistantProgress = "assistant_progress",
         /// Tool calls.
         Tool = "tool",
-        /// Pages refresh; it is not part of the conversation.
+        /// A change of state that makes pages refresh. Not part of the conversation.
         StateSync = "state_sync",
         /// Details for debugging.
         Trace = "trace",

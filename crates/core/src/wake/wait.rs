@@ -32,7 +32,7 @@ pub enum Wait {
 }
 
 string_enum! {
-    /// The kind of a wait.
+    /// What an open run waits for.
     pub enum WaitKind {
         /// A time.
         Due = "due",

@@ -1,5 +1,5 @@
 //! What the transaction of one transition writes. States, inputs, events and blobs are encoded and compressed
-//! before the transaction, which only links the events to the log's head.
+//! before the transaction; inside it, the events are linked to the log's head.
 
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::Usage;

@@ -18,7 +18,9 @@ pub fn why(why: &api::WhyReport) -> WhyRun {
     let verdict = why.verdict;
     // An earlier verdict on a message that is still queued is not final.
     let decided = match (waits, verdict) {
-        (true, _) | (false, None) => "it waits for its turn in the queue".to_owned(),
+        (true, _) | (false, None) => {
+            "it is queued; a running daemon starts it after earlier messages".to_owned()
+        }
         (false, Some(verdict)) => verdict_words(verdict, why.absorbed_by),
     };
     WhyRun {
@@ -65,7 +67,7 @@ pub fn why_not(why: &api::WhyNotReport) -> WhyNot {
 
 fn summary(why: &api::WhyNotReport) -> String {
     let rules = match (why.subscription_count, why.schedule_count) {
-        (0, 0) => "; it has no subscription and no schedule, so only a person can wake it",
+        (0, 0) => "; it has no subscription and no schedule, so only your messages wake it",
         (_, _) => "",
     };
     if why.is_untried() {

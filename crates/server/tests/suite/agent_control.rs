@@ -61,7 +61,7 @@ async fn an_agent_that_nothing_tried_to_wake_is_reported_as_such() {
     assert_eq!(
         told.summary,
         "nothing has tried to wake it since it was created, 1970-01-01T00:00:00.000Z; it has no subscription and no \
-         schedule, so only a person can wake it"
+         schedule, so only your messages wake it"
     );
     assert_eq!(told.since, "2020-01-01T00:00:00.000Z");
     let bad = world.get("/api/agents/main/why-not?since=soon").await;

@@ -71,7 +71,7 @@ fn get_all(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     for (name, value, origin) in loaded.all() {
         let text = value_text(value);
         let text = if text.is_empty() { "-" } else { &text };
-        lines.push(format!("{name:<24}  {text:<32}  {origin}"));
+        lines.push(format!("{name:<30}  {text:<32}  {origin}"));
         settings.push(json!({"key": name, "value": value, "origin": origin}));
     }
     let object = json!({

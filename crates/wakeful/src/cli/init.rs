@@ -26,7 +26,7 @@ const DAILY_USD: &str = "5";
 const ABSENT: [&str; 4] = ["agent_unknown", "home_missing", "database_empty", "schema_older"];
 
 const NEXT: [&str; 3] = [
-    "wakeful serve",
+    "wakeful daemon start",
     "wakeful open",
     "wakeful run \"Show me what you can do\"",
 ];

@@ -98,7 +98,7 @@ fn show(rule: &Retention, standing: &[ClassUsage], care: &RetentionStateRow, out
     let mut lines: Vec<String> = standing.iter().map(|one| line(one, rule.of(one.class))).collect();
     lines.push(match &last {
         Some(at) => format!("last       {at}"),
-        None => "last       never; a daemon does it once a day".to_owned(),
+        None => "last       never; the daemon deletes old data once a day".to_owned(),
     });
     out.answer(&json!({"classes": classes, "last_at": last}), &lines.join("\n"));
 }

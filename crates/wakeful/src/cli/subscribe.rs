@@ -288,7 +288,7 @@ fn line(one: &Subscription) -> String {
         words.push(format!("collected for {}", format_duration(one.debounce_ms)));
     }
     if !one.message.is_empty() {
-        words.push(format!("says {:?}", one.message));
+        words.push(format!("message {:?}", one.message));
     }
     if !one.is_active {
         words.push("paused".to_owned());
@@ -360,7 +360,7 @@ mod tests {
             line(&one),
             "gym   wakes coach on TASK or NOTE, where category=gym and version=3, \
              when {\"field\":\"queued\",\"op\":\"lt\",\"value\":3}, at most every 10m, collected for 1500ms, \
-             says \"plan\", paused"
+             message \"plan\", paused"
         );
     }
 

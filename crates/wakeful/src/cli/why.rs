@@ -101,7 +101,7 @@ fn run_words(why: &WhyRun) -> String {
             .map(|by| format!("caused   by {by}")),
     );
     for gate in &why.gates {
-        let verdict = if gate.passed { "passed" } else { "shut" };
+        let verdict = if gate.passed { "passed" } else { "blocked" };
         let detail = gate
             .detail
             .as_ref()
@@ -137,7 +137,7 @@ fn agent_words(why: &WhyNot) -> String {
     for waiting in why.queued.iter().take(SHOWN_MAX) {
         let until = match &waiting.not_before {
             Some(moment) => format!("until {moment}"),
-            None => "for earlier messages".to_owned(),
+            None => "in the queue".to_owned(),
         };
         lines.push(format!(
             "waits    {}: {} ({until})",
@@ -159,7 +159,7 @@ fn agent_words(why: &WhyNot) -> String {
         let last = one
             .last_outcome
             .as_ref()
-            .map(|last| format!(", last {last}"))
+            .map(|last| format!(", last outcome {last}"))
             .unwrap_or_default();
         let status = format!("{:?}", one.status).to_lowercase();
         lines.push(format!(

@@ -445,7 +445,9 @@ async fn log_default_cap(place: &OpenHome, config: &Settings) {
 
 fn print_started(record: &DaemonRecord, home: &Home, out: &Out) {
     let url = format!("http://{}", record.http_addr);
-    let words = format!("listening on {url}\n`wakeful open` opens the page, Ctrl-C ends the daemon");
+    let words = format!(
+        "listening on {url}\nopen the page with `wakeful open`; stop with Ctrl-C or `wakeful daemon stop`"
+    );
     let answer = serde_json::json!({
         "http_addr": record.http_addr, "url": url, "pid": record.pid, "home_dir": home.root(),
         "socket_path": record.socket_path,

@@ -150,7 +150,7 @@ pub(super) fn run(run: &Run) -> String {
     let mut lines = vec![
         format!("run      {}", run.run_key),
         format!("agent    {}", run.agent_id),
-        format!("outcome  {}", outcome(run)),
+        format!("status   {}", outcome(run)),
         format!("started  {}", run.started_at),
     ];
     if let Some(ended_at) = &run.ended_at {
@@ -345,7 +345,7 @@ pub(super) fn agent(agent: &AgentStatus) -> String {
             .chain(&state.effective_fallback_models)
             .map(String::as_str)
             .collect();
-        format!("\nasks       {}", models.join(", then "))
+        format!("\nuses       {}", models.join(", then "))
     });
     let asked = asked.unwrap_or_default();
     let asleep = agent.sleep_until.as_ref();
@@ -451,11 +451,11 @@ mod tests {
         let by = "0123456789abcdef".repeat(4);
         let (whole, line) = shown(Some(&by));
         assert!(
-            whole.contains("outcome  absorbed by run 0123456789ab\n"),
+            whole.contains("status   absorbed by run 0123456789ab\n"),
             "{whole}"
         );
         assert!(line.contains("coach absorbed by run 0123456789ab in"), "{line}");
         let (whole, _) = shown(None);
-        assert!(whole.contains("outcome  absorbed\n"), "{whole}");
+        assert!(whole.contains("status   absorbed\n"), "{whole}");
     }
 }

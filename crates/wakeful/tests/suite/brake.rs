@@ -269,7 +269,11 @@ fn said_under_brake(world: &TestHome, script: &str, whom: &[&str]) -> CommandOut
         (Some(4), "braked"),
         "{said:?}"
     );
-    assert!(said.stderr.contains("stays in the queue"), "{said:?}");
+    assert!(
+        said.stderr
+            .contains("is queued and starts after the brake is released"),
+        "{said:?}"
+    );
     assert!(said.stderr.contains("wakeful run --resume"), "{said:?}");
     assert!(world.lines().is_empty(), "nothing was done");
     said

@@ -114,9 +114,9 @@ fn a_daemon_is_found_by_its_database_on_a_server() {
     let status = elsewhere(&["status"]);
     assert!(status.stdout.contains("uses another database"), "{status:?}");
     let sent = elsewhere(&["message", "there", "do it"]);
-    assert!(sent.stderr.contains("works on another database"), "{sent:?}");
+    assert!(sent.stderr.contains("uses another database"), "{sent:?}");
     let tail = elsewhere(&["tail", "there"]);
-    assert!(tail.stderr.contains("works on another database"), "{tail:?}");
+    assert!(tail.stderr.contains("uses another database"), "{tail:?}");
     let status = elsewhere(&["daemon", "status", "--json"]).json();
     assert_eq!(status["control_health"], "ok", "{status}");
     assert_eq!(elsewhere(&["open", "--print"]).code, Some(0));

@@ -77,7 +77,7 @@ fn a_run_and_a_refused_cause_are_explained_with_and_without_daemon() {
     let missed = not["refused"][0]["run_key"].as_str().expect("a key").to_owned();
     let missed = world.wakeful(&["why", &missed]);
     assert!(
-        missed.stdout.contains("gate     predicate shut") && missed.stdout.contains("fix      "),
+        missed.stdout.contains("gate     predicate blocked") && missed.stdout.contains("fix      "),
         "{missed:?}"
     );
     daemon.kill();

@@ -68,7 +68,7 @@ pub enum AgentStateChanged {
         /// The new lifecycle.
         lifecycle: Lifecycle,
     },
-    /// The interaction mode changed.
+    /// The mode changed.
     Mode {
         /// The new mode.
         mode: InteractionMode,
@@ -183,12 +183,12 @@ string_enum! {
     }
 }
 
-/// A message became a run, or did not.
+/// The verdict on a message: whether it starts a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WakeDecided {
     /// Key of the message and of the run it requests.
     pub run_key: RunKey,
-    /// The decision.
+    /// The verdict.
     pub verdict: WakeOutcome,
     /// Kind of the message that became a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -223,7 +223,7 @@ pub const ALL_AGENTS: &str = "all";
 pub struct BrakeChanged {
     /// Whether the brake is set.
     pub is_on: bool,
-    /// The agent, or [`ALL_AGENTS`].
+    /// The agent's name, or `all` for the brake of all agents.
     pub scope: String,
     /// Reason for setting it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

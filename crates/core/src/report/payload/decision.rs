@@ -15,7 +15,7 @@ pub struct DecisionAsked {
     pub decision_id: DecisionId,
     /// The waiting action.
     pub operation_id: OperationId,
-    /// Kind of question.
+    /// Kind of decision.
     pub kind: DecisionKind,
     /// The question in one line.
     pub title: String,
@@ -54,7 +54,7 @@ impl From<&ApprovalRequest> for DecisionAsked {
     }
 }
 
-/// A decision was answered, or it expired.
+/// A decision was answered, or cancelled after its deadline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionAnswered {
     /// Id of the decision.
@@ -102,7 +102,7 @@ pub struct AnswerGiven {
     pub option: String,
     /// Channel through which it arrived.
     pub channel: Channel,
-    /// The person's remark.
+    /// The note that the person added.
     #[serde(default)]
     pub note: Option<String>,
 }

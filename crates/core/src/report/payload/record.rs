@@ -66,9 +66,9 @@ pub struct DataPruned {
     pub until: String,
 }
 
-/// Governing rows changed.
+/// Rows that the log covers changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RowsBound {
-    /// The binding of each row.
+    /// The hash of each changed row.
     pub records: Vec<RowBinding>,
 }

@@ -52,7 +52,9 @@ pub(super) async fn start(
         tell_stuck(&client, &agent, out).await?;
     }
     if agent.is_braked {
-        return Err(braked(&format!("the message of run {run} stays in the queue")));
+        return Err(braked(&format!(
+            "run {run} is queued and starts after the brake is released"
+        )));
     }
     let watched = WatchedRun {
         agent: call.agent.clone(),
