@@ -194,7 +194,7 @@ impl Environment {
     }
 
     /// Whether a reservation for a request is stored: every permitted request has one.
-    pub(crate) fn has_put_aside(&self) -> bool {
+    pub(crate) fn has_reservation(&self) -> bool {
         let days = read(&self.store, |view| view.spend_days(None, UtcDay(i64::MIN)));
         days.is_ok_and(|days| days.iter().any(|day| day.reserved > MicroUsd(0)))
     }

@@ -61,7 +61,7 @@ pub(crate) struct RunEvidence {
 
 impl RunEvidence {
     /// Whether it is quarantined, or was abandoned from quarantine.
-    pub(crate) fn is_aside(&self) -> bool {
+    pub(crate) fn is_quarantined(&self) -> bool {
         self.row.status == RunStatus::Quarantined || self.row.status == RunStatus::Abandoned
     }
 

@@ -81,7 +81,7 @@ impl SimModel {
     }
 
     fn look_at(&self, ask: u32, request: &ModelRequest) {
-        if !self.life.world.has_put_aside() {
+        if !self.life.world.has_reservation() {
             let what = format!("request {} of ask {ask} has no reservation", request.request);
             self.life.world.complain(what);
         }

@@ -91,7 +91,7 @@ mod tests {
     use crate::metadata::planted;
 
     #[test]
-    fn one_side_of_an_or_is_enough_and_every_side_of_an_and_is_needed() {
+    fn an_or_needs_one_side_and_an_and_needs_every_side() {
         for fine in [
             "MIT",
             "MIT OR GPL-3.0-only",

@@ -105,7 +105,7 @@ fn the_core_depends_on_nothing_that_could_do_io() {
 }
 
 #[test]
-fn the_core_has_no_clock_no_io_no_async_and_no_random_order() {
+fn the_core_has_no_clock_io_async_or_random_order() {
     let files = rust_files();
     let core = files
         .iter()

@@ -72,10 +72,10 @@ const PROMISES: &[(&str, Promise)] = &[
     ("done_is_done", done_is_done),
     ("no_silence", no_silence),
     ("one_run", one_run),
-    ("stays_told", stays_told),
+    ("stays_reported", stays_reported),
     ("whole", whole),
     ("in_order", in_order),
-    ("nothing_put_aside", nothing_put_aside),
+    ("nothing_left_reserved", nothing_left_reserved),
     ("braked", person::braked),
     ("answered_once", person::answered_once),
     ("written_once", around::written_once),
@@ -256,7 +256,7 @@ fn one_run(case: &mut Case<'_>) {
 }
 
 /// Responses are stable: an end stays, and so does the final status of a call.
-fn stays_told(case: &mut Case<'_>) {
+fn stays_reported(case: &mut Case<'_>) {
     let mut last: BTreeMap<&str, &Answer> = BTreeMap::new();
     for (_, message, answer) in case.answered() {
         last.extend(
@@ -364,7 +364,7 @@ fn last_place(case: &Case<'_>, name: &str) -> Option<usize> {
 }
 
 /// When everything is idle, no money is reserved.
-fn nothing_put_aside(case: &mut Case<'_>) {
+fn nothing_left_reserved(case: &mut Case<'_>) {
     let history = case.history;
     for (agent, usd) in &history.reserved {
         if usd.parse::<f64>().ok() != Some(0.0) {

@@ -80,7 +80,7 @@ impl Tally {
             "operations_under_faults": self.under_faults, "messages_under_faults": self.sent_under_faults,
             "refused_under_faults": self.refused, "runs_tried_again": self.retried,
             "acknowledged": self.acknowledged, "effects": self.effects, "outcome_unknown": self.unknown,
-            "failed_runs": self.failed, "lost": self.broken("kept") + self.broken("ended") + self.broken("stays_told"),
+            "failed_runs": self.failed, "lost": self.broken("kept") + self.broken("ended") + self.broken("stays_reported"),
             "duplicated": self.broken("at_most_once") + self.broken("one_run"),
             "false_done": self.broken("done_is_done") + self.broken("no_silence"),
             "broken": self.broken,

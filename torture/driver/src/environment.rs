@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::history::{told, wall_ns};
 use crate::http::Api;
-use crate::load::{Load, has_ended, is_aside};
+use crate::load::{Load, has_ended, is_quarantined};
 use crate::moment;
 use crate::rng::Rng;
 use crate::script::{of_clock, of_files};
@@ -138,7 +138,7 @@ impl Load<'_> {
             }
             let runs = account.fired.iter().map(|line| (&line["run"], &line["answer"]));
             let told = account.noticed.iter().map(|line| (&line["run"], line));
-            for (run, _) in runs.chain(told).filter(|(_, answer)| is_aside(answer)) {
+            for (run, _) in runs.chain(told).filter(|(_, answer)| is_quarantined(answer)) {
                 self.retry(run.as_str().unwrap_or_default(), rng);
             }
             std::thread::sleep(LOOK);

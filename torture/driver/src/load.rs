@@ -242,7 +242,7 @@ impl Load<'_> {
             return None;
         }
         let answer = told(&answer.body);
-        if is_aside(&answer) {
+        if is_quarantined(&answer) {
             self.retry(&sent.run, rng);
         }
         self.history
@@ -282,10 +282,10 @@ impl Load<'_> {
 
 /// Whether a response about a run means that it has ended.
 pub(crate) fn has_ended(answer: &Value) -> bool {
-    !matches!(answer["outcome"].as_str(), Some("open" | "queued")) && !is_aside(answer)
+    !matches!(answer["outcome"].as_str(), Some("open" | "queued")) && !is_quarantined(answer)
 }
 
 /// Whether it means that the run is quarantined.
-pub(crate) fn is_aside(answer: &Value) -> bool {
+pub(crate) fn is_quarantined(answer: &Value) -> bool {
     answer["outcome"] == "quarantined"
 }

@@ -43,7 +43,7 @@ pub(crate) const ALL: [Invariant<DaemonEvidence>; 16] = [
     ),
     named("ChainIsWhole", chain_is_whole),
     named("EverythingComesToRest", everything_comes_to_rest),
-    named("NobodyComplains", nobody_complains),
+    named("NoUnexpectedError", no_unexpected_error),
 ];
 
 /// Checks every invariant.
@@ -350,7 +350,7 @@ fn everything_comes_to_rest(scene: &DaemonEvidence) -> Verdict {
     Ok(())
 }
 
-fn nobody_complains(scene: &DaemonEvidence) -> Verdict {
+fn no_unexpected_error(scene: &DaemonEvidence) -> Verdict {
     let first = scene.ledger.complaints.first();
     first.map_or(Ok(()), |complaint| Err(complaint.clone()))
 }

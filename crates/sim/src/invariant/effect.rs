@@ -69,7 +69,7 @@ pub(super) fn done_is_reported(evidence: &Evidence) -> Verdict {
         };
         let is_said = match step.status {
             StepStatus::Ok | StepStatus::OutcomeUnknown => true,
-            StepStatus::Intended => run.is_open() || run.is_aside(),
+            StepStatus::Intended => run.is_open() || run.is_quarantined(),
             StepStatus::Failed => deed.class == EffectClass::Idempotent && evidence.ledger.has_sleepers(),
             StepStatus::Planned | StepStatus::Denied => may_be_a_sleepers(deed, run, step),
         };
@@ -88,7 +88,7 @@ fn may_be_a_sleepers(deed: &Deed, run: &RunEvidence, step: &StepRow) -> bool {
 }
 
 /// No port detected an invalid call.
-pub(super) fn nobody_complains(evidence: &Evidence) -> Verdict {
+pub(super) fn no_unexpected_error(evidence: &Evidence) -> Verdict {
     evidence
         .ledger
         .complaints
@@ -180,7 +180,7 @@ pub(super) fn the_world_stands_still(evidence: &Evidence) -> Verdict {
 }
 
 /// A process that knows that it lost its lease begins nothing.
-pub(super) fn nobody_acts_without_its_lease(evidence: &Evidence) -> Verdict {
+pub(super) fn no_action_without_lease(evidence: &Evidence) -> Verdict {
     let late = evidence.ledger.begun.iter().find(|begun| !begun.leased);
     late.map_or(Ok(()), |begun| {
         Err(format!("begun by a process without a lease: {begun:?}"))

@@ -38,7 +38,7 @@ pub(crate) const ALL: [Invariant; 26] = [
     named("NoUnknownWithoutAMishap", effect::no_unknown_without_a_mishap),
     named("NoSilentRepeat", effect::no_silent_repeat),
     named("TheWorldStandsStill", effect::the_world_stands_still),
-    named("NobodyActsWithoutItsLease", effect::nobody_acts_without_its_lease),
+    named("NoActionWithoutLease", effect::no_action_without_lease),
     named("CancelIsHeard", stop::cancel_is_heard),
     named("HaltIsHeard", stop::halt_is_heard),
     named("NamesKeepTheirMeaning", effect::names_keep_their_meaning),
@@ -59,7 +59,7 @@ pub(crate) const ALL: [Invariant; 26] = [
         person::every_run_ends_or_is_resumable,
     ),
     named("ReservationsAreZeroAtRest", person::reservations_are_zero_at_rest),
-    named("NobodyComplains", effect::nobody_complains),
+    named("NoUnexpectedError", effect::no_unexpected_error),
 ];
 
 /// An invariant that is always checked.

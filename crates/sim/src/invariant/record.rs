@@ -38,7 +38,7 @@ pub(super) fn no_acknowledged_input_lost(evidence: &Evidence) -> Verdict {
 
 /// A run that ended has no open step, and has an end time.
 pub(super) fn nothing_is_left_open(evidence: &Evidence) -> Verdict {
-    for run in evidence.runs.iter().filter(|run| !run.is_aside()) {
+    for run in evidence.runs.iter().filter(|run| !run.is_quarantined()) {
         let (says_open, is_open) = (run.is_open(), run.turn.outcome().is_none());
         unless(
             says_open == is_open && says_open == run.row.ended_at.is_none(),
@@ -124,7 +124,10 @@ pub(super) fn transcript_is_whole(evidence: &Evidence) -> Verdict {
     let open = open_calls(entries)?;
     // Results are written when the last one is available, so only the newest reply of an open run may lack
     // them.
-    let may_be_open = evidence.runs.iter().any(|run| run.is_open() || run.is_aside());
+    let may_be_open = evidence
+        .runs
+        .iter()
+        .any(|run| run.is_open() || run.is_quarantined());
     unless(open.is_empty() || may_be_open, || {
         format!("the calls {open:?} have no result")
     })

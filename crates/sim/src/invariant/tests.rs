@@ -153,7 +153,7 @@ fn a_refused_action_that_began_is_found() {
 #[test]
 fn a_port_complaint_is_found() {
     let complained = |evidence: &mut Evidence| evidence.ledger.complaints.push("it acts".into());
-    assert!(tampered("NobodyComplains", complained).is_err());
+    assert!(tampered("NoUnexpectedError", complained).is_err());
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn an_action_without_a_lease_is_found() {
             .iter_mut()
             .for_each(|begun| begun.leased = false);
     };
-    assert!(tampered("NobodyActsWithoutItsLease", unleased).is_err());
+    assert!(tampered("NoActionWithoutLease", unleased).is_err());
 }
 
 #[test]

@@ -24,7 +24,7 @@ async fn ran(daemon: &Daemon, names: &[&str]) -> Vec<usize> {
 
 // Conformance: L-058
 #[tokio::test]
-async fn each_example_of_a_subscription_wakes_once_and_its_near_miss_does_not() {
+async fn each_example_wakes_once_and_its_near_miss_does_not() {
     let home = Home::new();
     let daemon = home.serve();
     let gym = home.write(Mutation::CreateCategory { name: "gym".into() }).await;

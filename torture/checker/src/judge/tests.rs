@@ -146,10 +146,10 @@ fn a_response_that_changes_later_is_found() {
             WORLD,
         )
     };
-    assert_eq!(told("r1", "failed", &["ok", "ok"]), ["stays_told"]);
-    assert_eq!(told("r1", "open", &["outcome_unknown"]), ["stays_told"]);
-    assert_eq!(told("r1", "open", &["ok", "ok", "ok"]), ["stays_told"]);
-    assert_eq!(told("r8", "open", &[]), ["stays_told"]);
+    assert_eq!(told("r1", "failed", &["ok", "ok"]), ["stays_reported"]);
+    assert_eq!(told("r1", "open", &["outcome_unknown"]), ["stays_reported"]);
+    assert_eq!(told("r1", "open", &["ok", "ok", "ok"]), ["stays_reported"]);
+    assert_eq!(told("r8", "open", &[]), ["stays_reported"]);
     assert_eq!(told("r1", "open", &["ok", "intended"]), Vec::<&str>::new());
 }
 
@@ -192,7 +192,7 @@ fn a_resumed_run_may_be_handled_after_later_messages() {
 #[test]
 fn money_reserved_without_a_request_is_found() {
     let kept = json!({"event": "rest", "agent": "a", "reserved_usd": "0.01"});
-    assert_eq!(broken(&with(8, Some(kept)), WORLD), ["nothing_put_aside"]);
+    assert_eq!(broken(&with(8, Some(kept)), WORLD), ["nothing_left_reserved"]);
 }
 
 #[test]

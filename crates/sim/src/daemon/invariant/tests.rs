@@ -400,5 +400,5 @@ fn work_that_never_finishes_is_found() {
 #[test]
 fn a_port_complaint_is_found() {
     let complained = |scene: &mut DaemonEvidence| scene.ledger.complaints.push("it acts".into());
-    assert!(tampered("NobodyComplains", |_| true, complained).is_err());
+    assert!(tampered("NoUnexpectedError", |_| true, complained).is_err());
 }
