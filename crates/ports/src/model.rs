@@ -48,7 +48,7 @@ pub trait Model: Send + Sync + 'static {
 
     /// Sends one request and waits for the complete response. Dropping the future cancels the attempt.
     ///
-    /// The model is chosen by [`Request::model_ref`] if the implementation provides several.
+    /// The model is chosen by [`ModelRequest::model_ref`] if the implementation provides several.
     fn call(
         &self,
         request: ModelRequest,
