@@ -43,7 +43,7 @@ fn without_a_terminal_nothing_is_asked_and_defaults_apply() {
             "agent_id": "main",
             "workspace": workspace,
             "agent_created": true,
-            "next": ["wakeful serve", "wakeful open", "wakeful run \"Show me what you can do\""],
+            "next": ["wakeful daemon start", "wakeful open", "wakeful run \"Show me what you can do\""],
         })
     );
     let agent = world.wakeful(&["agent", "show", "main", "--json"]).json();

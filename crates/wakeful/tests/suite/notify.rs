@@ -273,7 +273,7 @@ fn a_pending_decision_is_shown_on_the_desktop_without_tool_arguments() {
     let rows = &tried.json()["notifications"];
     assert_eq!(
         rows,
-        &json!([{"target": "desktop", "is_done": true, "error": null}]),
+        &json!([{"target": "desktop", "is_delivered": true, "error": null}]),
         "{tried:?}"
     );
     let shown = std::fs::read_to_string(&notes).expect("shown");
