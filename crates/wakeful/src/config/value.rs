@@ -81,7 +81,7 @@ pub(super) fn expected_name(format: &str) -> &'static str {
 }
 
 /// One alternative type of a setting, read from its schema.
-enum Kind {
+enum ValueKind {
     Truth,
     Integer { min: i64, max: i64 },
     Number { min: f64, max: f64 },
@@ -92,41 +92,41 @@ enum Kind {
 }
 
 impl Node {
-    fn kind(self) -> Option<Kind> {
+    fn kind(self) -> Option<ValueKind> {
         let bound = |name: &str| self.0.get(name);
         let integer = |name: &str| bound(name).and_then(Value::as_i64);
         let number = |name: &str| bound(name).and_then(Value::as_f64);
         let count = |name: &str| usize::try_from(bound(name)?.as_u64()?).ok();
         if let Some(words) = bound("enum").and_then(Value::as_array) {
-            return Some(Kind::OneOf(words.iter().filter_map(Value::as_str).collect()));
+            return Some(ValueKind::OneOf(words.iter().filter_map(Value::as_str).collect()));
         }
         match bound("type")?.as_str()? {
-            "boolean" => Some(Kind::Truth),
-            "integer" => Some(Kind::Integer {
+            "boolean" => Some(ValueKind::Truth),
+            "integer" => Some(ValueKind::Integer {
                 min: integer("minimum")?,
                 max: integer("maximum")?,
             }),
-            "number" => Some(Kind::Number {
+            "number" => Some(ValueKind::Number {
                 min: number("minimum")?,
                 max: number("maximum")?,
             }),
-            "string" => Some(Kind::Text(bound("format")?.as_str()?)),
-            "array" => Some(Kind::List {
+            "string" => Some(ValueKind::Text(bound("format")?.as_str()?)),
+            "array" => Some(ValueKind::List {
                 of: Self::at(self.0.get("items")?),
                 min: count("minItems").unwrap_or_default(),
                 max: count("maxItems")?,
             }),
-            _ => Some(Kind::Section),
+            _ => Some(ValueKind::Section),
         }
     }
 
-    fn kinds(self) -> impl Iterator<Item = Kind> {
+    fn kinds(self) -> impl Iterator<Item = ValueKind> {
         self.alternatives().filter_map(Self::kind)
     }
 
     /// Whether the setting is a list. Lists have no environment variable.
     pub(super) fn is_list(self) -> bool {
-        self.kinds().any(|kind| matches!(kind, Kind::List { .. }))
+        self.kinds().any(|kind| matches!(kind, ValueKind::List { .. }))
     }
 
     /// Parses text from a variable, a flag or an argument. Text that is not a number stays text, so that
@@ -134,21 +134,21 @@ impl Node {
     pub(super) fn read(self, text: &str) -> Value {
         let text = text.trim();
         let read = self.kinds().find_map(|kind| match kind {
-            Kind::Integer { .. } => text.parse::<i64>().ok().map(Value::from),
-            Kind::Number { .. } => text.parse::<f64>().ok().map(Value::from),
-            Kind::Truth => text.parse::<bool>().ok().map(Value::from),
-            Kind::Text(format) => match (format, ModelRef::parse(text)) {
+            ValueKind::Integer { .. } => text.parse::<i64>().ok().map(Value::from),
+            ValueKind::Number { .. } => text.parse::<f64>().ok().map(Value::from),
+            ValueKind::Truth => text.parse::<bool>().ok().map(Value::from),
+            ValueKind::Text(format) => match (format, ModelRef::parse(text)) {
                 ("absolute-path", _) => Some(json!(absolute(text))),
                 ("model" | "model-without-route", Ok(ModelRef::Scripted { file })) => {
                     Some(json!(format!("scripted:{}", absolute(&file.to_string_lossy()))))
                 }
                 _ => None,
             },
-            Kind::List { of, .. } => {
+            ValueKind::List { of, .. } => {
                 let parts = text.split(',').filter(|part| !part.trim().is_empty());
                 Some(Value::Array(parts.map(|part| of.read(part)).collect()))
             }
-            Kind::OneOf(_) | Kind::Section => None,
+            ValueKind::OneOf(_) | ValueKind::Section => None,
         });
         read.unwrap_or_else(|| json!(text))
     }
@@ -156,16 +156,18 @@ impl Node {
     /// A description of accepted values, for a sentence that starts with "expected".
     pub(super) fn expected(self) -> String {
         let texts = self.kinds().filter_map(|kind| match kind {
-            Kind::Truth => Some("true or false".to_owned()),
-            Kind::Integer { min, max } => Some(format!("a whole number from {min} to {max}")),
-            Kind::Number { min, max } => Some(format!("a number from {min} to {max}")),
-            Kind::OneOf(words) => {
+            ValueKind::Truth => Some("true or false".to_owned()),
+            ValueKind::Integer { min, max } => Some(format!("a whole number from {min} to {max}")),
+            ValueKind::Number { min, max } => Some(format!("a number from {min} to {max}")),
+            ValueKind::OneOf(words) => {
                 let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
                 Some(format!("one of {}", words.join(", ")))
             }
-            Kind::Text(format) => Some(expected_name(format).to_owned()),
-            Kind::List { of, min, max } => Some(format!("a list of {min} to {max}, each {}", of.expected())),
-            Kind::Section => None,
+            ValueKind::Text(format) => Some(expected_name(format).to_owned()),
+            ValueKind::List { of, min, max } => {
+                Some(format!("a list of {min} to {max}, each {}", of.expected()))
+            }
+            ValueKind::Section => None,
         });
         texts.collect::<Vec<_>>().join(", or ")
     }
@@ -174,27 +176,35 @@ impl Node {
     pub(super) fn is_shown(self) -> bool {
         self.kinds().all(|kind| match kind {
             // A URL may contain a password, and a command line may contain a key.
-            Kind::Text(format) => !matches!(format, "base-url" | "key-handle" | "line"),
-            Kind::List { of, .. } => of.is_shown(),
-            Kind::Truth | Kind::Integer { .. } | Kind::Number { .. } | Kind::OneOf(_) | Kind::Section => true,
+            ValueKind::Text(format) => !matches!(format, "base-url" | "key-handle" | "line"),
+            ValueKind::List { of, .. } => of.is_shown(),
+            ValueKind::Truth
+            | ValueKind::Integer { .. }
+            | ValueKind::Number { .. }
+            | ValueKind::OneOf(_)
+            | ValueKind::Section => true,
         })
     }
 
     pub(super) fn accepts(self, value: &Value) -> bool {
         let text = value.as_str().unwrap_or_default();
         self.kinds().any(|kind| match kind {
-            Kind::Truth => value.is_boolean(),
-            Kind::Integer { min, max } => value.as_i64().is_some_and(|number| (min..=max).contains(&number)),
-            Kind::Number { min, max } => value.as_f64().is_some_and(|number| (min..=max).contains(&number)),
-            Kind::OneOf(words) => words.contains(&text),
-            Kind::Text(format) => {
+            ValueKind::Truth => value.is_boolean(),
+            ValueKind::Integer { min, max } => {
+                value.as_i64().is_some_and(|number| (min..=max).contains(&number))
+            }
+            ValueKind::Number { min, max } => {
+                value.as_f64().is_some_and(|number| (min..=max).contains(&number))
+            }
+            ValueKind::OneOf(words) => words.contains(&text),
+            ValueKind::Text(format) => {
                 let is_text = !text.is_empty() && text.len() <= TEXT_BYTES_MAX;
                 is_text && !text.contains(char::is_control) && is_name(format, text)
             }
-            Kind::List { of, min, max } => value.as_array().is_some_and(|list| {
+            ValueKind::List { of, min, max } => value.as_array().is_some_and(|list| {
                 (min..=max).contains(&list.len()) && list.iter().all(|one| of.accepts(one))
             }),
-            Kind::Section => false,
+            ValueKind::Section => false,
         })
     }
 }

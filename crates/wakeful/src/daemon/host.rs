@@ -163,7 +163,7 @@ impl DaemonHost {
         Ok(folder)
     }
 
-    fn look(&self, path: &Path) -> Result<String, Problem> {
+    fn check_workspace(&self, path: &Path) -> Result<String, Problem> {
         if !path.is_absolute() {
             let message = format!("the workspace path {} is not absolute", path.display());
             return Err(
@@ -177,8 +177,8 @@ impl DaemonHost {
 impl Host for DaemonHost {
     fn workspace(&self, agent: &AgentId, wanted: Option<&str>) -> Result<String, Problem> {
         match wanted.or(self.workspace.as_deref()) {
-            Some(path) => self.look(path.as_ref()),
-            None => self.look(&self.own_folder(agent)?),
+            Some(path) => self.check_workspace(path.as_ref()),
+            None => self.check_workspace(&self.own_folder(agent)?),
         }
     }
 
@@ -201,7 +201,10 @@ impl Host for DaemonHost {
         }
         let named = |name| self.models.named(name);
         let model_ref = wishes.model_ref.as_deref().map(named).transpose()?;
-        let workspace = wishes.workspace.as_deref().map(|path| self.look(path.as_ref()));
+        let workspace = wishes
+            .workspace
+            .as_deref()
+            .map(|path| self.check_workspace(path.as_ref()));
         Ok(RunOptions {
             model_ref,
             workspace: workspace.transpose()?,
