@@ -160,7 +160,7 @@ impl Brake {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Admission {
     New,
-    Known,
+    Duplicate,
 }
 
 /// The program's response about a run.

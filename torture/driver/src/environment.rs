@@ -209,7 +209,7 @@ impl Load<'_> {
             let answer = run.and_then(|run| api.get(&format!("/api/runs/{run}")));
             let answer = answer.filter(|answer| answer.status == 200);
             json!({
-                "event": "fired", "due_ms": ns(&record["due_at"]) / 1_000_000, "count": record["count"],
+                "event": "fired", "due_ms": ns(&record["due_at"]) / 1_000_000, "count": record["firing_count"],
                 "outcome": record["outcome"], "run": run, "answer": answer.map(|answer| told(&answer.body)),
             })
         };

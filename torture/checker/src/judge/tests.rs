@@ -129,7 +129,8 @@ fn a_line_without_a_status_is_found() {
 
 #[test]
 fn two_runs_per_message_or_two_messages_per_run_are_found() {
-    let again = json!({"event": "acknowledged", "at": 5, "message": "m2", "run": "r9", "admission": "known"});
+    let again =
+        json!({"event": "acknowledged", "at": 5, "message": "m2", "run": "r9", "admission": "duplicate"});
     let mut two = sound();
     two.insert(4, again);
     assert_eq!(broken(&two, WORLD), ["one_run"]);
