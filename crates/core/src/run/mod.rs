@@ -68,7 +68,7 @@ pub fn is_newer(machine: &str, version: u32) -> bool {
 /// Largest state as JSON. A state that could grow beyond it contains history, which belongs in blobs.
 pub const STATE_BYTES_MAX: usize = 64 * 1024;
 
-/// Attempts at one model round: the first and two retries.
+/// Attempts at each model of a route in one round: the first and two retries.
 pub const ATTEMPTS_MAX: u32 = 3;
 
 /// Default limit of model rounds per run.
