@@ -143,6 +143,7 @@ pub fn run_line(found: &Previewed<RunRow>) -> RunSummary {
         ended_at: row.ended_at.map(Millis::rfc3339),
         preview: found.preview.clone(),
         fault: row.fault.clone(),
+        erased: found.is_erased,
     }
 }
 
@@ -197,6 +198,10 @@ pub fn run(stored: &StoredRun) -> Run {
         steps: stored.steps.iter().map(step).collect(),
         unreadable: unreadable.map(|code| (*code).to_owned()),
         fault: row.fault.clone(),
+        erased: stored
+            .cause
+            .as_ref()
+            .is_some_and(|cause| cause.message.is_erased()),
     }
 }
 
