@@ -143,6 +143,7 @@ pub fn run_line(found: &Previewed<RunRow>) -> RunSummary {
         ended_at: row.ended_at.map(Millis::rfc3339),
         preview: found.preview.clone(),
         fault: row.fault.clone(),
+        erased: found.is_erased,
     }
 }
 
@@ -168,10 +169,7 @@ pub fn run(stored: &StoredRun) -> Run {
         let calls = stored.tool_calls().filter(|step| step.status == status);
         calls.map(|step| step.operation_id.to_string()).collect()
     };
-    let parked = match turn.map(|turn| &turn.phase) {
-        Some(RunPhase::Parked { exceeded, .. }) => Some(budget::parked(exceeded)),
-        Some(RunPhase::Modelling { .. } | RunPhase::Acting { .. } | RunPhase::Ended { .. }) | None => None,
-    };
+    let parked = stored.exceeded().map(budget::parked);
     let unreadable = stored.machine.as_ref().and_then(|turn| turn.as_ref().err());
     Run {
         run_key: row.run_key.to_string(),
@@ -200,6 +198,10 @@ pub fn run(stored: &StoredRun) -> Run {
         steps: stored.steps.iter().map(step).collect(),
         unreadable: unreadable.map(|code| (*code).to_owned()),
         fault: row.fault.clone(),
+        erased: stored
+            .cause
+            .as_ref()
+            .is_some_and(|cause| cause.message.is_erased()),
     }
 }
 
