@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use tower::ServiceExt as _;
 use tower::util::BoxCloneSyncService;
 use wakeful_api::client::InProcessRouter;
-use wakeful_api::{AgentModelState, DefaultModel, LastFailure, Readiness};
+use wakeful_api::{AgentModelState, BackupStatus, DefaultModel, LastFailure, Readiness};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::RunOptions;
 use wakeful_core::problem::Problem;
@@ -130,6 +130,9 @@ pub trait Host: Send + Sync + 'static {
     /// Whether the peer of a connection is a process that an agent's tool started. It reads files, so it
     /// must not run on an async thread.
     fn is_tool(&self, peer: Peer) -> bool;
+
+    /// The daily backups of the home. It lists one folder.
+    fn backup(&self) -> BackupStatus;
 
     /// Requests the shutdown of the daemon. Returns immediately.
     fn stop(&self);

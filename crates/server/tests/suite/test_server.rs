@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
 use wakeful_api::client::Client;
-use wakeful_api::{AgentModelState, DefaultModel, ModelSource};
+use wakeful_api::{AgentModelState, BackupMode, BackupStatus, DefaultModel, ModelSource};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::RunOptions;
 use wakeful_core::problem::Problem;
@@ -306,6 +306,17 @@ impl Host for RecordingHost {
 
     fn is_tool(&self, _peer: Peer) -> bool {
         self.is_tool.load(Ordering::Relaxed)
+    }
+
+    fn backup(&self) -> BackupStatus {
+        BackupStatus {
+            mode: BackupMode::Daily,
+            folder: "/nowhere/backups".to_owned(),
+            count: 0,
+            bytes: 0,
+            newest_at: None,
+            problem: None,
+        }
     }
 
     fn stop(&self) {

@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wakeful_api::AgentModelState;
+use wakeful_api::{AgentModelState, BackupStatus};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::{Message, RunOptions};
 use wakeful_core::policy::ToolRules;
@@ -21,6 +21,7 @@ use wakeful_server::{Host, LocalPeer, Peer};
 use wakeful_store::rows::Agent;
 use wakeful_tools::{Tools, process_ancestry};
 
+use super::backup::BackupFolder;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
@@ -142,6 +143,7 @@ pub(crate) struct DaemonHost {
     pub(crate) workspace: Option<String>,
     pub(crate) models: ModelRegistry,
     pub(crate) switch: Arc<HaltSwitch>,
+    pub(crate) backups: BackupFolder,
 }
 
 impl DaemonHost {
@@ -230,6 +232,10 @@ impl Host for DaemonHost {
             Peer::Local(LocalPeer { pid, started }) => process_ancestry::is_process(pid, started),
             Peer::InProcess => process_ancestry::is_own(),
         }
+    }
+
+    fn backup(&self) -> BackupStatus {
+        self.backups.status()
     }
 
     fn stop(&self) {
