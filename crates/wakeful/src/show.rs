@@ -2,6 +2,7 @@
 
 pub(crate) mod backup;
 pub(crate) mod retention;
+mod run_words;
 mod sanitize;
 mod text;
 mod view;
@@ -10,7 +11,7 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wakeful_api::{AgentStatus, Run, RunList, RunState, Transcript};
+use wakeful_api::{AgentStatus, Run, RunList, Transcript};
 use wakeful_core::id::AgentId;
 use wakeful_core::report::Event;
 use wakeful_core::report::payload::{EventBody, Payload};
@@ -18,7 +19,7 @@ use wakeful_runtime::Observer;
 use wakeful_runtime::hub::Hub;
 
 use crate::failure::Failure;
-pub(crate) use text::DriverPresence;
+pub(crate) use text::{DriverPresence, RunSelection};
 pub(crate) use view::{QueuedView, ResumedView};
 
 /// The output of a command, as text or JSON.
@@ -70,7 +71,7 @@ impl Out {
         }
     }
 
-    pub(crate) fn runs(&self, runs: &RunList, state: RunState, waits: &QueuedView) {
+    pub(crate) fn runs(&self, runs: &RunList, state: RunSelection, waits: &QueuedView) {
         match self.form {
             OutputFormat::Json => self.json(&view::runs(runs, waits)),
             OutputFormat::Text => self.text(&text::runs_and_waits(runs, state, waits)),
@@ -91,7 +92,7 @@ impl Out {
 
     /// The list of runs as text.
     pub(crate) fn runs_text(&self, runs: &RunList) -> String {
-        text::runs(runs, RunState::Any)
+        text::runs(runs, RunSelection::All)
     }
 
     pub(crate) fn agent(&self, agent: &AgentStatus) {
