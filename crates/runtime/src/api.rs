@@ -33,7 +33,8 @@ pub use self::event::EventApi;
 pub use self::external_trigger::{TriggerApi, TriggerCapability, TriggerDelivery};
 pub use self::journal::JournalApi;
 pub use self::message::{
-    IncomingMessage, MessageApi, MessageReceipt, TRANSCRIPT_BYTES_MAX, TranscriptItem, TranscriptPage,
+    IncomingMessage, MessageApi, MessageReceipt, TRANSCRIPT_BYTES_MAX, ThreadSummary, TranscriptItem,
+    TranscriptPage,
 };
 pub use self::run::{Previewed, RunApi};
 pub use self::schedule::{ScheduleApi, ScheduleEdit};

@@ -24,7 +24,7 @@ pub use self::why::{why, why_not};
 pub use crate::external_trigger::external_trigger;
 use wakeful_api::{
     Activity, AgentStatus, AttachmentInput, Block, GuidanceRoot, LoadedAgentsMd, Run, RunSummary, Step,
-    StepKind, StuckAgent, TokenUsage, ToolCall, TranscriptLine,
+    StepKind, StuckAgent, Thread, TokenUsage, ToolCall, TranscriptLine,
 };
 use wakeful_core::conversation::{self, Usage};
 use wakeful_core::id::AgentId;
@@ -33,7 +33,7 @@ use wakeful_core::run::{RunMachine, RunPhase, RunStatus};
 use wakeful_core::step::StepStatus;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::api::{AgentView, Previewed, TranscriptItem};
+use wakeful_runtime::api::{AgentView, Previewed, ThreadSummary, TranscriptItem};
 use wakeful_runtime::rows::{RunRow, StepRow};
 use wakeful_runtime::run::decode;
 use wakeful_runtime::stored_run::StoredRun;
@@ -142,6 +142,7 @@ pub fn run_line(found: &Previewed<RunRow>) -> RunSummary {
         started_at: row.started_at.rfc3339(),
         ended_at: row.ended_at.map(Millis::rfc3339),
         preview: found.preview.clone(),
+        thread: row.thread_id.session().map(|session| session.to_string()),
         fault: row.fault.clone(),
     }
 }
@@ -194,6 +195,7 @@ pub fn run(stored: &StoredRun) -> Run {
         ended_at: row.ended_at.map(Millis::rfc3339),
         cause: stored.cause.as_ref().map(message::cause),
         model: turn.map(|turn| turn.model_ref.clone()),
+        thread: row.thread_id.session().map(|session| session.to_string()),
         workspace: turn.map(|turn| turn.workspace.clone()),
         parent: stored.parent.clone(),
         children: stored.children.clone(),
@@ -226,6 +228,17 @@ fn step(step: &StepRow) -> Step {
         duration_ms: step.duration_ms,
         token_usage: usage(step.usage),
         sandbox: step.sandbox.clone(),
+    }
+}
+
+/// A conversation as a list entry.
+#[must_use]
+pub fn thread(found: &ThreadSummary) -> Thread {
+    Thread {
+        thread: found.session.to_string(),
+        preview: found.preview.clone(),
+        last_at: found.last_at.rfc3339(),
+        open_run: found.open_run.map(|run| run.to_string()),
     }
 }
 
