@@ -12,7 +12,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
 
 use super::{GcMode, RetentionRound, RetentionWorker};
-use crate::{Halt, Observer, TextDelta};
+use crate::{Halt, Observer, TextDelta, ToolOutputDelta};
 use wakeful_core::problem::with_causes;
 
 /// Number of commits after which sizes are checked, even if the next round is not due yet.
@@ -79,6 +79,10 @@ impl<O: Observer> Observer for CountingObserver<O> {
 
     fn on_text_delta(&self, spoken: &TextDelta<'_>) {
         self.observer.on_text_delta(spoken);
+    }
+
+    fn on_tool_output(&self, printed: &ToolOutputDelta<'_>) {
+        self.observer.on_tool_output(printed);
     }
 
     fn on_spend_settled(&self) {
