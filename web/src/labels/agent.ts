@@ -94,6 +94,8 @@ export const message = {
   accepted: "Accepted",
   cancelQueued: "Cancel queued messages",
   cancelQueuedAction: "cancel the queued messages",
+  copy: "Copy message",
+  copyReply: "Copy reply",
   discard: "Discard",
   enterKey: "Enter",
   enterSends: "to send,",
