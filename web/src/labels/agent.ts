@@ -187,5 +187,5 @@ export const whyNot = {
   refusedByDay: "Refused, by day",
   title: "Why not",
   toChange: (hint: string) => `To change this: ${hint}.`,
-  until: (time: string) => `until ${time}`,
+  until: "starts",
 };
