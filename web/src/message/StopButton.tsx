@@ -37,7 +37,7 @@ export function StopButton({ agentId, runKey }: { agentId: string; runKey: strin
         onClick={() => void stop()}
         disabled={stopping.isPending || stopping.isSuccess}
       >
-        <Icon name="stop" /> {stopping.isSuccess ? labels.message.stopping : labels.message.stop}
+        <Icon name="stop" /> <span>{stopping.isSuccess ? labels.message.stopping : labels.message.stop}</span>
       </button>
       {isAsking && (
         <Dialog title={labels.message.stopTitle(agentId)} onClose={() => setAsking(false)}>

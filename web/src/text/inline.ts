@@ -41,6 +41,11 @@ export function parseInlines(text: string): Inline[] {
   return new InlineParser(text).parse();
 }
 
+/** The text alone, without its marks. */
+export function plainText(inlines: readonly Inline[]): string {
+  return inlines.map((one) => ("text" in one ? one.text : plainText(one.inlines))).join("");
+}
+
 class InlineParser {
   private readonly root: Frame = { mark: "", inlines: [] };
   private readonly frames: Frame[] = [this.root];

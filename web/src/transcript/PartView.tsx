@@ -38,11 +38,9 @@ export function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
       );
     case "reply":
       return (
-        <li className="turn agent">
+        <li className="turn agent reply">
           <ModelText text={part.text} />
-          <div className="turn-foot">
-            <CopyButton text={part.text} label={labels.message.copyReply} />
-          </div>
+          <CopyButton text={part.text} label={labels.message.copyReply} />
         </li>
       );
     case "thinking":

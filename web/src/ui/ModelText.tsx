@@ -1,6 +1,6 @@
 import { memo, useMemo } from "react";
 import { labels } from "../labels";
-import type { Inline } from "../text/inline";
+import { type Inline, plainText } from "../text/inline";
 import { isMisleading } from "../text/link";
 import { type ListItem, MARKDOWN_CHARS_MAX, parseMarkdown, type TextBlock } from "../text/markdown";
 import { visibleText } from "../text/visible";
@@ -128,8 +128,4 @@ function InlineView({ inline }: { inline: Inline }) {
         </>
       );
   }
-}
-
-function plainText(inlines: readonly Inline[]): string {
-  return inlines.map((one) => ("text" in one ? one.text : plainText(one.inlines))).join("");
 }

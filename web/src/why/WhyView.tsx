@@ -70,9 +70,9 @@ export function WhyView({ why }: { why: WhyRun }) {
   );
 }
 
-/** Whether a hold ends only when a person acts. The others are part of normal work. */
-export function needsPerson({ hint, until }: Hold): boolean {
-  return hint !== undefined && until === undefined;
+/** Whether a hold ends only when a person acts. The others, such as an open run, are part of normal work. */
+export function needsPerson({ code, hint, until }: Hold): boolean {
+  return code !== "run_open" && hint !== undefined && until === undefined;
 }
 
 /** What holds an agent right now, each with a hint. */

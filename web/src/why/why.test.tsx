@@ -77,6 +77,7 @@ it("is closed and calm in normal work", () => {
   const holds = [
     { code: "asleep" as const, message: "the agent sleeps", until: "2026-01-02T00:00:00Z", hint: "wake it" },
     { code: "decision" as const, message: "the run waits (decision)" },
+    { code: "run_open" as const, message: "the agent has an unfinished run", hint: "wait for that run" },
   ] as WhyNot["holds"];
   const { container } = render(<WhyNotView why={{ ...not, holds }} />);
   expect(container.querySelector("details")?.open).toBe(false);
