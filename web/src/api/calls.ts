@@ -4,7 +4,7 @@ import { failureOf, unreachable } from "./failure";
 import type { paths } from "./schema.gen";
 import { setLoggedOut } from "./session";
 import { removeToken, tokenHeaders } from "./token";
-import type { AnswerDecision, CreateAgent, SetBrake } from "./types";
+import type { AnswerDecision, AttachmentInput, CreateAgent, Priority, SetBrake } from "./types";
 
 /** Fills several screens; the reader asks for more. */
 export const EVENTS_PER_PAGE = 200;
@@ -115,8 +115,21 @@ export const setModel = (id: string, model: string | undefined) =>
     }),
   );
 
-export const sendMessage = (id: string, text: string, key: string) =>
-  responseBody(client.POST("/api/agents/{agent_id}/messages", { params: agent(id), body: { text, key } }));
+interface MessageBody {
+  text: string;
+  /** The idempotency key, which every retry repeats. */
+  key: string;
+  priority?: Priority;
+  attachments?: readonly AttachmentInput[];
+}
+
+export const sendMessage = (id: string, { attachments, ...body }: MessageBody) =>
+  responseBody(
+    client.POST("/api/agents/{agent_id}/messages", {
+      params: agent(id),
+      body: { ...body, attachments: attachments && [...attachments] },
+    }),
+  );
 
 export const getTranscript = (id: string, limit: number) =>
   responseBody(client.GET("/api/agents/{agent_id}/transcript", { params: { ...agent(id), query: { limit } } }));

@@ -21,6 +21,7 @@ const all: Record<keyof typeof keys, QueryKey> = {
   quarantinedRuns: keys.quarantinedRuns(),
   decisions: keys.decisions(),
   fullDecision: keys.fullDecision("d"),
+  endedDecision: keys.endedDecision("d"),
   brakes: keys.brakes(),
   budget: keys.budget(),
   logins: keys.logins(),
@@ -60,7 +61,7 @@ it("invalidates everything about one agent by its key, and no log", async () => 
 it("invalidates what shows agents and runs, and what needs attention", async () => {
   const names = await reached([...ACTIVITY_KEYS, ...ATTENTION_KEYS]);
   const untouched = Object.keys(all).filter((name) => !names.includes(name));
-  expect(untouched).toEqual(["fullDecision", "budget", "logins", "anyLog", "feed", "agentEvents"]);
+  expect(untouched).toEqual(["fullDecision", "endedDecision", "budget", "logins", "anyLog", "feed", "agentEvents"]);
 });
 
 it("knows the keys of logs", () => {

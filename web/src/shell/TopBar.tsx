@@ -4,6 +4,7 @@ import { logout } from "../api/calls";
 import { setLoggedOut } from "../api/session";
 import { BrakeButton } from "../brake/BrakeButton";
 import { labels } from "../labels";
+import { NotificationButton } from "../notification/NotificationButton";
 import { Icon, type IconName } from "../ui/Icon";
 import { Logins } from "./Logins";
 import { Logo } from "./Logo";
@@ -39,6 +40,7 @@ export function TopBar({ route, isLoggedOut, onHelp }: { route: Route; isLoggedO
         </nav>
         <div className="top-actions">
           {!isLoggedOut && <BrakeButton />}
+          {!isLoggedOut && <NotificationButton />}
           <button
             type="button"
             className="icon-button"
