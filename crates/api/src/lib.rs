@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod agent_settings;
 mod brake;
 mod budget;
 #[cfg(feature = "client")]
@@ -34,6 +35,7 @@ mod why;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub use wakeful_core::agent_settings::{Change, SettingsChange};
 pub use wakeful_core::cause::Priority;
 pub use wakeful_core::change::ChangeKind as JournalChangeKind;
 pub use wakeful_core::conversation::Role;
@@ -44,6 +46,7 @@ pub use wakeful_core::external_trigger::{DeliveryMode, TriggerStatus};
 pub use wakeful_core::failure::{FailureArtifact, FailureCategory};
 pub use wakeful_core::inference::ReceiptChannel;
 pub use wakeful_core::journal::{RecordKind, TaskStatus};
+pub use wakeful_core::policy::ExternalCausePolicy;
 pub use wakeful_core::problem::Problem;
 pub use wakeful_core::prompt::GuidanceKind;
 pub use wakeful_core::proof::Erasure;
@@ -59,6 +62,7 @@ pub use wakeful_core::wake::{AgentControl, Gate, HoldCode, InteractionMode, Life
 pub use wakeful_core::watch::SourceKind;
 
 pub use self::agent::*;
+pub use self::agent_settings::*;
 pub use self::brake::*;
 pub use self::budget::*;
 pub use self::decision::*;
@@ -84,6 +88,7 @@ pub use self::why::*;
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
     let nouns = [
         agent::OPERATIONS,
+        agent_settings::OPERATIONS,
         brake::OPERATIONS,
         budget::OPERATIONS,
         decision::OPERATIONS,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use wakeful_api::{AgentStatus, CreateAgent, GetAgentStatus, Text, Visibility};
+use wakeful_api::{AgentStatus, Change, CreateAgent, GetAgentStatus, SettingsChange, Text, Visibility};
 use wakeful_core::id::AgentId;
 
 use self::ask::Dialogue;
@@ -289,12 +289,11 @@ async fn first_agent(
         Err(failure) => return Err(failure),
     }
     let made = write(shared, out, async |backend| {
-        let new = CreateAgent {
-            agent_id: Text(agent.clone()),
-            workspace: Some(workspace.to_owned()),
-            visibility: Visibility::Public,
-            mode: None,
+        let settings = SettingsChange {
+            workspace: Change::Set(workspace.to_owned()),
+            ..SettingsChange::default()
         };
+        let new = CreateAgent::new(Text(agent.clone()), Visibility::Public, None, settings);
         backend.call(new).await
     });
     match made.await {

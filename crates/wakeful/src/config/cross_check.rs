@@ -31,15 +31,6 @@ pub(super) fn cross_check(file: &Layer) -> Result<Vec<CrossFinding>, Failure> {
     if let Some((message, hint)) = missing_target(settings.model.default.as_deref(), &settings) {
         report(&["model", "default"], format!("model.default: {message}"), hint);
     }
-    for (name, agent) in &settings.agents {
-        if let Some((message, hint)) = missing_target(agent.model.as_deref(), &settings) {
-            report(
-                &["agents", name, "model"],
-                format!("agents.{name}.model: {message}"),
-                hint,
-            );
-        }
-    }
     for (name, provider) in &settings.providers {
         if BuiltinProvider::named(name).is_none() && provider.kind.is_none() {
             let message = format!("providers.{name} is not a built-in provider, and has no kind");
