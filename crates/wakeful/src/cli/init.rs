@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use wakeful_api::{AgentStatus, CreateAgent, GetAgentStatus, SetProviderKey, Text, Visibility};
+use wakeful_api::{
+    AgentStatus, Change, CreateAgent, GetAgentStatus, SetProviderKey, SettingsChange, Text, Visibility,
+};
 use wakeful_core::id::{AgentId, RuleId};
 
 use self::ask::Dialogue;
@@ -341,12 +343,11 @@ async fn first_agent(
         Err(failure) => return Err(failure),
     }
     let made = write(shared, out, async |backend| {
-        let new = CreateAgent {
-            agent_id: Text(agent.clone()),
-            workspace: Some(workspace.to_owned()),
-            visibility: Visibility::Public,
-            mode: None,
+        let settings = SettingsChange {
+            workspace: Change::Set(workspace.to_owned()),
+            ..SettingsChange::default()
         };
+        let new = CreateAgent::new(Text(agent.clone()), Visibility::Public, None, settings);
         backend.call(new).await
     });
     match made.await {

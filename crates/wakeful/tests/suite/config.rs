@@ -153,7 +153,7 @@ fn a_change_keeps_comments_and_order_and_is_private() {
     let strays = fs::read_dir(world.home()).expect("a home");
     let strays = strays
         .filter_map(Result::ok)
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(".config-"));
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(".new-"));
     assert_eq!(strays.count(), 0, "a passing file was left");
 }
 
