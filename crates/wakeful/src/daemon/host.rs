@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wakeful_api::AgentModelState;
+use wakeful_api::{AgentModelState, DefaultModel};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::{Message, RunOptions};
 use wakeful_core::policy::ToolRules;
@@ -24,7 +24,7 @@ use wakeful_tools::{Tools, process_ancestry};
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
-use crate::model::{ModelChain, ModelChoiceReason, ModelRegistry, RunOwner, demo};
+use crate::model::{DEMO, ModelChain, ModelChoiceReason, ModelRegistry, RunOwner, demo};
 use crate::open_home::{EngineOptions, OpenHome, RealEngine, SandboxRequirement, tool_names};
 use crate::provider_setup::ProviderSetup;
 use crate::workspace::WorkspacePath;
@@ -219,6 +219,15 @@ impl Host for DaemonHost {
 
     fn model_state(&self, agent: &AgentId, chosen: Option<&str>) -> Option<AgentModelState> {
         self.models.state(RunOwner { agent, chosen })
+    }
+
+    fn default_model(&self) -> DefaultModel {
+        let found = self.models.default_ref();
+        let reference = found.map_or_else(|_| DEMO.to_owned(), |(reference, _)| reference);
+        DefaultModel {
+            is_demo: reference == DEMO,
+            reference,
+        }
     }
 
     fn missing_key(&self, agent: &AgentId, chosen: Option<&str>) -> Option<MissingKey> {
