@@ -140,6 +140,9 @@ pub trait Host: Send + Sync + 'static {
     /// Replaces or removes the agent's own instructions. Writes a file.
     fn set_instructions(&self, agent: &AgentId, text: Option<&str>) -> Result<(), Problem>;
 
+    /// The model of messages that name none, as it is now: a key may have been stored since the start.
+    fn default_model(&self) -> DefaultModel;
+
     /// The key without which the agent's next run cannot start, if it is missing. It may ask a keyring, so it
     /// must not run on an async thread.
     fn missing_key(&self, agent: &Agent) -> Option<MissingKey>;
@@ -184,8 +187,6 @@ pub struct DaemonFacts {
     pub started_at: Millis,
     /// A hash of the configuration that the daemon was started with.
     pub config_fingerprint: String,
-    /// The model of messages that name none.
-    pub model: DefaultModel,
     /// The agent of `/api/status` and `/api/state`.
     pub default_agent: AgentId,
     /// The last failure outside of any run, of this or an earlier process.

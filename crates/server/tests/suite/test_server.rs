@@ -220,10 +220,6 @@ fn facts() -> DaemonFacts {
         database: "sqlite".to_owned(),
         started_at: Millis(0),
         config_fingerprint: "f".to_owned(),
-        model: DefaultModel {
-            reference: "demo".to_owned(),
-            is_demo: true,
-        },
         default_agent: main(),
         last_failure: None,
     }
@@ -323,6 +319,13 @@ impl Host for RecordingHost {
             effective_fallback_models: Vec::new(),
             override_model: chosen.map(str::to_owned),
         })
+    }
+
+    fn default_model(&self) -> DefaultModel {
+        DefaultModel {
+            reference: "demo".to_owned(),
+            is_demo: true,
+        }
     }
 
     fn missing_key(&self, agent: &Agent) -> Option<MissingKey> {

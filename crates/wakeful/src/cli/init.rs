@@ -39,8 +39,7 @@ pub(crate) struct InitArgs {
     /// Model provider, see `wakeful models list`; its default model is used unless --model is given
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
-    /// Read the provider's key from this file, `-` is standard input, and store it in the system's keyring or in
-    /// a private file
+    /// File with the provider's key, `-` for standard input; it is stored in the keyring or a private file
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Do not test the provider, its key and its model

@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wakeful_api::{AgentModelState, BackupStatus};
+use wakeful_api::{AgentModelState, BackupStatus, DefaultModel};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::{Message, RunOptions};
 use wakeful_core::policy::{RuleDefaults, ToolRules};
@@ -25,7 +25,7 @@ use super::backup::BackupFolder;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
-use crate::model::{ModelChain, ModelChoiceReason, ModelRegistry, demo};
+use crate::model::{DEMO, ModelChain, ModelChoiceReason, ModelRegistry, demo};
 use crate::open_home::{EngineOptions, OpenHome, RealEngine, SandboxRequirement, tool_names};
 use crate::provider_setup::ProviderSetup;
 use crate::workspace::WorkspacePath;
@@ -221,6 +221,15 @@ impl Host for DaemonHost {
 
     fn model_state(&self, agent: &Agent) -> Option<AgentModelState> {
         self.models.state(agent.into())
+    }
+
+    fn default_model(&self) -> DefaultModel {
+        let found = self.models.default_ref();
+        let reference = found.map_or_else(|_| DEMO.to_owned(), |(reference, _)| reference);
+        DefaultModel {
+            is_demo: reference == DEMO,
+            reference,
+        }
     }
 
     fn rule_defaults(&self) -> RuleDefaults {

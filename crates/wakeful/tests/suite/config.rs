@@ -207,7 +207,7 @@ fn concurrent_changes_are_all_kept() {
         ("server.port", "2"),
         ("server.rate_per_minute", "3"),
         ("agent.default", "a"),
-        ("provider.name", "b"),
+        ("provider.name", "openai"),
         ("budget.daily_usd", "4"),
         ("agent.max_rounds", "5"),
     ];
