@@ -140,7 +140,8 @@ it("an agent is created and messaged with the keyboard alone", async () => {
   await page.keyboard.press("/");
   await page.keyboard.type("Look around and leave a report");
   await page.keyboard.press("Enter");
-  await page.locator(".turns").getByText("Done. The report is in wakeful-demo-report.md").waitFor();
+  // For a moment the live text and the recorded reply can both be there.
+  await page.locator(".turns").getByText("Done. The report is in wakeful-demo-report.md").first().waitFor();
   await page.locator("#runs").getByText("Completed", { exact: true }).waitFor();
   await page.locator(".page-head").getByText("gardener is asleep.").waitFor();
   expect(await page.evaluate(() => document.documentElement.dataset.mark)).toBe("same page");
