@@ -227,7 +227,7 @@ impl ProviderConfig {
                 (DataBoundary::Process, failure)
             }
             HostedModelError::SecretMissing { .. } => {
-                let hint = "export it where wakeful and its daemon start; see docs/providers.md";
+                let hint = "export it where wakeful and its daemon start; see `wakeful help providers`";
                 // A provider that receives a key is external, even if it listens on this machine.
                 (
                     DataBoundary::Outside,
