@@ -60,7 +60,7 @@ async fn a_stream_ends_with_the_daemon_without_delaying_it() {
 }
 
 #[tokio::test]
-async fn a_tool_process_may_brake_but_neither_answer_nor_release() {
+async fn a_tool_process_may_brake_but_not_answer_release_or_set_keys() {
     let world = TestServer::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -70,7 +70,18 @@ async fn a_tool_process_may_brake_but_neither_answer_nor_release() {
         world.services.ask().inquiry.decision_id
     );
     let deny = r#"{"option":"deny"}"#;
+    let key = r#"{"key":"sk-1"}"#;
     for (is_tool, path, body, status) in [
+        (true, "/api/providers/mine/key", key, "HTTP/1.1 403"),
+        (true, "/api/providers/mine/test", "{}", "HTTP/1.1 403"),
+        (false, "/api/providers/mine/key", key, "HTTP/1.1 200"),
+        (
+            false,
+            "/api/providers/mine/key",
+            r#"{"key":"two words"}"#,
+            "HTTP/1.1 400",
+        ),
+        (false, "/api/providers/other/key", key, "HTTP/1.1 404"),
         (true, answer.as_str(), deny, "HTTP/1.1 403"),
         (true, "/api/brake/release", "{}", "HTTP/1.1 403"),
         (true, "/api/brake", "{}", "HTTP/1.1 200"),
