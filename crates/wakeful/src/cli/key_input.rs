@@ -10,8 +10,8 @@ use wakeful_models::CREDENTIAL_BYTES_MAX;
 
 use crate::failure::Failure;
 
-/// Reads a key from this file, where `-` is standard input; else from the terminal after a prompt, or from
-/// standard input if there is no terminal.
+/// Reads a key from this file, where `-` is standard input; else from the terminal after a prompt, or, without
+/// a terminal, from standard input.
 pub(super) fn read_key(file: Option<&Path>, prompt: &str) -> Result<String, Failure> {
     match file {
         Some(path) if path != Path::new("-") => {
