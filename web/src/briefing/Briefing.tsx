@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { CreateAgent } from "../agent/CreateAgent";
-import { agentsQuery, budgetQuery, runtimeQuery } from "../api/queries";
+import { agentsQuery, budgetQuery } from "../api/queries";
 import type { Event } from "../api/types";
 import { SpendingToday } from "../budget/SpendingToday";
 import { labels } from "../labels";
@@ -23,7 +23,6 @@ const NO_EVENTS: readonly Event[] = [];
 export function Briefing() {
   const { feed, liveTexts } = useFeed();
   const agents = useQuery(agentsQuery);
-  const runtime = useQuery(runtimeQuery);
   const budget = useQuery(budgetQuery);
   const [stored, setLastSeen] = useState(storedLastSeen);
   const [isCreating, setCreating] = useState(false);
@@ -53,7 +52,7 @@ export function Briefing() {
           {isBroken || failed ? labels.briefing.partial : summaryText(isKnown ? agents.data : undefined, items.length)}
         </p>
       </div>
-      {runtime.data?.model.is_demo && <DemoNotice />}
+      <DemoNotice />
       {isBroken && (
         <ErrorNotice
           action={labels.briefing.loadAction}
