@@ -26,7 +26,7 @@ const WORDS_MAX: usize = 2_000;
 const FAULT_CHARS_MAX: usize = 100;
 
 /// The progress line of an event while a run continues, if it has one.
-pub(super) fn progress(said: &Payload) -> Option<String> {
+pub(crate) fn progress(said: &Payload) -> Option<String> {
     let line = match said {
         Payload::AssistantRoundRecorded(round) if !round.text.is_empty() => {
             format!("  » {}", round.text.replace('\n', "\n    "))
