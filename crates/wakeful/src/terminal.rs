@@ -10,6 +10,8 @@ use std::io::IsTerminal as _;
 
 use rustix::termios::tcgetwinsize;
 
+use crate::global_args::variable;
+
 /// The width of a terminal that does not report one.
 const WIDTH_DEFAULT: usize = 80;
 
@@ -52,21 +54,24 @@ pub(crate) enum Drawing {
 impl Style {
     /// The style of the terminal at standard error; none if that is not a terminal.
     pub(crate) fn of_stderr() -> Option<Self> {
-        std::io::stderr()
-            .is_terminal()
-            .then(|| Self::from_variables(&|name| std::env::var(name).unwrap_or_default()))
+        std::io::stderr().is_terminal().then(|| {
+            Self::from_variables(&|name| {
+                let value = variable(name).unwrap_or_default();
+                value.to_string_lossy().into_owned()
+            })
+        })
     }
 
     /// The style that the environment declares.
-    fn from_variables(variable: &dyn Fn(&str) -> String) -> Self {
-        let is_dumb = matches!(variable("TERM").as_str(), "" | "dumb");
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(variable);
+    fn from_variables(value: &dyn Fn(&str) -> String) -> Self {
+        let is_dumb = matches!(value("TERM").as_str(), "" | "dumb");
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(value);
         let locale = locale.into_iter().find(|value| !value.is_empty());
         let locale = locale.unwrap_or_default().to_ascii_lowercase();
         let is_utf8 = locale.contains("utf-8") || locale.contains("utf8");
         Self {
             width: width(),
-            colour: match is_dumb || !variable("NO_COLOR").is_empty() {
+            colour: match is_dumb || !value("NO_COLOR").is_empty() {
                 true => Colour::Off,
                 false => Colour::On,
             },

@@ -50,6 +50,8 @@ pub(crate) struct Live {
     actions: Vec<Action>,
     /// The action whose line or output was shown last.
     last_action: Option<OperationId>,
+    /// Whether the run waits for a decision.
+    awaits_decision: bool,
     tokens: u64,
     cost_microusd: u64,
     elapsed: Duration,
@@ -83,6 +85,7 @@ impl Live {
             shown: String::new(),
             actions: Vec::new(),
             last_action: None,
+            awaits_decision: false,
             tokens: 0,
             cost_microusd: 0,
             elapsed: Duration::ZERO,
@@ -220,11 +223,15 @@ impl Live {
                 self.cost_microusd += round.attempt.cost.map_or(0, |cost| cost.0);
                 self.line_of(said, Ink::Yellow);
             }
-            Payload::DecisionAnswered(_) | Payload::SubRunStarted(_) => self.line_of(said, Ink::Yellow),
+            // The question itself is shown where it is asked, or with how to answer it.
+            Payload::DecisionAsked(_) => self.awaits_decision = true,
+            Payload::DecisionAnswered(_) => {
+                self.awaits_decision = false;
+                self.line_of(said, Ink::Yellow);
+            }
+            Payload::SubRunStarted(_) => self.line_of(said, Ink::Yellow),
             Payload::ActionCancelled(_) | Payload::RunQuarantined(_) => self.line_of(said, Ink::Red),
-            // A decision is asked, or reported with how to answer it, when the run waits for it.
-            Payload::DecisionAsked(_)
-            | Payload::MessageAdmitted(_)
+            Payload::MessageAdmitted(_)
             | Payload::AgentStateChanged(_)
             | Payload::WakeDecided(_)
             | Payload::RunStarted(_)
@@ -307,9 +314,10 @@ impl Live {
             Some(action) => action.label,
             None => executed.tool.clone(),
         };
-        let ink = match executed.status {
-            StepStatus::Ok => Ink::Green,
-            _ => Ink::Red,
+        let ink = if executed.status == StepStatus::Ok {
+            Ink::Green
+        } else {
+            Ink::Red
         };
         let line = format!(
             "← {name} {} in {}{}",
@@ -337,6 +345,7 @@ impl Live {
             ));
         }
         parts.push(match self.actions.first() {
+            _ if self.awaits_decision => "waiting for a decision".to_owned(),
             Some(action) => action.label.clone(),
             None if self.reply.text.is_empty() => "waiting for the model".to_owned(),
             None => "writing".to_owned(),

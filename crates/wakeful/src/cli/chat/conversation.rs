@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use wakeful_api::{
-    Admission, AttachmentInput, Block, CancelRun, GetAgentStatus, GetAgentTranscript, GetBudget, GetRun,
-    GetWhyRun, Limit, ListAgentThreads, ListAgents, Priority, SendMessage, Text,
+    Admission, AgentControl, AttachmentInput, Block, CancelRun, GetAgentStatus, GetAgentTranscript,
+    GetBudget, GetRun, GetWhyRun, Limit, ListAgentThreads, ListAgents, Priority, SendMessage, Text,
 };
 use wakeful_core::conversation::{Attachment, Role};
 use wakeful_core::id::{AgentId, SessionId, TurnId};
@@ -194,6 +194,8 @@ impl Chat<'_> {
         let other = status.open_run.filter(|open| *open != run.to_string());
         if status.is_braked {
             self.say("the agent is braked: the message is queued until `wakeful brake off`");
+        } else if status.control != AgentControl::Running {
+            self.say("the agent is paused or stopped; the message is queued until `wakeful agent resume`");
         } else if other.is_some() {
             self.say("the agent works on another conversation; the message is queued");
         }

@@ -1,14 +1,15 @@
 //! The runs of a conversation: their events and streamed text, their ends, and the decisions they wait for.
 
-use wakeful_api::{Delta, Event, GetRun, Run, Text, ToolOutput};
+use wakeful_api::{Decision, Delta, Event, GetDecision, GetRun, Run, Text, ToolOutput};
 use wakeful_core::decision::{APPROVE, DENY};
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::report::EventKind;
-use wakeful_core::report::payload::Payload;
+use wakeful_core::report::payload::{BrakeChanged, Payload};
 use wakeful_core::sse::Frame;
 use wakeful_core::wake::WakeOutcome;
 
 use super::{Chat, Input, Question};
+use crate::backend::decision_id;
 use crate::cli::run::ask::{Reply, is_too_long, question, reasons, store_answer};
 use crate::failure::Failure;
 use crate::terminal::live::{Printed, Words};
@@ -67,19 +68,25 @@ impl Chat<'_> {
 
     async fn event(&mut self, event: &Event, input: &mut Input) {
         self.after = event.seq;
+        let said = Payload::read(&event.kind, &event.payload);
+        if let Some(Payload::BrakeChanged(BrakeChanged { is_on: true, .. })) = &said {
+            self.say("a brake was set: work stops until `wakeful brake off`");
+        }
         let run = event.run_key.as_deref().and_then(Digest::from_hex).map(RunKey);
         let Some(run) = run.filter(|run| self.runs.contains(run)) else {
             return;
         };
-        let said = Payload::read(&event.kind, &event.payload);
         if let Some(said) = &said {
             self.out.progress(Some(run), said);
         }
         if let Some(Payload::WakeDecided(decided)) = &said {
-            match decided.verdict {
-                WakeOutcome::Run => self.follow(run),
-                WakeOutcome::Absorbed => self.runs.retain(|one| *one != run),
-                _ => self.end(run).await,
+            if decided.verdict == WakeOutcome::Run {
+                self.follow(run);
+            } else if decided.verdict == WakeOutcome::Absorbed {
+                self.say("the message joined the run");
+                self.runs.retain(|one| *one != run);
+            } else {
+                self.end(run).await;
             }
         }
         match EventKind::parse(&event.kind) {
@@ -118,12 +125,10 @@ impl Chat<'_> {
         if self.question.is_some() {
             return;
         }
-        let pending = match self.backend.decisions_of(run).await {
-            Ok(pending) => pending,
+        let decision = match self.first_pending(run).await {
+            Ok(Some(decision)) => decision,
+            Ok(None) => return,
             Err(failure) => return self.report(&failure),
-        };
-        let Some(decision) = pending.into_iter().next() else {
-            return;
         };
         if !decision.may_answer.contains(&self.backend.channel()) || is_too_long(&decision) {
             let id = decision.decision_id.get(..12).unwrap_or(&decision.decision_id);
@@ -137,6 +142,17 @@ impl Chat<'_> {
         self.question = Some(Question { decision, draft });
         self.draw();
         discard_typed(&mut input.keys);
+    }
+
+    /// The first pending decision of a run, with its complete arguments.
+    async fn first_pending(&self, run: RunKey) -> Result<Option<Decision>, Failure> {
+        match self.backend.decisions_of(run).await?.first() {
+            Some(one) => {
+                let decision_id = decision_id(&one.decision_id)?;
+                self.backend.call(GetDecision { decision_id }).await.map(Some)
+            }
+            None => Ok(None),
+        }
     }
 
     fn close_question(&mut self) {

@@ -193,7 +193,10 @@ async fn watch(
         None => {
             let run = watched.run;
             let message = format!("stopped watching run {run}; it continues in the daemon");
-            let hint = format!("`wakeful runs show {run}` shows it, `wakeful runs cancel {run}` cancels it");
+            let agent = &watched.agent;
+            let hint = format!(
+                "`wakeful chat {agent}` attaches to it, `wakeful runs show {run}` shows it, `wakeful runs cancel {run}` cancels it"
+            );
             Err(Failure::new("watch_interrupted", message, hint).with_exit(signals.exit()))
         }
     }
