@@ -314,7 +314,6 @@ impl Observer for Progress {
             live.words(&Words {
                 run: spoken.run,
                 attempt: spoken.attempt,
-                chunk: spoken.chunk,
                 text: spoken.text,
             });
         });

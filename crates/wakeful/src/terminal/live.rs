@@ -28,7 +28,6 @@ const LABEL_CHARS_MAX: usize = 400;
 pub(crate) struct Words<'a> {
     pub(crate) run: RunKey,
     pub(crate) attempt: u32,
-    pub(crate) chunk: u32,
     pub(crate) text: &'a str,
 }
 
@@ -45,7 +44,7 @@ pub(crate) struct Live {
     /// The run whose text is streamed. The text of its sub-runs is shown when it is complete.
     run: Option<RunKey>,
     reply: StreamedReply,
-    /// The text of the last reply that was shown completely.
+    /// The streamed text of the last reply. It is the answer if no piece was missed.
     shown: String,
     actions: Vec<Action>,
     /// The action whose line or output was shown last.
@@ -62,10 +61,7 @@ pub(crate) struct Live {
 #[derive(Debug, Default)]
 struct StreamedReply {
     attempt: u32,
-    next_chunk: u32,
     text: String,
-    /// Whether a piece is missing.
-    has_gap: bool,
 }
 
 #[derive(Debug)]
@@ -168,11 +164,9 @@ impl Live {
             }
             self.reply = StreamedReply {
                 attempt: words.attempt,
-                ..StreamedReply::default()
+                text: String::new(),
             };
         }
-        self.reply.has_gap |= words.chunk != self.reply.next_chunk;
-        self.reply.next_chunk = words.chunk.saturating_add(1);
         if self.reply.text.is_empty() {
             self.screen.set_indent("");
             self.screen.end_row();
@@ -255,8 +249,8 @@ impl Live {
         }
     }
 
-    /// A reply is stored. If it was not streamed completely, its beginning is shown, unless it is the answer,
-    /// which is printed as a whole at the end.
+    /// A reply is stored. If it was not streamed, its beginning is shown, unless it is the answer, which is
+    /// printed as a whole at the end.
     fn round(&mut self, run: Option<RunKey>, round: &AssistantRoundRecorded, said: &Payload) {
         if self.run.is_some() && run != self.run {
             self.line_of(said, Ink::Dim);
@@ -265,11 +259,10 @@ impl Live {
         let reply = std::mem::take(&mut self.reply);
         self.reply.attempt = reply.attempt.saturating_add(1);
         self.screen.end_row();
-        if !reply.text.is_empty() && !reply.has_gap {
-            self.shown = reply.text;
-        } else if !round.tools.is_empty() {
+        if reply.text.is_empty() && !round.tools.is_empty() {
             self.line_of(said, Ink::Plain);
         }
+        self.shown = reply.text;
     }
 
     fn decided(&mut self, decided: &PolicyDecided, said: &Payload) {

@@ -36,13 +36,8 @@ impl Chat<'_> {
                 if let (Some(delta), Some(run)) = (delta, run.map(RunKey))
                     && self.runs.contains(&run)
                 {
-                    let (attempt, chunk, text) = (delta.attempt, delta.chunk, delta.text.as_str());
-                    self.out.words(&Words {
-                        run,
-                        attempt,
-                        chunk,
-                        text,
-                    });
+                    let (attempt, text) = (delta.attempt, delta.text.as_str());
+                    self.out.words(&Words { run, attempt, text });
                 }
             }
             "tool_output" => {

@@ -350,7 +350,6 @@ fn show_ephemeral(frame: &Frame, run: RunKey, out: &Out) {
                 out.words(&Words {
                     run,
                     attempt: delta.attempt,
-                    chunk: delta.chunk,
                     text: &delta.text,
                 });
             }

@@ -119,23 +119,17 @@ fn replied(text: &str, tools: &[&str]) -> Payload {
     )
 }
 
-fn words(attempt: u32, chunk: u32, text: &str) -> Words<'_> {
+fn words(attempt: u32, text: &str) -> Words<'_> {
     let run = run();
-    Words {
-        run,
-        attempt,
-        chunk,
-        text,
-    }
+    Words { run, attempt, text }
 }
 
 /// A run up to the middle of its answer.
 fn story(live: &mut Live) {
     live.follow(run());
-    live.words(&words(0, 0, "I look at the folder, "));
+    live.words(&words(0, "I look at the folder, "));
     live.words(&words(
         0,
-        1,
         "and then I count what is in it; after that I write a short report about the largest files.",
     ));
     live.event(Some(run()), &replied("I look", &["ExecCommand"]));
@@ -148,7 +142,7 @@ fn story(live: &mut Live) {
         text: "12\na command that is rather long, and has\ta tab\n",
     });
     live.event(Some(run()), &executed("one"));
-    live.words(&words(1, 0, "There are **12** entries → 日本語 too"));
+    live.words(&words(1, "There are **12** entries → 日本語 too"));
     live.tick(Duration::from_millis(75_300));
 }
 
@@ -229,8 +223,8 @@ fn drawing_after_every_piece_gives_the_same_text() {
     let mut terminal = Emulator::new(40);
     live.follow(run());
     let text = "one two three four five six seven eight nine ten eleven twelve";
-    for (chunk, word) in text.split_inclusive(' ').enumerate() {
-        live.words(&words(0, u32::try_from(chunk).expect("small"), word));
+    for word in text.split_inclusive(' ') {
+        live.words(&words(0, word));
         terminal.write(&live.draw());
         live.tick(Duration::from_secs(1));
         terminal.write(&live.draw());
@@ -262,10 +256,10 @@ fn a_terminal_that_only_appends_gets_words_and_no_status() {
         ..style(80, Charset::Ascii)
     });
     live.follow(run());
-    live.words(&words(0, 0, "one "));
+    live.words(&words(0, "one "));
     live.tick(Duration::from_secs(1));
     assert_eq!(live.draw(), "one ");
-    live.words(&words(0, 1, "two"));
+    live.words(&words(0, "two"));
     assert_eq!(live.draw(), "two");
     live.close();
     assert_eq!(live.draw(), "\n");
@@ -273,19 +267,19 @@ fn a_terminal_that_only_appends_gets_words_and_no_status() {
 
 #[test]
 fn the_answer_counts_as_shown_only_if_every_piece_came() {
-    let told = |pieces: &[(u32, u32, &str)]| {
+    let told = |pieces: &[(u32, &str)]| {
         let mut live = Live::new(style(80, Charset::Utf8));
         live.follow(run());
         pieces
             .iter()
-            .for_each(|(attempt, chunk, text)| live.words(&words(*attempt, *chunk, text)));
+            .for_each(|(attempt, text)| live.words(&words(*attempt, text)));
         live.event(Some(run()), &replied("all done", &[]));
         live.has_shown("all done")
     };
-    assert!(told(&[(0, 0, "all "), (0, 1, "done")]));
-    assert!(told(&[(0, 0, "al"), (1, 0, "all done")]), "the second attempt");
-    assert!(!told(&[(0, 1, "done")]), "a piece is missing");
-    assert!(!told(&[(0, 0, "all don")]), "the end is missing");
+    assert!(told(&[(0, "all "), (0, "done")]));
+    assert!(told(&[(0, "al"), (1, "all done")]), "the second attempt");
+    assert!(!told(&[(0, "done")]), "a piece is missing");
+    assert!(!told(&[(0, "all don")]), "the end is missing");
     assert!(!told(&[]));
 }
 
@@ -312,7 +306,7 @@ fn text_of_a_sub_run_is_not_streamed() {
     live.follow(run());
     live.words(&Words {
         run: RunKey(Digest::of(b"child")),
-        ..words(0, 0, "of a child")
+        ..words(0, "of a child")
     });
     assert_eq!(live.draw(), "");
 }
@@ -330,7 +324,7 @@ proptest! {
         live.event(Some(run()), &permitted("one", "x"));
         for (at, piece) in pieces.iter().enumerate() {
             match at % 4 {
-                0 => live.words(&words(0, 0, piece)),
+                0 => live.words(&words(0, piece)),
                 1 => live.printed(&Printed { operation_id: operation("one"), text: piece }),
                 2 => live.note(piece, Ink::Red),
                 _ => live.event(Some(run()), &permitted("two", piece)),
