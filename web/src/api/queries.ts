@@ -3,14 +3,15 @@ import { queryOptions } from "@tanstack/react-query";
 import {
   getAgentState,
   getAgents,
+  getAttention,
   getBrakes,
   getBudget,
   getDecision,
   getDecisions,
   getEventsBefore,
   getLogins,
-  getQuarantined,
   getRun,
+  getRunsSince,
   getRuntimeStatus,
   getSpending,
   getSubscriptions,
@@ -51,11 +52,12 @@ export const decisionsQuery = queryOptions({
 export const fullDecisionQuery = (id: string) =>
   queryOptions({ queryKey: keys.fullDecision(id), queryFn: () => getDecision(id), staleTime: Infinity });
 
-/** Runs that cannot continue until a person resumes or abandons them. */
-export const quarantinedQuery = queryOptions({
-  queryKey: keys.quarantinedRuns(),
-  queryFn: async () => (await getQuarantined()).runs,
-});
+/** What needs a person, over all agents. */
+export const attentionQuery = queryOptions({ queryKey: keys.attention(), queryFn: getAttention });
+
+/** The newest runs since a time. */
+export const runsSinceQuery = (since: string) =>
+  queryOptions({ queryKey: keys.runsSince(since), queryFn: async () => (await getRunsSince(since)).runs });
 
 /** The logged-in browsers. No event reports a change of them, so they are fetched each time they are shown. */
 export const loginsQuery = queryOptions({

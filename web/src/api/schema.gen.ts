@@ -440,6 +440,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists what needs a person, over all agents.
+         * @description The list follows from stored state: a failure stays until it is dismissed or run again, however many events follow it.
+         */
+        get: operations["list_attention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/attention/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Dismisses failed runs and runs with unknown outcomes, for all clients.
+         * @description Older failures of the same agent with the same cause are dismissed as well, because they are one item. Runs that do not need attention are skipped.
+         */
+        post: operations["dismiss_attention"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/brake": {
         parameters: {
             query?: never;
@@ -1027,6 +1067,26 @@ export interface paths {
         put?: never;
         /** Resumes a quarantined run. */
         post: operations["resume_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_key}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Runs an ended run again: a new message of the same agent and conversation, linked to the run.
+         * @description While a retry of the run is queued or open, that one is returned as a duplicate.
+         */
+        post: operations["retry_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1842,6 +1902,74 @@ export interface components {
             /** @description The model that answered last. */
             winning_model_ref?: string;
         };
+        /** @description A person dismissed failures that needed attention. */
+        AttentionDismissed: {
+            /** @description Keys of the dismissed runs. */
+            run_keys: components["schemas"]["RunKey"][];
+        };
+        /** @description One thing that needs a person. */
+        AttentionItem: {
+            /** @description The decision. */
+            decision: components["schemas"]["Decision"];
+            /** @constant */
+            kind: "pending_decision";
+        } | {
+            /** @constant */
+            kind: "quarantined_run";
+            /** @description The run. */
+            run: components["schemas"]["RunSummary"];
+        } | {
+            /** @constant */
+            kind: "parked_run";
+            /** @description Why it waits. */
+            parked?: components["schemas"]["ParkedReason"];
+            /** @description The run. */
+            run: components["schemas"]["RunSummary"];
+        } | {
+            /** @description The agent and the reason. */
+            agent: components["schemas"]["StuckAgent"];
+            /** @constant */
+            kind: "stuck_agent";
+        } | {
+            /** @description The agent of the runs. */
+            agent_id: string;
+            /** @description The kind of the failure, or `out_of_rounds`. */
+            code: string;
+            /** @description The number of runs. */
+            count: number;
+            /**
+             * Format: date-time
+             * @description When the first of them ended.
+             */
+            first_at: string;
+            /** @constant */
+            kind: "failed_runs";
+            /**
+             * Format: date-time
+             * @description When the last of them ended.
+             */
+            last_at: string;
+            /** @description The cause in plain words. */
+            message: string;
+            /** @description What a person can do, the most useful step first. */
+            next_steps: components["schemas"]["NextStep"][];
+            /** @description The beginning of the message that started the newest one. */
+            preview?: string;
+            /** @description The newest runs, newest first; at most 20. */
+            run_keys: string[];
+        } | {
+            /** @constant */
+            kind: "unknown_outcome";
+            /** @description The run. */
+            run: components["schemas"]["RunSummary"];
+        };
+        /** @description What needs a person, over all agents. */
+        AttentionList: {
+            /** @description The items: decisions first, then runs and agents that cannot continue, then failures. */
+            items: components["schemas"]["AttentionItem"][];
+            /** @description The number of decisions and runs that need attention and are not part of the list, because it is limited. */
+            more?: number;
+        };
         /** @description The authority of a message. It is derived at admission and never accepted from a sender. */
         Authority: "operator_instruction" | "runtime_instruction" | "integration_signal" | "external_evidence";
         /** @description Why a decision is highlighted in a list. */
@@ -2361,6 +2489,11 @@ export interface components {
             text: string;
         };
         Digest: string;
+        /** @description The runs to dismiss. */
+        DismissAttention: {
+            /** @description The keys of the runs. */
+            run_keys: string[];
+        };
         /** @description The changes to a schedule. Fields that are left out do not change. */
         EditSchedule: {
             /** @description Whether missed firings are caught up. */
@@ -2568,6 +2701,12 @@ export interface components {
             /** @constant */
             kind: "quarantine_resolved";
             payload: components["schemas"]["QuarantineResolved"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "attention_dismissed";
+            payload: components["schemas"]["AttentionDismissed"];
         } | {
             /** @constant */
             erased?: false;
@@ -3084,6 +3223,8 @@ export interface components {
             /** @description The status of the schedule. */
             status: components["schemas"]["ScheduleStatus"];
         };
+        /** @description What a person can do about a run that did not succeed. */
+        NextStep: "retry" | "change_model" | "check_provider" | "new_conversation" | "raise_cap" | "resume" | "abandon";
         /** @description Why a brake or cancellation that is in force is not stored in the database yet. */
         NotDurable: {
             /** @description The error code, such as `disk_full`, `database_unreachable` or `database_slow`. */
@@ -3364,6 +3505,13 @@ export interface components {
             /** @description The agent whose brake is released. If absent, the brake for all agents is released. */
             agent_id?: string | null;
         };
+        /** @description What to change when a run is run again. */
+        RetryRun: {
+            /** @description Another model. */
+            model?: string | null;
+            /** @description Another text. Attachments and options are kept. */
+            text?: string | null;
+        };
         /** @description The role of a transcript entry. */
         Role: "user" | "assistant" | "tool";
         /** @description The hash that ties one table row to the log. */
@@ -3392,6 +3540,17 @@ export interface components {
             children?: components["schemas"]["RunLink"][];
             /** @description The cost in dollars. Absent if the run cost nothing. */
             cost_usd?: string;
+            /**
+             * @description The steps of the run, counted.
+             * @default {
+             *       "denied": 0,
+             *       "failed": 0,
+             *       "model_rounds": 0,
+             *       "tool_calls": 0,
+             *       "unknown": 0
+             *     }
+             */
+            counts: components["schemas"]["StepCounts"];
             /** @description The operation ids of calls that the policy denied. */
             denied: string[];
             /** @description The duration from start to end in milliseconds; 0 while the run is open. */
@@ -3401,6 +3560,8 @@ export interface components {
              * @description When the run ended.
              */
             ended_at?: string;
+            /** @description Why the run did not succeed or cannot continue, and what to do. Absent if there is nothing to do. */
+            explanation?: components["schemas"]["RunExplanation"];
             /** @description The details of the failure, if the run failed. */
             failure_artifact?: components["schemas"]["FailureArtifact"];
             /** @description Why the run is quarantined. */
@@ -3417,6 +3578,10 @@ export interface components {
             parked?: components["schemas"]["ParkedReason"];
             /** @description All attempts of the run's model rounds. */
             provider_attempt_timeline?: components["schemas"]["AttemptTimeline"];
+            /** @description The runs that run this one again. */
+            retried_by?: components["schemas"]["RunLink"][];
+            /** @description The ended run that this one runs again. */
+            retries?: components["schemas"]["RunLink"];
             /** @description The number of model replies. */
             rounds: number;
             /** @description The run's key. */
@@ -3436,6 +3601,8 @@ export interface components {
             unknown: string[];
             /** @description The code of the error that prevented reading the run's state. Only its stored rows are shown then. */
             unreadable?: string;
+            /** @description What an open run waits for. Absent if it works or has ended. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /** @description The folder in which the run's commands are executed. */
             workspace?: string;
         };
@@ -3488,6 +3655,15 @@ export interface components {
             /** @description Token counts of all requests. */
             token_usage: components["schemas"]["Usage"];
         };
+        /** @description Why a run did not succeed or cannot continue, in plain words. */
+        RunExplanation: {
+            /** @description The kind of the failure, or the status of the run. */
+            code: string;
+            /** @description The cause in one or two sentences. */
+            message: string;
+            /** @description What a person can do, the most useful step first. */
+            next_steps: components["schemas"]["NextStep"][];
+        };
         /** @description What holds the agent of an open run. */
         RunHold: "braked" | "paused";
         /** @description The key of a run. It is derived, because two replicas that receive the same cause must compute the same key, or the work is done twice. */
@@ -3503,6 +3679,8 @@ export interface components {
         };
         /** @description A list of runs. */
         RunList: {
+            /** @description The number of runs per status, for the same filter without `status`. Only on the first page. */
+            counts?: components["schemas"]["StatusCounts"];
             /** @description The value of `before` for the next page. Absent on the last page. */
             next_before?: string;
             /** @description The runs, newest first. */
@@ -3533,14 +3711,29 @@ export interface components {
             /** @description Key of the run. */
             run_key: components["schemas"]["RunKey"];
         };
-        /** @description Filter for lists of runs. */
-        RunState: "any" | "open" | "quarantined";
         /** @description The status of a run. */
         RunStatus: "queued" | "open" | "quarantined" | "completed" | "failed" | "out_of_rounds" | "cancelled" | "abandoned" | "absorbed" | "replaced" | "refused" | "gone";
         /** @description A run in a list. */
         RunSummary: {
             /** @description The agent of the run. */
             agent_id: string;
+            /** @description The kind of message that started the run. */
+            cause_kind?: components["schemas"]["MessageKind"];
+            /** @description The cost in dollars. Absent if the run cost nothing. */
+            cost_usd?: string;
+            /**
+             * @description The steps of the run, counted.
+             * @default {
+             *       "denied": 0,
+             *       "failed": 0,
+             *       "model_rounds": 0,
+             *       "tool_calls": 0,
+             *       "unknown": 0
+             *     }
+             */
+            counts: components["schemas"]["StepCounts"];
+            /** @description The duration from start to end in milliseconds. Absent while the run is open. */
+            duration_ms?: number;
             /**
              * Format: date-time
              * @description When the run ended.
@@ -3548,6 +3741,8 @@ export interface components {
             ended_at?: string;
             /** @description Why the run is quarantined. */
             fault?: string;
+            /** @description The model of the run. */
+            model?: string;
             /** @description Whether the run is open and waits for budget. Retrieve the run for the amount. */
             parked?: boolean;
             /** @description The beginning of the message that started the run. */
@@ -3563,6 +3758,8 @@ export interface components {
             status: components["schemas"]["RunStatus"];
             /** @description The number of state transitions. */
             transitions: number;
+            /** @description What an open run waits for. Absent if it works or has ended. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /** @description The sub-runs without which the run cannot continue. */
             waiting_on?: string[];
         };
@@ -3942,6 +4139,27 @@ export interface components {
             /** @description The number of files or refs that could not be read. They are treated as unchanged. */
             unreadable: number;
         };
+        /** @description The number of runs per status. */
+        StatusCounts: {
+            /** @description Abandoned runs. */
+            abandoned: number;
+            /** @description Cancelled runs. */
+            cancelled: number;
+            /** @description Completed runs. */
+            completed: number;
+            /** @description Failed runs. */
+            failed: number;
+            /** @description Whether there are more runs than were counted: at most 10,000, and with `search` 2,000. */
+            is_lower_bound?: boolean;
+            /** @description Runs that have not ended, including waiting ones. */
+            open: number;
+            /** @description Runs that used all their rounds. */
+            out_of_rounds: number;
+            /** @description Quarantined runs. */
+            quarantined: number;
+            /** @description Open runs that wait for something. */
+            waiting: number;
+        };
         /** @description One step of a run: a model round or a tool call. */
         Step: {
             /**
@@ -3951,6 +4169,11 @@ export interface components {
             at: string;
             /** @description The duration in milliseconds. */
             duration_ms?: number;
+            /**
+             * Format: int32
+             * @description The exit status of a command. Absent for other steps.
+             */
+            exit_status?: number;
             /** @description The kind of step. */
             kind: components["schemas"]["StepKind"];
             /** @description The name of the tool or model. */
@@ -3966,9 +4189,22 @@ export interface components {
             /** @description The tokens used by a model round. */
             token_usage: components["schemas"]["TokenUsage"];
         };
+        /** @description The steps of a run, counted. */
+        StepCounts: {
+            /** @description Tool calls that were denied. */
+            denied: number;
+            /** @description Tool calls that failed, including commands with a non-zero exit status. */
+            failed: number;
+            /** @description Model replies. */
+            model_rounds: number;
+            /** @description All tool calls. */
+            tool_calls: number;
+            /** @description Tool calls with an unknown outcome. */
+            unknown: number;
+        };
         /** @description The kind of a step. */
         StepKind: "model" | "tool";
-        StepStatus: "planned" | "intended" | "ok" | "failed" | "denied" | "outcome_unknown";
+        StepStatus: "planned" | "waiting_for_approval" | "intended" | "ok" | "failed" | "denied" | "outcome_unknown";
         /** @description A ticket that opens one event stream. */
         StreamTicket: {
             /**
@@ -4093,6 +4329,11 @@ export interface components {
         };
         /** @description One tool call of a run. */
         ToolCall: {
+            /**
+             * Format: int32
+             * @description The exit status of a command. Absent for other tools.
+             */
+            exit_status?: number;
             /** @description The name of the tool. */
             name: string;
             /** @description The operation id of the call. */
@@ -4112,6 +4353,11 @@ export interface components {
             code?: string;
             /** @description Duration in milliseconds. */
             duration_ms: number;
+            /**
+             * Format: int32
+             * @description Exit status of a command. Absent for other actions.
+             */
+            exit_status?: number;
             /** @description Id of the action. */
             operation_id: components["schemas"]["OperationId"];
             /** @description The sandbox that was enforced. */
@@ -4145,8 +4391,21 @@ export interface components {
             erased?: boolean;
             /** @description The author of the entry. */
             role: components["schemas"]["Role"];
+            /** @description How the run of this entry ended, or why it cannot continue. Only on the last entry of a run that did not succeed, is quarantined or waits for budget. */
+            run?: components["schemas"]["TranscriptRun"];
             /** @description The run that the entry belongs to. */
             run_key: string;
+        };
+        /** @description A run in a transcript that did not succeed or cannot continue. */
+        TranscriptRun: {
+            /** @description The cause, and what a person can do. */
+            explanation: components["schemas"]["RunExplanation"];
+            /** @description The run that runs this one again, if there is one. */
+            retried_by?: string;
+            /** @description The status of the run. */
+            status: components["schemas"]["RunStatus"];
+            /** @description What an open run waits for. */
+            waiting_for?: components["schemas"]["WaitingFor"];
         };
         /** @description Details of one HTTP exchange with a provider. */
         TransportDiagnostics: {
@@ -4221,6 +4480,8 @@ export interface components {
         Visibility: "public" | "private";
         /** @description What an open run waits for. */
         WaitKind: "budget" | "due" | "decision" | "children" | "turn";
+        /** @description What an open run waits for. */
+        WaitingFor: "approval" | "budget" | "sub_runs" | "time" | "turn" | "brake";
         /** @description The verdict on a cause: whether it wakes the agent, and why. */
         Wake: {
             /**
@@ -5133,8 +5394,8 @@ export interface operations {
                 before?: string;
                 /** @description The maximum number of runs. */
                 limit?: number;
-                /** @description Return only runs in this state. */
-                state?: components["schemas"]["RunState"];
+                /** @description Return only runs with one of these statuses, separated by commas. */
+                status?: string;
             };
             header?: never;
             path: {
@@ -5438,6 +5699,70 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_attention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What needs a person */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttentionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    dismiss_attention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DismissAttention"];
+            };
+        };
+        responses: {
+            /** @description What still needs a person */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttentionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
@@ -6742,12 +7067,20 @@ export interface operations {
                 agent_id?: string;
                 /** @description Return only runs that are older than this one. */
                 before?: string;
-                /** @description The maximum number of runs. */
+                /** @description Return only runs that were started by this kind of message. */
+                cause?: components["schemas"]["MessageKind"];
+                /** @description The maximum number of runs. A page can be shorter, because a request examines a limited number of runs. */
                 limit?: number;
                 /** @description Return only runs whose key begins with these digits, at most two, which is enough to detect an ambiguous prefix. The other parameters are ignored. */
                 prefix?: string;
-                /** @description Return only runs in this state. */
-                state?: components["schemas"]["RunState"];
+                /** @description Return only runs whose message contains this text, in upper or lower case, or whose key begins with it. */
+                search?: string;
+                /** @description Return only runs that started at this time or later. */
+                since?: string;
+                /** @description Return only runs with one of these statuses, separated by commas. `open` includes `waiting`. */
+                status?: string;
+                /** @description Return only runs that started at this time or earlier. */
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -6928,6 +7261,54 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retry_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's key. */
+                run_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetryRun"];
+            };
+        };
+        responses: {
+            /** @description The message is stored; its run starts now or later */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptedMessage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description The run has not ended (`run_open`), is quarantined (`run_quarantined`), its message was erased (`run_erased`), or the model does not exist */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];

@@ -1,21 +1,24 @@
 import { StuckCard } from "../agent/StuckCard";
-import type { Decision } from "../api/types";
+import type { AttentionItem, Decision } from "../api/types";
 import { ParkedCard } from "../budget/ParkedCard";
 import { DecisionCard } from "../decision/DecisionCard";
 import { useAnsweredElsewhere } from "../decision/useAnsweredElsewhere";
 import { labels } from "../labels";
 import { QuarantineCard } from "../run/QuarantineCard";
+import { AttentionCard } from "../ui/AttentionCard";
 import { Icon } from "../ui/Icon";
-import { AlertCard } from "./AlertCard";
-import type { AttentionItem } from "./attention";
+import { itemId } from "./attention";
+import { FailedRunsCard } from "./FailedRunsCard";
 
 interface NeedsAttentionProps {
   items: readonly AttentionItem[];
-  onDismiss: (eventIds: readonly string[]) => void;
+  /** Items beyond the server's limit. */
+  more?: number;
+  onDismiss: (runKeys: readonly string[]) => void;
 }
 
 /** Everything that a person has to act on, one card each. */
-export function NeedsAttention({ items, onDismiss }: NeedsAttentionProps) {
+export function NeedsAttention({ items, more = 0, onDismiss }: NeedsAttentionProps) {
   const answered = useAnsweredElsewhere();
   const isEmpty = items.length + answered.cards.length === 0;
   return (
@@ -33,37 +36,58 @@ export function NeedsAttention({ items, onDismiss }: NeedsAttentionProps) {
         <ul className="attention-list">
           {answered.cards}
           {items.map((item) => (
-            <li key={item.id}>
+            <li key={itemId(item)}>
               <ItemCard item={item} onDismiss={onDismiss} onAnsweredElsewhere={answered.add} />
             </li>
           ))}
         </ul>
       )}
+      {more > 0 && <p className="quiet">{labels.attention.more(more)}</p>}
     </section>
   );
 }
 
 interface ItemCardProps {
   item: AttentionItem;
-  onDismiss: (eventIds: readonly string[]) => void;
+  onDismiss: (runKeys: readonly string[]) => void;
   onAnsweredElsewhere: (decision: Decision) => void;
 }
 
 function ItemCard({ item, onDismiss, onAnsweredElsewhere }: ItemCardProps) {
   switch (item.kind) {
-    case "decision":
+    case "pending_decision":
       return <DecisionCard decision={item.decision} onAnsweredElsewhere={onAnsweredElsewhere} />;
-    case "quarantined": {
+    case "quarantined_run": {
       const { agent_id: agentId, run_key: runKey, preview, fault } = item.run;
       return <QuarantineCard agentId={agentId} runKey={runKey} prompt={preview} fault={fault} isLinked />;
     }
-    case "parked": {
-      const { agentId, runKey, prompt, parked, message } = item;
-      return <ParkedCard agentId={agentId} runKey={runKey} prompt={prompt} parked={parked} message={message} />;
+    case "parked_run": {
+      const { agent_id: agentId, run_key: runKey, preview } = item.run;
+      return <ParkedCard agentId={agentId} runKey={runKey} prompt={preview} parked={item.parked} />;
     }
-    case "stuck":
-      return <StuckCard stuck={item.stuck} />;
-    case "alert":
-      return <AlertCard alert={item} onDismiss={onDismiss} />;
+    case "stuck_agent":
+      return <StuckCard stuck={item.agent} />;
+    case "failed_runs":
+      return <FailedRunsCard failed={item} onDismiss={onDismiss} />;
+    case "unknown_outcome": {
+      const { agent_id: agentId, run_key: runKey, preview } = item.run;
+      return (
+        <AttentionCard
+          icon="alert"
+          agentId={agentId}
+          prompt={preview}
+          headline={labels.attention.unknown}
+          runKey={runKey}
+          actions={
+            <button type="button" className="button small" onClick={() => onDismiss([runKey])}>
+              {labels.attention.dismiss}
+            </button>
+          }
+          at={item.run.ended_at ?? item.run.started_at}
+        >
+          <p>{labels.attention.unknownText}</p>
+        </AttentionCard>
+      );
+    }
   }
 }

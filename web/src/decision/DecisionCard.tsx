@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answerDecision, getDecision } from "../api/calls";
 import { asFailure } from "../api/failure";
-import { ACTIVITY_KEYS, invalidate, keys } from "../api/keys";
+import { ACTIVITY_KEYS, ATTENTION_KEYS, invalidate } from "../api/keys";
 import { fullDecisionQuery } from "../api/queries";
 import type { Decision } from "../api/types";
 import { labels } from "../labels";
@@ -34,10 +34,10 @@ export function DecisionCard({ decision, onAnsweredElsewhere }: DecisionCardProp
     // The version names the text that was on the screen: the server refuses an answer to an older one.
     mutationFn: (option: string) =>
       answerDecision(id, { option, version: decision.version, ...(note.trim() === "" ? {} : { note: note.trim() }) }),
-    onSuccess: () => invalidate(client, [keys.decisions(), ...ACTIVITY_KEYS]),
+    onSuccess: () => invalidate(client, [...ATTENTION_KEYS, ...ACTIVITY_KEYS]),
     onError: async (thrown) => {
       if (asFailure(thrown).code === "decision_closed") onAnsweredElsewhere(await getDecision(id));
-      await client.invalidateQueries({ queryKey: keys.decisions() });
+      await invalidate(client, ATTENTION_KEYS);
     },
   });
   // The list has only the start of long arguments. Nothing can be approved before all of it was on the screen.

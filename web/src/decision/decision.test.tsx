@@ -2,9 +2,8 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { sampleDecision } from "../api/samples";
+import { sampleDecision, sampleRunSummary } from "../api/samples";
 import type { Decision } from "../api/types";
-import { attentionItems } from "../briefing/attention";
 import { NeedsAttention } from "../briefing/NeedsAttention";
 import { DecisionCard } from "./DecisionCard";
 import { Decisions } from "./Decisions";
@@ -32,7 +31,7 @@ function show(children: ReactNode): void {
 const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
 const card = (decision: Decision, onAnsweredElsewhere = () => undefined) =>
   show(<DecisionCard decision={decision} onAnsweredElsewhere={onAnsweredElsewhere} />);
-const kept = (decision: Decision) => attentionItems([], [], new Set(), { decisions: [decision], quarantined: [] });
+const kept = (decision: Decision) => [{ kind: "pending_decision", decision } as const];
 
 it("shows everything that the answer depends on", () => {
   card(sampleDecision({ badges: ["timed_out"] }));
@@ -127,7 +126,7 @@ it("shows an answer given elsewhere until it is dismissed", async () => {
   press("Approve");
   await screen.findByText(/Answered elsewhere/);
   expect(screen.getByText(/“Deny” was chosen on the command line\. Note: “no”/)).toBeTruthy();
-  press("Dismiss");
+  press("Done with this");
   await waitFor(() => expect(screen.queryByText(/Answered elsewhere/)).toBeNull());
 });
 
@@ -147,25 +146,13 @@ it("shows that a decision changed and keeps it open", async () => {
 it("a decision is in the briefing and cannot be dismissed", () => {
   show(<NeedsAttention items={kept(sampleDecision())} onDismiss={() => undefined} />);
   expect(screen.getByRole("region", { name: "Needs attention" }).textContent).toContain("May ExecCommand be used?");
-  expect(screen.queryByRole("button", { name: "Dismiss" })).toBeNull();
+  expect(screen.queryByRole("button", { name: "Done with this" })).toBeNull();
 });
 
 it("resumes or abandons a quarantined run", async () => {
-  const run = {
-    run_key: "r9",
-    agent_id: "main",
-    status: "quarantined" as const,
-    transitions: 4,
-    started_at: "2026-01-01T00:00:00Z",
-    fault: "its state cannot be read",
-  };
+  const run = sampleRunSummary({ run_key: "r9", status: "quarantined", fault: "its state cannot be read" });
   answer = () => Response.json({});
-  show(
-    <NeedsAttention
-      items={attentionItems([], [], new Set(), { decisions: [], quarantined: [run] })}
-      onDismiss={() => undefined}
-    />,
-  );
+  show(<NeedsAttention items={[{ kind: "quarantined_run", run }]} onDismiss={() => undefined} />);
   expect(screen.getByText(/Its state cannot be read/)).toBeTruthy();
   vi.stubGlobal("fetch", async (request: Request) => {
     posted(new URL(request.url).pathname, null);

@@ -9,7 +9,7 @@ export function QuarantineActions({ runKey }: { runKey: string }) {
   const client = useQueryClient();
   const acting = useMutation({
     mutationFn: (action: "resume" | "abandon") => (action === "resume" ? resumeRun(runKey) : abandonRun(runKey)),
-    onSettled: () => invalidate(client, [keys.quarantinedRuns(), ...ACTIVITY_KEYS]),
+    onSettled: () => invalidate(client, [keys.attention(), ...ACTIVITY_KEYS]),
   });
   const button = (action: "resume" | "abandon") => (
     <button type="button" className="button small" onClick={() => acting.mutate(action)} disabled={acting.isPending}>

@@ -1,4 +1,5 @@
 mod agent_control;
+mod attention;
 mod body;
 mod connections;
 mod contract;
