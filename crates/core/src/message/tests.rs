@@ -197,12 +197,18 @@ fn a_retry_keeps_the_authority_unless_a_person_wrote_the_text() {
         (again.authority, again.kind, again.body),
         (Authority::IntegrationSignal, MessageKind::Hint, first.body)
     );
-    assert_eq!((again.retry_of, again.thread_id.clone()), (Some(first.run_key), first.thread_id.clone()));
+    assert_eq!(
+        (again.retry_of, again.thread_id.clone()),
+        (Some(first.run_key), first.thread_id.clone())
+    );
     assert_eq!(again.cause.causation, Some(TraceId::of(&first.run_key.0)));
     assert!(!again.is_absorbed() && first.is_absorbed());
     let other = BlobHash(Digest::of(b"by a person"));
     let written = first.retry(RetryContents::Written(other), 0, Millis(9));
-    assert_eq!((written.authority, written.body), (Authority::OperatorInstruction, other));
+    assert_eq!(
+        (written.authority, written.body),
+        (Authority::OperatorInstruction, other)
+    );
     assert!(written.cause.is_external(), "the chain stays external");
     assert_eq!(written.run_key, again.run_key, "one retry at a time");
 }

@@ -6,7 +6,6 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::time::Millis;
 use wakeful_runtime::rows::RunRow;
 
-
 use super::test_server::TestServer;
 
 fn json(body: &str) -> Value {
@@ -73,7 +72,13 @@ async fn a_failure_stays_listed_behind_300_events_of_another_agent() {
     }
     let newest = json(&world.get("/api/events?limit=200").await.body);
     let is_of_main = |event: &Value| event["agent_id"] == "main";
-    assert!(!newest["events"].as_array().expect("events").iter().any(is_of_main));
+    assert!(
+        !newest["events"]
+            .as_array()
+            .expect("events")
+            .iter()
+            .any(is_of_main)
+    );
     let items = attention(&world).await;
     assert_eq!(items.len(), 1, "{items:?}");
     assert_eq!(
@@ -107,7 +112,12 @@ async fn a_dismissal_covers_equal_older_failures_and_no_newer_one() {
     assert_eq!(attention(&world).await.len(), 1);
     let events = json(&world.get("/api/agents/main/events?limit=500").await.body);
     let kinds = events["events"].as_array().expect("events").iter();
-    assert_eq!(kinds.filter(|event| event["kind"] == "attention_dismissed").count(), 1);
+    assert_eq!(
+        kinds
+            .filter(|event| event["kind"] == "attention_dismissed")
+            .count(),
+        1
+    );
 }
 
 #[tokio::test]
@@ -176,21 +186,45 @@ async fn runs_are_filtered_and_counted_by_the_server() {
         (&counts["open"], &counts["completed"], &counts["failed"]),
         (&json!(1), &json!(1), &json!(1))
     );
-    assert_eq!(list("status=failed,completed").await.0.as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        list("status=failed,completed").await.0.as_array().map(Vec::len),
+        Some(2)
+    );
     let (runs, counts) = list("search=WATER&status=open").await;
     assert_eq!(runs, json!(["water the lawn"]));
     assert_eq!((&counts["open"], &counts["failed"]), (&json!(1), &json!(1)));
-    assert_eq!(list(&format!("search={}", &failed[..8])).await.0, json!(["Water the Plants"]));
+    assert_eq!(
+        list(&format!("search={}", &failed[..8])).await.0,
+        json!(["Water the Plants"])
+    );
     assert_eq!(list("cause=timer_tick").await.0, json!([]));
-    assert_eq!(list("cause=operator_prompt").await.0.as_array().map(Vec::len), Some(3));
+    assert_eq!(
+        list("cause=operator_prompt").await.0.as_array().map(Vec::len),
+        Some(3)
+    );
     let (runs, _) = list("until=2026-02-17T16:00:30Z").await;
     assert_eq!(runs, json!(["Water the Plants"]));
-    assert_eq!(list("since=2026-02-17T16:00:30Z").await.0.as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        list("since=2026-02-17T16:00:30Z")
+            .await
+            .0
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
     let page = json(&world.get("/api/runs?search=water&limit=1").await.body);
     let before = page["next_before"].as_str().expect("a next page");
-    let rest = json(&world.get(&format!("/api/runs?search=water&before={before}")).await.body);
+    let rest = json(
+        &world
+            .get(&format!("/api/runs?search=water&before={before}"))
+            .await
+            .body,
+    );
     assert_eq!(rest["runs"][0]["preview"], "Water the Plants");
-    assert_eq!((&rest["next_before"], &rest["counts"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&rest["next_before"], &rest["counts"]),
+        (&Value::Null, &Value::Null)
+    );
     let wrong = world.get("/api/runs?status=done").await;
     assert_eq!(wrong.status, 400, "{wrong:?}");
     assert!(wrong.message().contains("out_of_rounds"), "{wrong:?}");

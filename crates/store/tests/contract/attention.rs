@@ -47,7 +47,11 @@ fn a_failed_run_of_a_public_agent_needs_attention_until_dismissed() {
             ..sample::agent("private")
         };
         let agents = [sample::agent("main"), private];
-        let made = store.write(move |tx| agents.iter().try_for_each(|agent| tx.create_agent(agent).map(drop)));
+        let made = store.write(move |tx| {
+            agents
+                .iter()
+                .try_for_each(|agent| tx.create_agent(agent).map(drop))
+        });
         made.await.expect("agents");
         let hidden = RunRow {
             agent_id: sample::agent_id("private"),
@@ -67,7 +71,12 @@ fn a_failed_run_of_a_public_agent_needs_attention_until_dismissed() {
         });
         flag.await.expect("flagged");
         assert_eq!(flagged(&store).await, (vec!["b", "a"], 2));
-        let dismiss = async || store.write(|tx| tx.dismiss_run(&sample::run_key("b"))).await.expect("written");
+        let dismiss = async || {
+            store
+                .write(|tx| tx.dismiss_run(&sample::run_key("b")))
+                .await
+                .expect("written")
+        };
         assert!(dismiss().await, "it needed attention");
         assert!(!dismiss().await, "it does not any more");
         assert_eq!(flagged(&store).await, (vec!["a"], 1));
@@ -133,7 +142,10 @@ fn the_counts_of_a_run_follow_from_its_steps() {
         // More keys than one statement has.
         let mut keys: Vec<_> = (0..40).map(|n| sample::run_key(&format!("none {n}"))).collect();
         keys.extend([sample::run_key("run"), sample::run_key("other")]);
-        let counts = store.read(move |view| view.run_counts(&keys)).await.expect("read");
+        let counts = store
+            .read(move |view| view.run_counts(&keys))
+            .await
+            .expect("read");
         let of = |name: &str| counts.get(&sample::run_key(name)).copied();
         assert_eq!(counts.len(), 2);
         let expected = RunCounts {
@@ -193,7 +205,10 @@ fn runs_are_counted_per_status_by_agent_cause_and_time() {
             until: Some(Millis(8)),
             ..StatusCountsFilter::default()
         };
-        assert_eq!((count(early.clone()).await.failed, count(early).await.completed), (1, 0));
+        assert_eq!(
+            (count(early.clone()).await.failed, count(early).await.completed),
+            (1, 0)
+        );
         let prompts = StatusCountsFilter {
             cause: Some(MessageKind::OperatorPrompt),
             ..StatusCountsFilter::default()
@@ -242,8 +257,18 @@ fn the_retries_of_a_run_are_found_by_its_key() {
         });
         admitted.await.expect("admitted");
         let key = first.run_key;
-        assert_eq!(store.read(move |view| view.retries(&key)).await.expect("read").len(), 2);
+        assert_eq!(
+            store
+                .read(move |view| view.retries(&key))
+                .await
+                .expect("read")
+                .len(),
+            2
+        );
         let key = again.run_key;
-        assert_eq!(store.read(move |view| view.message(&key)).await.expect("read"), Some(again));
+        assert_eq!(
+            store.read(move |view| view.message(&key)).await.expect("read"),
+            Some(again)
+        );
     });
 }

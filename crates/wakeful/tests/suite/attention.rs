@@ -35,21 +35,38 @@ fn a_failed_run_is_explained_run_again_and_dismissed_for_good() {
     json(&world, &["agent", "create", "main"]);
     json(&world, &["message", "main", "count the files"]);
     wait_until(|| runs(&world, "failed").len() == 1);
-    let failed = runs(&world, "failed")[0]["run_key"].as_str().expect("a key").to_owned();
+    let failed = runs(&world, "failed")[0]["run_key"]
+        .as_str()
+        .expect("a key")
+        .to_owned();
     let item = attention(&daemon)["items"][0].clone();
     assert_eq!(item["kind"], "failed_runs", "{item}");
-    assert!(item["message"].as_str().expect("words").contains("refused the API key"), "{item}");
+    assert!(
+        item["message"]
+            .as_str()
+            .expect("words")
+            .contains("refused the API key"),
+        "{item}"
+    );
     let shown = world.wakeful(&["runs", "show", &failed]);
     assert!(shown.stdout.contains("wakeful runs retry"), "{shown:?}");
     let transcript = call::<GetAgentTranscript>(&daemon, json!({ "agent_id": "main" }));
-    let last = transcript["lines"].as_array().expect("lines").last().expect("a line");
+    let last = transcript["lines"]
+        .as_array()
+        .expect("lines")
+        .last()
+        .expect("a line");
     assert_eq!(last["run"]["status"], "failed", "{transcript}");
     assert_eq!(last["run"]["explanation"]["next_steps"][0], "check_provider");
     let again = json(&world, &["runs", "retry", &failed]);
     assert_eq!(again["admission"], "new", "{again}");
     wait_until(|| runs(&world, "failed").len() == 2);
     let item = attention(&daemon)["items"][0].clone();
-    assert_eq!((&item["count"], &item["run_keys"][0]), (&json!(1), &again["run_key"]), "{item}");
+    assert_eq!(
+        (&item["count"], &item["run_keys"][0]),
+        (&json!(1), &again["run_key"]),
+        "{item}"
+    );
     let body = json!({ "run_keys": item["run_keys"] });
     assert_eq!(call::<DismissAttention>(&daemon, body)["items"], json!([]));
     drop(daemon);
@@ -60,7 +77,8 @@ fn a_failed_run_is_explained_run_again_and_dismissed_for_good() {
 #[test]
 fn a_command_that_ends_with_status_3_is_not_ok() {
     let world = TestHome::new();
-    let model = world.script("rounds:\n  - tools: [{ name: ExecCommand, input: { cmd: exit 3 } }]\n  - text: done\n");
+    let model =
+        world.script("rounds:\n  - tools: [{ name: ExecCommand, input: { cmd: exit 3 } }]\n  - text: done\n");
     let said = world.wakeful(&["run", "--model", &model, "go"]);
     assert!(said.stderr.contains("← ExecCommand exit 3 in"), "{said:?}");
     let list = json(&world, &["runs", "list"]);
