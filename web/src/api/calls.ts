@@ -9,6 +9,8 @@ import type { AnswerDecision, AttachmentInput, CreateAgent, Priority, SetBrake }
 /** Fills several screens; the reader asks for more. */
 export const EVENTS_PER_PAGE = 200;
 const RUNS_PER_PAGE = 50;
+/** The server's limit. */
+const RECENT_RUNS_MAX = 500;
 const SUBSCRIPTIONS_PER_PAGE = 100;
 
 // Some paths also respond as streams; `live/stream.ts` reads those, and here every response is JSON. `fetch` is looked up
@@ -64,8 +66,14 @@ export const resumeRun = (runKey: string) =>
   responseBody(client.POST("/api/runs/{run_key}/resume", { params: run(runKey) }));
 export const abandonRun = (runKey: string) =>
   responseBody(client.POST("/api/runs/{run_key}/abandon", { params: run(runKey) }));
-export const getQuarantined = () =>
-  responseBody(client.GET("/api/runs", { params: { query: { state: "quarantined", limit: RUNS_PER_PAGE } } }));
+export const retryRun = (runKey: string, changes: { text?: string; model?: string } = {}) =>
+  responseBody(client.POST("/api/runs/{run_key}/retry", { params: run(runKey), body: changes }));
+export const getAttention = () => responseBody(client.GET("/api/attention"));
+export const dismissRuns = (runKeys: string[]) =>
+  responseBody(client.POST("/api/attention/dismiss", { body: { run_keys: runKeys } }));
+/** The newest runs of all agents that started at a time or later. */
+export const getRunsSince = (since: string) =>
+  responseBody(client.GET("/api/runs", { params: { query: { since, limit: RECENT_RUNS_MAX } } }));
 export const getDecisions = () => responseBody(client.GET("/api/decisions"));
 export const getDecision = (id: string) =>
   responseBody(client.GET("/api/decisions/{decision_id}", { params: decision(id) }));

@@ -15,7 +15,9 @@ export const keys = {
   anyRun: () => ["run"] as const,
   run: (runKey: string) => [...keys.anyRun(), runKey] as const,
   runWhy: (runKey: string) => [...keys.run(runKey), "why"] as const,
-  quarantinedRuns: () => ["quarantined-runs"] as const,
+  attention: () => ["attention"] as const,
+  anyRunList: () => ["runs"] as const,
+  runsSince: (since: string) => [...keys.anyRunList(), "since", since] as const,
   decisions: () => ["decisions"] as const,
   fullDecision: (decisionId: string) => ["full-decision", decisionId] as const,
   endedDecision: (decisionId: string) => ["ended-decision", decisionId] as const,
@@ -29,7 +31,12 @@ export const keys = {
 };
 
 /** What an event of any agent can change, on every page. */
-export const ATTENTION_KEYS: readonly QueryKey[] = [keys.decisions(), keys.quarantinedRuns(), keys.brakes()];
+export const ATTENTION_KEYS: readonly QueryKey[] = [
+  keys.decisions(),
+  keys.attention(),
+  keys.anyRunList(),
+  keys.brakes(),
+];
 
 /** What shows the state of agents and runs; an answer, a brake or a cap can change any of it. */
 export const ACTIVITY_KEYS: readonly QueryKey[] = [keys.agents(), keys.anyAgent(), keys.runtime(), keys.anyRun()];

@@ -2,6 +2,7 @@
 import type {
   AgentStatus,
   Attempt,
+  AttentionItem,
   Budget,
   Decision,
   Delta,
@@ -11,6 +12,7 @@ import type {
   EventPayload,
   ParkedReason,
   Run,
+  RunSummary,
   Step,
   Subscription,
   TranscriptLine,
@@ -141,6 +143,7 @@ export function sampleRun(over: Partial<Run> = {}): Run {
     agent_id: "main",
     outcome: "completed",
     final_text: "",
+    counts: { model_rounds: 1, tool_calls: 0, denied: 0, failed: 0, unknown: 0 },
     rounds: 1,
     tool_calls: [],
     denied: [],
@@ -192,6 +195,37 @@ export function sampleDecision(over: Partial<Decision> = {}): Decision {
     operation_id: "o",
     asked_at: "2026-01-01T00:00:00Z",
     deadline_at: "2026-01-08T00:00:00Z",
+    ...over,
+  };
+}
+
+export function sampleRunSummary(over: Partial<RunSummary> = {}): RunSummary {
+  return {
+    run_key: "r",
+    agent_id: "main",
+    status: "open",
+    counts: { model_rounds: 0, tool_calls: 0, denied: 0, failed: 0, unknown: 0 },
+    transitions: 1,
+    started_at: "2026-01-01T00:00:00Z",
+    ...over,
+  };
+}
+
+type FailedRuns = Extract<AttentionItem, { kind: "failed_runs" }>;
+
+/** Two runs that failed for the same reason. */
+export function sampleFailedRuns(over: Partial<FailedRuns> = {}): FailedRuns {
+  return {
+    kind: "failed_runs",
+    agent_id: "main",
+    code: "timeout",
+    message: "The model did not answer in time.",
+    next_steps: ["retry", "change_model"],
+    count: 2,
+    run_keys: ["b", "a"],
+    first_at: "2026-01-01T00:00:00Z",
+    last_at: "2026-01-01T00:01:00Z",
+    preview: "Do it",
     ...over,
   };
 }

@@ -1,5 +1,5 @@
 // Texts about runs: their status, cause, steps, attempts and faults.
-import type { RunCause, RunStatus, StepStatus } from "../api/types";
+import type { RunCause, RunStatus, StepStatus, WaitingFor } from "../api/types";
 import { formatInteger, pluralize } from "../text/number";
 
 export const run = {
@@ -44,6 +44,11 @@ export const run = {
   related: "Related runs",
   result: "Result",
   resume: "Resume run",
+  retried: "Queued again",
+  retriedLink: "View the new run",
+  retry: "Run again",
+  retryAction: "run it again",
+  failedActions: (count: number) => `${count} failed`,
   rounds: (count: number) => pluralize(count, "model round"),
   showAll: "Show all runs",
   started: "Started",
@@ -67,6 +72,14 @@ export const run = {
   tokenCount: (count: number) => pluralize(count, "token"),
   unknownOutcomes: (count: number) => `${count} with unknown outcome`,
   unnamed: "a run",
+  waiting: {
+    approval: "Waiting for your approval",
+    budget: "Waiting: daily cap reached",
+    sub_runs: "Waiting for sub-runs",
+    time: "Waiting for the next attempt",
+    turn: "Waiting for another run",
+    brake: "Held by a brake",
+  } satisfies Record<WaitingFor, string>,
   unreadable: (reason: string) =>
     `The state of this run cannot be read (${reason}). The page shows what its database rows contain.`,
   workspace: "Workspace",
@@ -141,8 +154,10 @@ export const step = {
       "cgroup-memory": "a kernel limit on memory",
     } as Record<string, string>,
   },
+  exit: (status: number) => `exit ${status}`,
   statuses: {
     planned: "planned",
+    waiting_for_approval: "waiting for your approval",
     intended: "in progress",
     ok: "ok",
     failed: "failed",
@@ -226,6 +241,7 @@ export const story = {
     abandoned: "was abandoned during",
   } as Record<string, string>,
   received: "received",
+  waitingForApproval: "waits for your approval on",
   working: "is working on",
 };
 

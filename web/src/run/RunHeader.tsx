@@ -12,7 +12,7 @@ import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
 import { fallbackOf } from "./round";
-import { isOpen, outcomeText, outcomeTone } from "./text";
+import { isOpen, runState } from "./text";
 
 const TITLE_CHARS_MAX = 80;
 
@@ -23,6 +23,7 @@ export function RunHeader({ run }: { run: Run }) {
     mutationFn: () => cancelRun(run.run_key),
     onSuccess: () => client.invalidateQueries({ queryKey: keys.run(run.run_key) }),
   });
+  const { text, tone } = runState(run.outcome, run.waiting_for);
   const isAsked = cancelling.isSuccess && isOpen(run.outcome);
   const notDurable = cancelling.data && "not_durable" in cancelling.data ? cancelling.data.not_durable : undefined;
   return (
@@ -39,10 +40,7 @@ export function RunHeader({ run }: { run: Run }) {
               : labels.run.tabTitle(run.agent_id)}
           </h1>
           <p className="lede" role="status">
-            <Badge tone={run.parked ? "warn" : outcomeTone(run.outcome)}>
-              {run.parked ? labels.agent.activity.parked.label : outcomeText(run.outcome)}
-            </Badge>{" "}
-            {summary(run)}
+            <Badge tone={tone}>{text}</Badge> {summary(run)}
           </p>
         </div>
         {isOpen(run.outcome) && (

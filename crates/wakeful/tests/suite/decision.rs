@@ -362,6 +362,7 @@ fn a_plain_action_of_an_abandoned_run_ends_unknown() {
         put_at: Millis(1),
         duration_ms: None,
         sandbox: None,
+        exit_status: None,
         usage: Usage::default(),
         attempt: None,
     };

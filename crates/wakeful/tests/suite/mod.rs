@@ -1,6 +1,7 @@
 mod api;
 mod attach;
 mod attempt;
+mod attention;
 mod backup;
 mod bad_input;
 mod brake;
