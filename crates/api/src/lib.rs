@@ -25,6 +25,7 @@ mod predicate;
 mod run;
 mod runtime;
 mod schedule;
+mod settings;
 #[cfg(feature = "client")]
 pub mod socket;
 mod source;
@@ -78,6 +79,7 @@ pub use self::message::*;
 pub use self::run::*;
 pub use self::runtime::*;
 pub use self::schedule::*;
+pub use self::settings::*;
 pub use self::source::*;
 pub use self::subscription::*;
 pub use self::text::{Hex, LIMIT_MAX, Limit, Text};
@@ -101,6 +103,7 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
         run::OPERATIONS,
         runtime::OPERATIONS,
         schedule::OPERATIONS,
+        settings::OPERATIONS,
         source::OPERATIONS,
         subscription::OPERATIONS,
         transcript::OPERATIONS,

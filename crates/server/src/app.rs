@@ -9,11 +9,12 @@ use axum::body::{Body, Bytes};
 use axum::http::Request;
 use axum::response::{IntoResponse as _, Response};
 use http_body_util::{BodyExt as _, Full};
+use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore, watch};
 use tower::ServiceExt as _;
 use tower::util::BoxCloneSyncService;
 use wakeful_api::client::InProcessRouter;
-use wakeful_api::{AgentModelState, DefaultModel, LastFailure, Readiness};
+use wakeful_api::{AgentModelState, DefaultModel, LastFailure, Readiness, SettingsList, SettingsProblem};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::RunOptions;
 use wakeful_core::policy::RuleDefaults;
@@ -36,8 +37,8 @@ use crate::rate::Rates;
 use crate::route::Routes;
 use crate::{
     agent, agent_settings, brake, budget, decision, descriptor, erasure, event, external_trigger, guard,
-    journal, journal_record, login, message, metrics, openapi, page, run, runtime, schedule, source,
-    subscription, transcript, why,
+    journal, journal_record, login, message, metrics, openapi, page, run, runtime, schedule, settings,
+    source, subscription, transcript, why,
 };
 
 /// Most concurrent requests. The store has one writer; a longer internal queue would only hide the
@@ -125,6 +126,18 @@ pub trait Host: Send + Sync + 'static {
 
     /// The models of an agent's next run; none if they cannot be determined.
     fn model_state(&self, agent: &Agent) -> Option<AgentModelState>;
+
+    /// The model of messages that name none; none if it cannot be determined.
+    fn default_model(&self) -> Option<DefaultModel>;
+
+    /// All settings of the home. Reads a file.
+    fn settings(&self) -> Result<SettingsList, Problem>;
+
+    /// Changes a setting in the settings file; null removes it. Writes a file.
+    fn change_setting(&self, name: &str, value: &Value) -> Result<(), Problem>;
+
+    /// Why the settings file is not in force, and which changed settings need a restart.
+    fn settings_status(&self) -> (Option<SettingsProblem>, Vec<String>);
 
     /// The rules for all agents.
     fn rule_defaults(&self) -> RuleDefaults;
@@ -393,6 +406,7 @@ pub(crate) fn endpoints() -> Routes {
         .merge(source::routes())
         .merge(journal_record::routes())
         .merge(schedule::routes())
+        .merge(settings::routes())
         .merge(why::routes())
         .merge(external_trigger::routes())
 }

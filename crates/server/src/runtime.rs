@@ -66,6 +66,7 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
     let stuck = open.stuck.all();
     let brakes = open.runtime.brakes.list().await?;
     let owed = open.runtime.decisions.human_backlog().await?;
+    let (settings_problem, needs_restart) = app.host.settings_status();
     app.try_storage().await;
     Ok(RuntimeStatus {
         version: facts.version.clone(),
@@ -87,7 +88,7 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
         processing_agent_count: counts.processing,
         waiting_agent_count: counts.waiting,
         stream_count: u64::try_from(open.runtime.events.listeners()).unwrap_or(u64::MAX),
-        model: facts.model.clone(),
+        model: app.host.default_model().unwrap_or_else(|| facts.model.clone()),
         last_failure,
         stuck: stuck
             .iter()
@@ -97,6 +98,8 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
         brakes: view::brakes(&brakes, &open.runtime.brakes.pending()).brakes,
         pending_decision_count: owed.pending_decisions,
         quarantined_run_count: owed.quarantined_runs,
+        settings_problem,
+        needs_restart,
     })
 }
 

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
 use wakeful_api::client::Client;
-use wakeful_api::{AgentModelState, DefaultModel, ModelSource};
+use wakeful_api::{AgentModelState, DefaultModel, ModelSource, SettingsList, SettingsProblem};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::RunOptions;
 use wakeful_core::policy::RuleDefaults;
@@ -288,6 +288,33 @@ impl Host for RecordingHost {
 
     fn inference_versions(&self) -> std::collections::BTreeSet<wakeful_core::id::PolicyVersion> {
         [wakeful_core::id::PolicyVersion::new("inference-1")].into()
+    }
+
+    fn default_model(&self) -> Option<DefaultModel> {
+        None
+    }
+
+    fn settings(&self) -> Result<SettingsList, Problem> {
+        Ok(SettingsList {
+            file: "config.toml".to_owned(),
+            settings: Vec::new(),
+            problem: None,
+        })
+    }
+
+    fn change_setting(&self, name: &str, _value: &Value) -> Result<(), Problem> {
+        match name {
+            "server.port" | "agents.main.models" => Ok(()),
+            _ => Err(Problem::new(
+                "config_key_unknown",
+                "unknown setting",
+                "use another",
+            )),
+        }
+    }
+
+    fn settings_status(&self) -> (Option<SettingsProblem>, Vec<String>) {
+        (None, Vec::new())
     }
 
     fn rule_defaults(&self) -> RuleDefaults {
