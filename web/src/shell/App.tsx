@@ -10,6 +10,7 @@ import { ErrorBoundary } from "./ErrorBoundary";
 import { Login } from "./Login";
 import { NotFound } from "./NotFound";
 import { type Route, routeOf, usePathname } from "./router";
+import { SettingsBanner } from "./SettingsBanner";
 import { ShortcutList, useShortcuts } from "./Shortcuts";
 import { TopBar } from "./TopBar";
 
@@ -29,6 +30,7 @@ export function App() {
       </a>
       <TopBar route={route} isLoggedOut={isLoggedOut} onHelp={openHelp} />
       <ConnectionBanner />
+      {!isLoggedOut && <SettingsBanner />}
       {!isLoggedOut && <BrakeBanner />}
       {!isLoggedOut && <Notifier />}
       <main id="main" tabIndex={-1}>

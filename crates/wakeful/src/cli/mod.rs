@@ -266,7 +266,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Debug(verb) => debug::debug(&verb, &shared, out).await,
             Verb::Doctor(args) => doctor::doctor(&args, &shared, out).await,
             Verb::Models(verb) => models::models(&verb, &shared, out).await,
-            Verb::Config(verb) => config::config(&verb, &shared, out),
+            Verb::Config(verb) => config::config(&verb, &shared, out).await,
             Verb::Service(verb) => service::service(&verb, &shared, out),
             Verb::Backup(args) => backup::backup(&args, &shared, out),
             Verb::Restore(args) => restore::restore(&args, &shared, out).await,

@@ -1,3 +1,4 @@
+mod agent_settings;
 mod api;
 mod attach;
 mod attempt;

@@ -23,7 +23,7 @@ use super::ask::{self, AskOutcome};
 use super::{RunRequest, cap, submit, workspace};
 use crate::backend::Backend;
 use crate::cli::decision::undecided;
-use crate::config::Settings;
+use crate::config::{LiveSettings, Settings};
 use crate::daemon::host::{DaemonEngineFactory, FirstEngine};
 use crate::daemon::workers::service_options;
 use crate::failure::{DENIED, Failure, UNDECIDED};
@@ -191,7 +191,7 @@ impl<'a> LocalRun<'a> {
     fn factory(&self, hub: &Arc<Hub>) -> DaemonEngineFactory {
         DaemonEngineFactory {
             place: self.place.shared(),
-            config: self.config.clone(),
+            config: LiveSettings::fixed(self.config),
             models: self.registry.clone(),
             sandboxing: self.sandboxing,
             observer: Arc::new(Progress::new(self.out, Arc::clone(hub))),
