@@ -386,6 +386,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/threads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the conversations of an agent, the most recent first.
+         * @description A conversation is listed when the run of its first message has started.
+         */
+        get: operations["list_agent_threads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/transcript": {
         parameters: {
             query?: never;
@@ -3428,6 +3448,8 @@ export interface components {
             started_at: string;
             /** @description All model rounds and tool calls, in order. */
             steps: components["schemas"]["Step"][];
+            /** @description The conversation that the run belongs to. Absent if no person started the run. */
+            thread?: string;
             /** @description The tokens used by the run. */
             token_usage: components["schemas"]["TokenUsage"];
             /** @description All tool calls, in order. */
@@ -3561,6 +3583,8 @@ export interface components {
             started_at: string;
             /** @description `open`, `quarantined`, or how the run ended. */
             status: components["schemas"]["RunStatus"];
+            /** @description The conversation that the run belongs to. Absent if no person started the run. */
+            thread?: string;
             /** @description The number of state transitions. */
             transitions: number;
             /** @description The sub-runs without which the run cannot continue. */
@@ -3852,6 +3876,8 @@ export interface components {
             priority?: components["schemas"]["Priority"] | null;
             /** @description The text of the message. At most 256 KiB. */
             text: string;
+            /** @description The conversation that the message belongs to. Each conversation of an agent has its own transcript. Defaults to `cli`, which the command line and the page share. */
+            thread?: string | null;
             /** @description The folder in which the commands of this run are executed. Defaults to the agent's workspace. */
             workspace?: string | null;
         };
@@ -4076,6 +4102,25 @@ export interface components {
         };
         /** @description The status of a task. Any status may follow any other. */
         TaskStatus: "open" | "in_progress" | "done" | "dropped";
+        /** @description A conversation between a person and an agent. */
+        Thread: {
+            /**
+             * Format: date-time
+             * @description When the newest entry was added.
+             */
+            last_at: string;
+            /** @description The run in progress. Absent if there is none. */
+            open_run?: string;
+            /** @description The beginning of the newest text. Absent if the newest entries contain none. */
+            preview?: string;
+            /** @description The name of the conversation. */
+            thread: string;
+        };
+        /** @description The conversations of an agent. */
+        ThreadList: {
+            /** @description The conversations, the most recent first; at most 500. */
+            threads: components["schemas"]["Thread"][];
+        };
         /** @description Token counts as reported by the providers. */
         TokenUsage: {
             /** @description The input tokens that were read from the provider's cache. */
@@ -4121,9 +4166,26 @@ export interface components {
             /** @description The tool that the action used. */
             tool: string;
         };
+        /** @description Output of a tool call that is still running. Like text of a model, it is sent only on streams, is not stored and has no id; the result of the call contains the output. It consists of whole lines. When a command prints much at once, the middle is left out and a line says so. */
+        ToolOutput: {
+            /** @description The agent whose tool call runs. */
+            agent_id: string;
+            /** @description The number of the piece within the tool call, starting at 0. */
+            chunk: number;
+            /** @description The operation id of the tool call. */
+            operation_id: string;
+            /** @description The run that the tool call belongs to. */
+            run_key: string;
+            /** @description The stream that the text was written to. */
+            stream: components["schemas"]["ToolOutputStream"];
+            /** @description The text of the piece. */
+            text: string;
+        };
+        /** @description An output stream of a command. */
+        ToolOutputStream: "stdout" | "stderr";
         /** @description A correlation or causation id: a derived key, or an id that the sender gave. */
         TraceId: string;
-        /** @description The newest entries of an agent's transcript. */
+        /** @description The newest entries of a conversation. */
         Transcript: {
             /** @description The agent's name. */
             agent_id: string;
@@ -5337,11 +5399,44 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_agent_threads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The conversations */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     get_agent_transcript: {
         parameters: {
             query?: {
                 /** @description The maximum number of entries, counted from the newest. */
                 limit?: number;
+                /** @description The conversation. Defaults to `cli`. */
+                thread?: string;
             };
             header?: never;
             path: {
