@@ -180,13 +180,8 @@ async fn a_withdrawn_interjection_or_one_with_run_options_does_not_join() {
     let (daemon, run) = busy(&home).await;
     let taken_back = say(&daemon, "never-mind", Priority::Interject).await;
     daemon.api.runs.cancel(taken_back).await.expect("taken back");
-    let post = IncomingMessage {
-        run_options: RunOptions {
-            max_rounds: Some(2),
-            ..RunOptions::default()
-        },
-        ..message("shorter", Priority::Interject)
-    };
+    let mut post = message("shorter", Priority::Interject);
+    post.run_options.max_rounds = Some(2);
     let own = daemon.api.messages.send(post).await.expect("taken in").run_key;
     let_go(&daemon).await;
     let heard = home.oracle.heard();
