@@ -116,9 +116,7 @@ export async function logout(): Promise<void> {
 
 /** Sets the model of an agent; without one the default applies again. */
 export const setModel = (id: string, model: string | undefined) =>
-  responseBody(
-    client.POST("/api/agents/{agent_id}/settings", { params: agent(id), body: { model: model ?? null } }),
-  );
+  responseBody(client.POST("/api/agents/{agent_id}/settings", { params: agent(id), body: { model: model ?? null } }));
 
 interface MessageBody {
   text: string;

@@ -1313,6 +1313,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists all settings of the home with their values and origins.
+         * @description Keys are never returned, only where they are stored.
+         */
+        get: operations["list_settings"];
+        put?: never;
+        /**
+         * Changes a setting in the settings file, or removes it from the file.
+         * @description A running daemon uses it from the next step on, unless it needs a restart.
+         */
+        post: operations["change_setting"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sources": {
         parameters: {
             query?: never;
@@ -2162,6 +2186,13 @@ export interface components {
             model?: string | null;
             /** @description The folder in which the agent's commands run; an absolute path. */
             workspace?: string | null;
+        };
+        /** @description The setting to change. */
+        ChangeSetting: {
+            /** @description The name, such as `server.port`. */
+            name: string;
+            /** @description The new value: text, a number, true or false, or a list of texts. Null removes the setting from the file, so that the default applies again. */
+            value: unknown;
         };
         /** @description How an answer or a brake arrived. */
         Channel: "cli" | "api" | "page";
@@ -3898,6 +3929,8 @@ export interface components {
             last_failure?: components["schemas"]["LastFailure"];
             /** @description The model that is used when a message names none. */
             model: components["schemas"]["DefaultModel"];
+            /** @description The names of changed settings that apply only after a restart of the daemon. */
+            needs_restart?: string[];
             /** @description The number of pending decisions of all agents. */
             pending_decision_count: number;
             /** @description The process id. */
@@ -3908,6 +3941,8 @@ export interface components {
             quarantined_run_count: number;
             /** @description The readiness of the daemon. */
             readiness: components["schemas"]["Readiness"];
+            /** @description Why the settings file is not in force, while it is invalid. The last valid settings apply. */
+            settings_problem?: components["schemas"]["SettingsProblem"];
             /**
              * Format: date-time
              * @description When the daemon started.
@@ -4201,6 +4236,43 @@ export interface components {
             /** @constant */
             unset: true;
         });
+        /** @description One setting. */
+        Setting: {
+            /** @description What the setting does. */
+            description: string;
+            /** @description The line in the settings file, if it comes from there. */
+            line?: number;
+            /** @description The name, such as `server.port`. */
+            name: string;
+            /** @description Whether a change applies only after a restart of the daemon. */
+            needs_restart: boolean;
+            /** @description Where the value comes from. */
+            origin: components["schemas"]["SettingOrigin"];
+            /** @description The value in force. Absent if the setting has none. */
+            value?: unknown;
+        };
+        /** @description Where the value of a setting comes from. */
+        SettingOrigin: "default" | "file" | "environment" | "flag";
+        /** @description The settings of a home. */
+        SettingsList: {
+            /** @description The path of the settings file. */
+            file: string;
+            /** @description Why the file is not in force, while it is invalid. */
+            problem?: components["schemas"]["SettingsProblem"];
+            /** @description The settings, sorted by name. */
+            settings: components["schemas"]["Setting"][];
+        };
+        /** @description An error in the settings file. */
+        SettingsProblem: {
+            /** @description A stable code for programs. */
+            code: string;
+            /** @description What to do about it. */
+            hint: string;
+            /** @description The line in the file, if it is known. */
+            line?: number;
+            /** @description One sentence that names the file and the setting. */
+            message: string;
+        };
         /** @description How urgent the answer is, from lowest to highest. */
         Severity: "warning" | "low" | "medium" | "high" | "critical";
         /** @description A watched folder or Git repository. Its changes wake the agents that subscribe to it. */
@@ -7950,6 +8022,78 @@ export interface operations {
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    change_setting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeSetting"];
+            };
+        };
+        responses: {
+            /** @description The settings after the change */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description The setting is unknown, its value is invalid, or the file is invalid */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
