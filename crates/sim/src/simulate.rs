@@ -382,6 +382,7 @@ impl Simulation {
                 | EngineError::KeyReused { .. }
                 | EngineError::AgentBusy { .. }
                 | EngineError::AgentExists(_)
+                | EngineError::RetryOfQuarantined { .. }
                 | EngineError::NoEngine { .. }
                 | EngineError::Panicked(_)
                 | EngineError::Subscription(_)
