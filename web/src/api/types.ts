@@ -1,8 +1,13 @@
 // Short names for the schemas of the API contract.
+import type { ComingRun, ComingStep, ComingSummary } from "./coming";
 import type { components } from "./schema.gen";
 
 type Schemas = components["schemas"];
 
+/** A pattern to write. The contract also allows explicit nulls, which the page never sends. */
+export type NewPattern = { cron: string; time_zone: string } | { interval_seconds: number } | { at: string };
+export type AddSchedule = Omit<Schemas["AddSchedule"], "pattern"> & { pattern: NewPattern };
+export type AddSource = Schemas["AddSource"];
 export type Activity = Schemas["Activity"];
 export type AgentState = Schemas["AgentState"];
 export type AgentStatus = Schemas["AgentStatus"];
@@ -14,16 +19,20 @@ export type BrakeList = Schemas["BrakeList"];
 export type Budget = Schemas["Budget"];
 export type EventCategory = Schemas["EventCategory"];
 export type CreateAgent = Schemas["CreateAgent"];
+export type CreateSubscription = Schemas["CreateSubscription"];
 export type DaySpending = Schemas["DaySpending"];
 export type Decision = Schemas["Decision"];
 export type InputGone = Schemas["InputGone"];
 export type Delta = Schemas["Delta"];
+export type EditSchedule = Omit<Schemas["EditSchedule"], "schedule_id" | "pattern"> & { pattern?: NewPattern };
 export type Event = Schemas["Event"];
 /** An event of a kind in the contract; other versions of the server may send more kinds. */
 type KnownEvent<E = Event> = E extends { kind: infer K } ? (string extends K ? never : E) : never;
 export type EventKind = KnownEvent["kind"];
 export type EventPayload<K extends EventKind> = Extract<KnownEvent, { kind: K }>["payload"];
 export type BudgetExceeded = Schemas["BudgetExceeded"];
+export type ExecutionOutcome = Schemas["ExecutionOutcome"];
+export type ExternalTrigger = Schemas["ExternalTrigger"];
 export type FailureArtifact = Schemas["FailureArtifact"];
 export type Gate = Schemas["Gate"];
 export type EventLevel = Schemas["EventLevel"];
@@ -32,16 +41,22 @@ export type NotDurable = Schemas["NotDurable"];
 export type ParkedReason = Schemas["ParkedReason"];
 export type Problem = Schemas["Problem"];
 export type QueuedMessage = Schemas["QueuedMessage"];
-export type Run = Schemas["Run"];
+export type Run = Schemas["Run"] & ComingRun;
 export type RunCause = Schemas["RunCause"];
-export type RunSummary = Schemas["RunSummary"];
+export type RunSummary = Schemas["RunSummary"] & ComingSummary;
 export type RunLink = Schemas["RunLink"];
 export type RunStatus = Schemas["RunStatus"];
 export type RuntimeStatus = Schemas["RuntimeStatus"];
 export type AnswerDecision = Schemas["AnswerDecision"];
+export type Schedule = Schemas["Schedule"];
+export type ScheduledExecution = Schemas["ScheduledExecution"];
+export type SchedulePattern = Schemas["SchedulePattern"];
+export type ScheduleStatus = Schemas["ScheduleStatus"];
 export type SetBrake = Schemas["SetBrake"];
 export type Severity = Schemas["Severity"];
-export type Step = Schemas["Step"];
+export type Source = Schemas["Source"];
+export type SourceKind = Schemas["SourceKind"];
+export type Step = Schemas["Step"] & ComingStep;
 export type StepStatus = Schemas["StepStatus"];
 export type StuckAgent = Schemas["StuckAgent"];
 export type Subscription = Schemas["Subscription"];
@@ -53,3 +68,18 @@ export type Hold = Schemas["Hold"];
 export type WakeCause = Schemas["WakeCause"];
 export type WhyNot = Schemas["WhyNot"];
 export type WhyRun = Schemas["WhyRun"];
+export type JournalCategory = Schemas["JournalCategory"];
+export type {
+  AgentSettings,
+  LocalProvider,
+  ModelChoice,
+  ModelProvider,
+  ProviderTest,
+  SetAgentSettings,
+  Setting,
+  SettingList,
+  StatusCounts,
+  StepText,
+  StoredKey,
+  WaitingFor,
+} from "./coming";

@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { cancelRun } from "../api/calls";
 import { keys } from "../api/keys";
 import type { Run } from "../api/types";
@@ -11,8 +12,10 @@ import { formatDuration } from "../text/time";
 import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
+import { summaryStatus } from "./filters";
+import { RetryDialog } from "./RetryDialog";
 import { fallbackOf } from "./round";
-import { isOpen, outcomeText, outcomeTone } from "./text";
+import { isOpen, isRetryable, outcomeTone } from "./text";
 
 const TITLE_CHARS_MAX = 80;
 
@@ -23,6 +26,7 @@ export function RunHeader({ run }: { run: Run }) {
     mutationFn: () => cancelRun(run.run_key),
     onSuccess: () => client.invalidateQueries({ queryKey: keys.run(run.run_key) }),
   });
+  const [isRetrying, setRetrying] = useState(false);
   const isAsked = cancelling.isSuccess && isOpen(run.outcome);
   const notDurable = cancelling.data && "not_durable" in cancelling.data ? cancelling.data.not_durable : undefined;
   return (
@@ -39,12 +43,19 @@ export function RunHeader({ run }: { run: Run }) {
               : labels.run.tabTitle(run.agent_id)}
           </h1>
           <p className="lede" role="status">
-            <Badge tone={run.parked ? "warn" : outcomeTone(run.outcome)}>
-              {run.parked ? labels.agent.activity.parked.label : outcomeText(run.outcome)}
+            <Badge tone={run.parked || run.waiting_for ? "warn" : outcomeTone(run.outcome)}>
+              {run.parked
+                ? labels.agent.activity.parked.label
+                : summaryStatus({ status: run.outcome, waiting_for: run.waiting_for })}
             </Badge>{" "}
             {summary(run)}
           </p>
         </div>
+        {isRetryable(run.outcome) && (
+          <button type="button" className="button" onClick={() => setRetrying(true)}>
+            <Icon name="again" /> {labels.retry.button}
+          </button>
+        )}
         {isOpen(run.outcome) && (
           <button
             type="button"
@@ -56,6 +67,7 @@ export function RunHeader({ run }: { run: Run }) {
           </button>
         )}
       </div>
+      {isRetrying && <RetryDialog run={run} onClose={() => setRetrying(false)} />}
       {isAsked && <NotDurableNote notDurable={notDurable} />}
       {cancelling.error && <ErrorNotice action={labels.run.cancelAction} error={cancelling.error} />}
     </div>

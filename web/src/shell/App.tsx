@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { lazy, useCallback, useEffect, useRef, useState } from "react";
 import { AgentStreamProvider } from "../agent/AgentStreamProvider";
 import { useLoggedOut } from "../api/session";
 import { BrakeBanner } from "../brake/BrakeBanner";
@@ -7,10 +7,25 @@ import { labels } from "../labels";
 import { ConnectionBanner } from "./ConnectionBanner";
 import { ErrorBoundary } from "./ErrorBoundary";
 import { Login } from "./Login";
+import { SetupNavigation } from "./Navigation";
 import { NotFound } from "./NotFound";
-import { type Route, routeOf, usePathname } from "./router";
+import { type Route, routeOf, type SetupSection, usePathname } from "./router";
+import { Section } from "./Section";
 import { ShortcutList, useShortcuts } from "./Shortcuts";
 import { TopBar } from "./TopBar";
+
+// Pages that are opened less often than the briefing are not part of the first load.
+const RunsPage = lazy(() => import("../run/RunsPage"));
+const SchedulesPage = lazy(() => import("../schedule/SchedulesPage"));
+const NewAgentPage = lazy(() => import("../agent/NewAgentPage"));
+const EditAgentPage = lazy(() => import("../agent/EditAgentPage"));
+const SETUP_PAGES = {
+  agents: lazy(() => import("../agent/AgentsPage")),
+  providers: lazy(() => import("../provider/ProvidersPage")),
+  settings: lazy(() => import("../setting/SettingsPage")),
+  triggers: lazy(() => import("../trigger/TriggersPage")),
+  sources: lazy(() => import("../source/SourcesPage")),
+} satisfies Record<SetupSection, unknown>;
 
 export function App() {
   const pathname = usePathname();
@@ -45,9 +60,36 @@ function Page({ route }: { route: Route }) {
       return <AgentStreamProvider key={route.agentId} agentId={route.agentId} />;
     case "run":
       return <AgentStreamProvider key={route.agentId} agentId={route.agentId} runKey={route.runKey} />;
+    case "runs":
+      return (
+        <Section title={labels.run.list}>
+          <RunsPage />
+        </Section>
+      );
+    case "schedules":
+      return (
+        <Section title={labels.schedule.list} lede={labels.schedule.lede}>
+          <SchedulesPage />
+        </Section>
+      );
+    case "setup":
+    case "newAgent":
+    case "editAgent":
+      return (
+        <Section title={labels.setup.title} navigation={<SetupNavigation route={route} />}>
+          <SetupContent route={route} />
+        </Section>
+      );
     case "notFound":
       return <NotFound />;
   }
+}
+
+function SetupContent({ route }: { route: Extract<Route, { page: "setup" | "newAgent" | "editAgent" }> }) {
+  if (route.page === "newAgent") return <NewAgentPage />;
+  if (route.page === "editAgent") return <EditAgentPage key={route.agentId} agentId={route.agentId} />;
+  const SetupPage = SETUP_PAGES[route.section];
+  return <SetupPage />;
 }
 
 /** Moves the focus to the heading of a new page, so that screen readers announce it. */
