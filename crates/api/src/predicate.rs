@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use wakeful_core::schedule::GUARD_FIELDS;
 
 macro_rules! predicate {
-    ($(#[$doc:meta])* $name:ident, $field:expr) => {
-        $(#[$doc])*
+    ($name:ident, $text:literal, $field:expr) => {
+        #[doc = $text]
         pub(crate) struct $name;
 
         impl JsonSchema for $name {
@@ -17,20 +17,25 @@ macro_rules! predicate {
             }
 
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-                schema(&generator.subschema_for::<Self>(), &$field)
+                let mut schema = schema(&generator.subschema_for::<Self>(), &$field);
+                schema.insert("description".to_owned(), $text.into());
+                schema
             }
         }
     };
 }
 
-predicate! {
-    /// A predicate over a changed record.
-    Predicate, json!({ "type": "string" })
-}
-predicate! {
-    /// A predicate over an agent's situation when a schedule fires.
-    ScheduleGuard, json!({ "enum": GUARD_FIELDS })
-}
+predicate!(
+    Predicate,
+    "A predicate over a changed record.",
+    json!({ "type": "string" })
+);
+predicate!(
+    ScheduleGuard,
+    "A predicate over an agent's situation when a schedule fires.",
+    json!({ "enum": GUARD_FIELDS })
+);
+
 fn schema(part: &Schema, field: &Value) -> Schema {
     let test = |op: Value, value: Value, required: &[&str]| {
         json!({

@@ -10,7 +10,7 @@ use crate::{AttemptTimeline, ParkedReason, TokenUsage};
 use wakeful_core::cause::Priority;
 use wakeful_core::failure::FailureArtifact;
 use wakeful_core::id::AgentId;
-use wakeful_core::key::RunKey;
+use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::step::StepStatus;
 use wakeful_core::sub_run::RunLink;
 
@@ -37,6 +37,13 @@ endpoints! { "runs":
     ///
     /// A queued message is returned as a run with the outcome `queued`.
     GetRun { run_key: Text<RunKey> } = Get "/api/runs/{run_key}" -> Run { 200 "The run" }
+    /// Retrieves one step of a run in full.
+    ///
+    /// Each text of the step has at most 1 MiB. In the run itself each has at most 16 KiB.
+    GetRunStep { run_key: Text<RunKey>, operation_id: Text<OperationId> } = Get "/api/runs/{run_key}/steps/{operation_id}" -> Step {
+        200 "The step",
+        404 "The run or the step does not exist (`run_unknown`, `step_unknown`)",
+    }
     /// Explains why a run exists, or why it does not.
     ///
     /// It also accepts keys of causes that never became a run.
@@ -272,6 +279,34 @@ pub struct Step {
     /// The sandbox that was enforced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
+    /// The arguments of a tool call as JSON. Absent if they were erased, removed by retention, or are too far
+    /// back in a long run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<StepText>,
+    /// The standard output of a command, the result of another tool as JSON, or the text of a model reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<StepText>,
+    /// The error output of a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_output: Option<StepText>,
+    /// The exit status of a command; 128 and more if a signal ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<i32>,
+    /// The pending decision that the tool call waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision_id: Option<String>,
+}
+
+/// A text of a step, within a bound.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepText {
+    /// The text. If it is truncated: its beginning, a line that states what is omitted, and its end.
+    pub text: String,
+    /// The size of the whole text in bytes.
+    pub bytes: u64,
+    /// Whether `text` is not the whole text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
 }
 
 /// The kind of a step.

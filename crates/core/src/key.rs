@@ -94,7 +94,9 @@ impl schemars::JsonSchema for Digest {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "string", "pattern": "^[0-9a-f]{64}$"})
+        schemars::json_schema!({
+            "type": "string", "pattern": "^[0-9a-f]{64}$", "description": "A SHA-256 hash in lower-case hex digits.",
+        })
     }
 }
 

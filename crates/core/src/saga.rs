@@ -24,6 +24,7 @@ pub const ERROR_CHARS_MAX: usize = 300;
 pub const JOURNAL_UNAVAILABLE: &str = "journal_unavailable";
 
 string_enum! {
+    /// How far a write to the journal and its record in the agent database have come.
     #[schemars(rename = "SagaPhase")]
     pub enum SagaPhase {
         /// The intent is committed and the journal write has not been confirmed.
@@ -38,6 +39,7 @@ string_enum! {
 }
 
 string_enum! {
+    /// Whether a write to the journal is complete in both databases.
     #[schemars(rename = "SagaStatus")]
     pub enum SagaStatus {
         /// Work remains.

@@ -56,6 +56,7 @@ impl EffectClass {
 }
 
 string_enum! {
+    /// How far a step has come, or how it ended.
     #[schemars(rename = "StepStatus")]
     pub enum StepStatus {
         /// It is planned and has not started.

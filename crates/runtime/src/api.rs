@@ -14,6 +14,7 @@ mod run;
 pub mod schedule;
 mod shared;
 mod start;
+pub mod step_contents;
 mod stop;
 pub mod subscription;
 pub mod why;

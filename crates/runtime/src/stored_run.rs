@@ -1,10 +1,12 @@
 //! A stored run: its row and its machine, with the rows that belong to it.
 
+use std::collections::BTreeMap;
+
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::conversation::{Block, Usage, text_of};
 use wakeful_core::failure::FailureArtifact;
 use wakeful_core::id::AgentId;
-use wakeful_core::key::RunKey;
+use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::run::{RunMachine, RunOutcome, RunPhase, RunStatus};
 use wakeful_core::step::StepStatus;
@@ -15,6 +17,7 @@ use wakeful_store::rows::{RunRow, StepRow, WakeRow};
 use wakeful_store::{Store, StoreError, View};
 
 use crate::EngineError;
+use crate::api::step_contents::StepContents;
 use crate::run::{broken, decode};
 
 /// Steps read at once.
@@ -28,6 +31,8 @@ pub struct StoredRun {
     pub machine: Option<Result<RunMachine, Unreadable>>,
     /// Every step, including model rounds.
     pub steps: Vec<StepRow>,
+    /// What the steps received and produced, as far as it was read.
+    pub contents: BTreeMap<OperationId, StepContents>,
     /// The text of the model's last reply.
     pub final_text: String,
     /// The cost so far, including requests with an unknown outcome.
@@ -145,6 +150,7 @@ fn read(view: &mut View<'_>, run: RunKey) -> Result<Option<WithReply>, StoreErro
         row,
         machine,
         steps: all_steps(view, &run)?,
+        contents: BTreeMap::new(),
         final_text: String::new(),
         cost: view.spent_by_run(&run)?,
         cause,

@@ -4,7 +4,8 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use wakeful_api::{
-    AbandonRun, CancelRun, GetRun, ListAgentRuns, ListRuns, PendingCancel, ResumeRun, Run, RunList,
+    AbandonRun, CancelRun, GetRun, GetRunStep, ListAgentRuns, ListRuns, PendingCancel, ResumeRun, Run,
+    RunList, Step,
 };
 use wakeful_runtime::api::CancelAck;
 use wakeful_runtime::rows::RunFilter;
@@ -19,6 +20,7 @@ pub(crate) fn routes() -> Routes {
         .add(list)
         .add(of_agent)
         .add(show)
+        .add(show_step)
         .respond(cancel)
         .add(resume)
         .add(abandon)
@@ -57,6 +59,21 @@ async fn of_agent(call: Call, asked: ListAgentRuns) -> Result<RunList, ApiError>
 
 async fn show(call: Call, asked: GetRun) -> Result<Run, ApiError> {
     Ok(view::run(&call.runtime()?.runs.get(asked.run_key.0).await?))
+}
+
+async fn show_step(call: Call, asked: GetRunStep) -> Result<Step, ApiError> {
+    let (run, operation) = (asked.run_key.0, asked.operation_id.0);
+    let Some((step, contents)) = call.runtime()?.runs.step(run, operation).await? else {
+        let message = format!("run {run} has no step {operation}");
+        let hint = "retrieve the run for the list of its steps";
+        return Err(ApiError::new(
+            StatusCode::NOT_FOUND,
+            "step_unknown",
+            message,
+            hint,
+        ));
+    };
+    Ok(view::step(&step, Some(&contents)))
 }
 
 async fn cancel(call: Call, asked: CancelRun) -> Result<Response, ApiError> {

@@ -24,7 +24,7 @@ pub use self::why::{why, why_not};
 pub use crate::external_trigger::external_trigger;
 use wakeful_api::{
     Activity, AgentStatus, AttachmentInput, Block, GuidanceRoot, LoadedAgentsMd, Run, RunSummary, Step,
-    StepKind, StuckAgent, TokenUsage, ToolCall, TranscriptLine,
+    StepKind, StepText, StuckAgent, TokenUsage, ToolCall, TranscriptLine,
 };
 use wakeful_core::conversation::{self, Usage};
 use wakeful_core::id::AgentId;
@@ -33,6 +33,7 @@ use wakeful_core::run::{RunMachine, RunPhase, RunStatus};
 use wakeful_core::step::StepStatus;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
+use wakeful_runtime::api::step_contents::{BoundedText, StepContents};
 use wakeful_runtime::api::{AgentView, Previewed, TranscriptItem};
 use wakeful_runtime::rows::{RunRow, StepRow};
 use wakeful_runtime::run::decode;
@@ -197,7 +198,11 @@ pub fn run(stored: &StoredRun) -> Run {
         workspace: turn.map(|turn| turn.workspace.clone()),
         parent: stored.parent.clone(),
         children: stored.children.clone(),
-        steps: stored.steps.iter().map(step).collect(),
+        steps: stored
+            .steps
+            .iter()
+            .map(|one| step(one, stored.contents.get(&one.operation_id)))
+            .collect(),
         unreadable: unreadable.map(|code| (*code).to_owned()),
         fault: row.fault.clone(),
     }
@@ -212,7 +217,9 @@ fn tool_call(step: &StepRow) -> ToolCall {
     }
 }
 
-fn step(step: &StepRow) -> Step {
+/// A step with what it received and produced.
+#[must_use]
+pub fn step(step: &StepRow, contents: Option<&StepContents>) -> Step {
     Step {
         operation_id: step.operation_id.to_string(),
         kind: match step.class {
@@ -226,6 +233,23 @@ fn step(step: &StepRow) -> Step {
         duration_ms: step.duration_ms,
         token_usage: usage(step.usage),
         sandbox: step.sandbox.clone(),
+        input: contents.and_then(|found| found.input.as_ref()).map(step_text),
+        output: contents.and_then(|found| found.output.as_ref()).map(step_text),
+        error_output: contents
+            .and_then(|found| found.error_output.as_ref())
+            .map(step_text),
+        exit_status: contents.and_then(|found| found.exit_status),
+        decision_id: contents
+            .and_then(|found| found.decision)
+            .map(|decision| decision.to_string()),
+    }
+}
+
+fn step_text(bounded: &BoundedText) -> StepText {
+    StepText {
+        text: bounded.text.clone(),
+        bytes: bounded.bytes,
+        truncated: bounded.is_truncated,
     }
 }
 

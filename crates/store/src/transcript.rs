@@ -41,12 +41,12 @@ impl View<'_> {
 }
 
 const OF_RUN: &str = "
-    SELECT position, content_hash FROM transcript_entry
+    SELECT position, role, content_hash FROM transcript_entry
     WHERE thread_id = ?1 AND run_key = ?2 AND position > ?3 ORDER BY position LIMIT ?4";
 
 impl View<'_> {
-    /// Returns the contents of a run's entries with their positions in the thread, after a position.
-    pub fn contents(&mut self, run: &RunRow, after: i64, at_most: u32) -> Result<Vec<(i64, BlobHash)>> {
+    /// Returns the roles and contents of a run's entries with their positions in the thread, after a position.
+    pub fn contents(&mut self, run: &RunRow, after: i64, at_most: u32) -> Result<Vec<(i64, Role, BlobHash)>> {
         let params = [
             (&run.thread_id).into(),
             (&run.run_key).into(),
@@ -56,6 +56,7 @@ impl View<'_> {
         records(self.sql.query(OF_RUN, &params)?, |mut row| {
             Ok((
                 row.int("transcript_entry.position")?,
+                row.word("transcript_entry.role", Role::parse)?,
                 BlobHash(row.digest("transcript_entry.content_hash")?),
             ))
         })

@@ -61,8 +61,10 @@ pub const GRACE_SECONDS: u64 = 60;
 pub const SET_BACK_MS: i64 = 60_000;
 
 string_enum! {
+    /// Whether a schedule fires.
     #[schemars(rename = "ScheduleStatus")]
     pub enum ScheduleStatus {
+        /// It fires when it is due.
         Active = "active",
         /// It does not fire until a person resumes it.
         Paused = "paused",

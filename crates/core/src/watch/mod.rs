@@ -70,6 +70,7 @@ pub const PATH_BYTES_MAX: usize = 4_096;
 const EXTENSION_CHARS_MAX: usize = 16;
 
 string_enum! {
+    /// What a source watches.
     #[derive(PartialOrd, Ord)]
     pub enum SourceKind {
         /// The files of a folder and its subfolders.

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use wakeful_core::id::AgentId;
-use wakeful_core::key::RunKey;
+use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::report::payload::QuarantineResolved;
 use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::run::{RunStatus, preview};
 use wakeful_core::wake::{Lifecycle, Refusal, Suspension, Wait};
-use wakeful_store::rows::{RunFilter, RunRow};
+use wakeful_store::rows::{RunFilter, RunRow, StepRow};
 use wakeful_store::{StoreError, Tx, View};
 
 use super::shared::{Shared, append};
+use super::step_contents::{self, Selection, StepContents};
 use crate::stored_run::StoredRun;
 use crate::sub_run::{end_children, lock_all, parent_of};
 use crate::{EngineError, Observer as _, Stamp, stored_run};
@@ -92,9 +93,34 @@ impl RunApi {
         }
     }
 
-    /// Returns one run with its steps and events.
+    /// Returns one run with its steps, and what each step received and produced.
     pub async fn get(&self, run: RunKey) -> Result<StoredRun, EngineError> {
-        stored_run::load(&self.shared.store, run).await
+        self.with_contents(run, Selection::All).await
+    }
+
+    /// Returns one step of a run in full; none if the run has no such step.
+    pub async fn step(
+        &self,
+        run: RunKey,
+        operation: OperationId,
+    ) -> Result<Option<(StepRow, StepContents)>, EngineError> {
+        let mut stored = self.with_contents(run, Selection::One(operation)).await?;
+        let contents = stored.contents.remove(&operation).unwrap_or_default();
+        let mut steps = stored.steps.into_iter();
+        let step = steps.find(|step| step.operation_id == operation);
+        Ok(step.map(|step| (step, contents)))
+    }
+
+    async fn with_contents(&self, run: RunKey, selection: Selection) -> Result<StoredRun, EngineError> {
+        let stored = stored_run::load(&self.shared.store, run).await?;
+        let read = self.shared.store.read(move |view| {
+            let contents = step_contents::read(view, &stored, selection)?;
+            Ok(StoredRun {
+                contents,
+                ..stored.clone()
+            })
+        });
+        Ok(read.await?)
     }
 
     /// Returns at most two runs whose keys start with these hex digits, including queued ones: two are

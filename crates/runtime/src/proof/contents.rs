@@ -81,11 +81,11 @@ fn conversation_blobs(view: &mut View<'_>, run: &RunRow) -> Result<BTreeSet<Blob
     let mut after = 0;
     loop {
         let page = view.contents(run, after, PAGE)?;
-        let Some((last, _)) = page.last() else {
+        let Some((last, _, _)) = page.last() else {
             return Ok(hashes);
         };
         after = *last;
-        hashes.extend(page.into_iter().map(|(_, hash)| hash));
+        hashes.extend(page.into_iter().map(|(_, _, hash)| hash));
     }
 }
 

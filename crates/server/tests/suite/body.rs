@@ -199,6 +199,8 @@ async fn ids_and_numbers_in_paths_and_queries_are_checked() {
         ("/api/runs/12", 400, "bad_id"),
         (&format!("/api/runs/{key}"), 404, "run_unknown"),
         (&format!("/api/runs/{}", key.replace('0', "F")), 400, "bad_id"),
+        (&format!("/api/runs/{key}/steps/{key}"), 404, "run_unknown"),
+        (&format!("/api/runs/{key}/steps/12"), 400, "bad_id"),
         ("/api/runs?limit=0", 400, "bad_query"),
         ("/api/runs?limit=501", 400, "bad_query"),
         ("/api/runs?limit=many", 400, "bad_query"),

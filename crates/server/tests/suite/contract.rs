@@ -16,3 +16,16 @@ fn the_documented_contract_matches_the_served_one() {
         "docs/openapi.json is stale: run `UPDATE_OPENAPI=1 cargo test -p wakeful-server`"
     );
 }
+
+#[test]
+fn every_type_of_the_contract_has_a_description() {
+    let contract: serde_json::Value =
+        serde_json::from_str(&wakeful_server::openapi_json()).expect("the contract is JSON");
+    let types = contract["components"]["schemas"].as_object().expect("types");
+    let bare: Vec<_> = types
+        .iter()
+        .filter(|(_, schema)| schema["description"].as_str().is_none_or(str::is_empty))
+        .map(|(name, _)| name)
+        .collect();
+    assert!(bare.is_empty(), "without a description: {bare:?}");
+}
