@@ -21,7 +21,6 @@ import type {
   SetAgentSettings,
   SetBrake,
   SettingList,
-  Step,
   StoredKey,
 } from "./types";
 
@@ -240,8 +239,8 @@ export const retryRun = (runKey: string, body: { text?: string; model?: string; 
   responseBody<AcceptedMessage>(coming.POST("/api/runs/{run_key}/retry", { params: run(runKey), body }));
 /** One step with its whole texts. */
 export const getStep = (runKey: string, operationId: string) =>
-  responseBody<Step>(
-    coming.GET("/api/runs/{run_key}/steps/{operation_id}", {
+  responseBody(
+    client.GET("/api/runs/{run_key}/steps/{operation_id}", {
       params: { path: { run_key: runKey, operation_id: operationId } },
     }),
   );

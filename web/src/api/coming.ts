@@ -83,19 +83,6 @@ export interface StatusCounts {
   abandoned: number;
   is_lower_bound?: boolean;
 }
-export interface StepText {
-  text: string;
-  bytes: number;
-  truncated?: boolean;
-}
-/** Fields of later versions. */
-export interface ComingStep {
-  input?: StepText;
-  output?: StepText;
-  error_output?: StepText;
-  exit_status?: number;
-  decision_id?: string;
-}
 export interface ComingSummary {
   waiting_for?: WaitingFor;
   cause_kind?: string;

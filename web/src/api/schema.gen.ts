@@ -1033,6 +1033,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{run_key}/steps/{operation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieves one step of a run in full.
+         * @description Each text of the step has at most 1 MiB. In the run itself each has at most 16 KiB.
+         */
+        get: operations["get_run_step"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run_key}/why": {
         parameters: {
             query?: never;
@@ -2360,6 +2380,7 @@ export interface components {
             /** @description The text of the piece. */
             text: string;
         };
+        /** @description A SHA-256 hash in lower-case hex digits. */
         Digest: string;
         /** @description The changes to a schedule. Fields that are left out do not change. */
         EditSchedule: {
@@ -3160,6 +3181,7 @@ export interface components {
         };
         /** @description Whether an action may be performed. */
         PolicyEffect: "permit" | "ask" | "deny";
+        /** @description A predicate over a changed record. */
         Predicate: {
             field: string;
             /** @enum {unknown} */
@@ -3644,7 +3666,9 @@ export interface components {
             /** @description The sagas, oldest first. */
             sagas: components["schemas"]["Saga"][];
         };
+        /** @description How far a write to the journal and its record in the agent database have come. */
         SagaPhase: "intent" | "journal" | "agent" | "compensation";
+        /** @description Whether a write to the journal is complete in both databases. */
         SagaStatus: "open" | "completed" | "compensated" | "stuck";
         /** @description A schedule of an agent. */
         Schedule: {
@@ -3711,6 +3735,7 @@ export interface components {
             /** @description Status of the schedule after the change. */
             status: components["schemas"]["ScheduleStatus"];
         };
+        /** @description A predicate over an agent's situation when a schedule fires. */
         ScheduleGuard: {
             /** @enum {unknown} */
             field: "since_last_run_ms" | "queued" | "changed" | "source" | "is_catch_up";
@@ -3788,6 +3813,7 @@ export interface components {
         });
         /** @description Why a schedule did not fire, or ended. */
         ScheduleReason: "missed" | "concurrency_forbid" | "concurrency_replace" | "already_run" | "agent_destroyed" | "unreadable" | "pattern_unreadable" | "exhausted" | "once";
+        /** @description Whether a schedule fires. */
         ScheduleStatus: "active" | "paused" | "disabled" | "expired";
         /** @description The record of a firing. */
         ScheduledExecution: {
@@ -3927,6 +3953,7 @@ export interface components {
             /** @description The source's name. */
             source_id: string;
         };
+        /** @description What a source watches. */
         SourceKind: "folder" | "git";
         /** @description A list of all sources. */
         SourceList: {
@@ -3949,14 +3976,27 @@ export interface components {
              * @description When the step was created.
              */
             at: string;
+            /** @description The pending decision that the tool call waits for. */
+            decision_id?: string;
             /** @description The duration in milliseconds. */
             duration_ms?: number;
+            /** @description The error output of a command. */
+            error_output?: components["schemas"]["StepText"];
+            /**
+             * Format: int32
+             * @description The exit status of a command; 128 and more if a signal ended it.
+             */
+            exit_status?: number;
+            /** @description The arguments of a tool call as JSON. Absent if they were erased, removed by retention, or are too far back in a long run. */
+            input?: components["schemas"]["StepText"];
             /** @description The kind of step. */
             kind: components["schemas"]["StepKind"];
             /** @description The name of the tool or model. */
             name: string;
             /** @description The operation id of the step. */
             operation_id: string;
+            /** @description The standard output of a command, the result of another tool as JSON, or the text of a model reply. */
+            output?: components["schemas"]["StepText"];
             /** @description The rule that allowed or denied the step, or the error. */
             reason: string;
             /** @description The sandbox that was enforced. */
@@ -3968,7 +4008,17 @@ export interface components {
         };
         /** @description The kind of a step. */
         StepKind: "model" | "tool";
+        /** @description How far a step has come, or how it ended. */
         StepStatus: "planned" | "intended" | "ok" | "failed" | "denied" | "outcome_unknown";
+        /** @description A text of a step, within a bound. */
+        StepText: {
+            /** @description The size of the whole text in bytes. */
+            bytes: number;
+            /** @description The text. If it is truncated: its beginning, a line that states what is omitted, and its end. */
+            text: string;
+            /** @description Whether `text` is not the whole text. */
+            truncated?: boolean;
+        };
         /** @description A ticket that opens one event stream. */
         StreamTicket: {
             /**
@@ -6921,6 +6971,46 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description The run is not quarantined (`run_not_quarantined`) */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_run_step: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_key: string;
+                operation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The step */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Step"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The run or the step does not exist (`run_unknown`, `step_unknown`) */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

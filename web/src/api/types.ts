@@ -1,5 +1,5 @@
 // Short names for the schemas of the API contract.
-import type { ComingRun, ComingStep, ComingSummary } from "./coming";
+import type { ComingRun, ComingSummary } from "./coming";
 import type { components } from "./schema.gen";
 
 type Schemas = components["schemas"];
@@ -56,7 +56,8 @@ export type SetBrake = Schemas["SetBrake"];
 export type Severity = Schemas["Severity"];
 export type Source = Schemas["Source"];
 export type SourceKind = Schemas["SourceKind"];
-export type Step = Schemas["Step"] & ComingStep;
+export type Step = Schemas["Step"];
+export type StepText = Schemas["StepText"];
 export type StepStatus = Schemas["StepStatus"];
 export type StuckAgent = Schemas["StuckAgent"];
 export type Subscription = Schemas["Subscription"];
@@ -79,7 +80,6 @@ export type {
   Setting,
   SettingList,
   StatusCounts,
-  StepText,
   StoredKey,
   WaitingFor,
 } from "./coming";
