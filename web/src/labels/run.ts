@@ -60,6 +60,7 @@ export const run = {
   loadOlder: "Load older messages to show replies and output",
   model: "Model",
   none: "No runs yet. Each message starts one run.",
+  noneHint: "Each message, schedule or change that wakes an agent starts one run.",
   noneFound: "No run matches",
   noneYet: "No runs yet",
   notDecided: "Not decided yet: the message is queued.",

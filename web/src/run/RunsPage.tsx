@@ -42,7 +42,7 @@ export default function RunsPage() {
               {labels.run.clearFilters}
             </button>
           ) : (
-            labels.run.none
+            labels.run.noneHint
           )
         }
       >

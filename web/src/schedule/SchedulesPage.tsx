@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { NeedsAgent } from "../agent/NeedsAgent";
 import { agentsQuery, schedulesQuery } from "../api/queries";
 import type { Schedule } from "../api/types";
 import { useFeed } from "../briefing/feed";
@@ -41,7 +42,9 @@ export default function SchedulesPage() {
         loading={labels.schedule.loading}
         icon="sun"
         none={labels.schedule.none}
-        noneHint={agents.data?.length === 0 ? labels.schedule.needsAgent : labels.schedule.noneHint}
+        noneHint={
+          agents.data?.length === 0 ? <NeedsAgent text={labels.schedule.needsAgent} /> : labels.schedule.noneHint
+        }
       >
         {(entries) => (
           <ul className="entries">

@@ -1,20 +1,22 @@
-import { lazy, useCallback, useEffect, useRef, useState } from "react";
-import { AgentStreamProvider } from "../agent/AgentStreamProvider";
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
 import { useLoggedOut } from "../api/session";
 import { BrakeBanner } from "../brake/BrakeBanner";
 import { Briefing } from "../briefing/Briefing";
 import { labels } from "../labels";
+import { Skeleton } from "../ui/Skeleton";
 import { ConnectionBanner } from "./ConnectionBanner";
 import { ErrorBoundary } from "./ErrorBoundary";
 import { Login } from "./Login";
 import { SetupNavigation } from "./Navigation";
 import { NotFound } from "./NotFound";
+import { PlainHeader } from "./PlainHeader";
 import { type Route, routeOf, type SetupSection, usePathname } from "./router";
 import { Section } from "./Section";
 import { ShortcutList, useShortcuts } from "./Shortcuts";
 import { TopBar } from "./TopBar";
 
-// Pages that are opened less often than the briefing are not part of the first load.
+// The first load is the briefing; every other page is loaded when it is opened.
+const AgentStreamProvider = lazy(() => import("../agent/AgentStreamProvider"));
 const RunsPage = lazy(() => import("../run/RunsPage"));
 const SchedulesPage = lazy(() => import("../schedule/SchedulesPage"));
 const NewAgentPage = lazy(() => import("../agent/NewAgentPage"));
@@ -57,9 +59,23 @@ function Page({ route }: { route: Route }) {
     case "briefing":
       return <Briefing />;
     case "agent":
-      return <AgentStreamProvider key={route.agentId} agentId={route.agentId} />;
     case "run":
-      return <AgentStreamProvider key={route.agentId} agentId={route.agentId} runKey={route.runKey} />;
+      return (
+        <Suspense
+          fallback={
+            <>
+              <PlainHeader title={route.agentId} />
+              <Skeleton lines={8} label={labels.agent.loading(route.agentId)} />
+            </>
+          }
+        >
+          <AgentStreamProvider
+            key={route.agentId}
+            agentId={route.agentId}
+            runKey={route.page === "run" ? route.runKey : undefined}
+          />
+        </Suspense>
+      );
     case "runs":
       return (
         <Section title={labels.run.list}>

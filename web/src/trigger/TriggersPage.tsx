@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { NeedsAgent } from "../agent/NeedsAgent";
 import { agentsQuery } from "../api/queries";
 import { labels } from "../labels";
 import { Listing } from "../ui/Listing";
@@ -16,7 +17,7 @@ export default function TriggersPage() {
         loading={labels.agent.loadingList}
         icon="send"
         none={labels.trigger.none}
-        noneHint={labels.trigger.needsAgent}
+        noneHint={<NeedsAgent text={labels.trigger.needsAgent} />}
       >
         {(entries) => (
           <ul className="entries">
