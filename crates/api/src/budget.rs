@@ -219,4 +219,10 @@ pub struct ParkedReason {
     /// The day on which the run was parked.
     #[schemars(with = "Date")]
     pub day: String,
+    /// Why the request was not sent, in one sentence.
+    #[serde(default)]
+    pub message: String,
+    /// What to do.
+    #[serde(default)]
+    pub hint: String,
 }

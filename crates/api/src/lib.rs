@@ -21,6 +21,7 @@ mod journal_record;
 mod login;
 mod message;
 mod predicate;
+mod provider;
 mod run;
 mod runtime;
 mod schedule;
@@ -71,6 +72,7 @@ pub use self::journal::*;
 pub use self::journal_record::*;
 pub use self::login::*;
 pub use self::message::*;
+pub use self::provider::*;
 pub use self::run::*;
 pub use self::runtime::*;
 pub use self::schedule::*;
@@ -93,6 +95,7 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
         message::OPERATIONS,
         erasure::OPERATIONS,
         journal_record::OPERATIONS,
+        provider::OPERATIONS,
         run::OPERATIONS,
         runtime::OPERATIONS,
         schedule::OPERATIONS,

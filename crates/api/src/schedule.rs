@@ -173,6 +173,10 @@ pub struct Schedule {
     /// When the schedule was created.
     #[schemars(with = "DateTime")]
     pub created_at: String,
+    /// What a person should know: firings are skipped while nothing changes. Absent if each firing wakes the
+    /// agent, or if a guard decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A list of schedules.
@@ -211,9 +215,11 @@ pub struct AddSchedule {
     pub label: Option<String>,
     /// When the schedule fires.
     pub pattern: SchedulePattern,
-    /// The message that a firing delivers to the agent.
+    /// The message that a firing delivers to the agent. Without one, a firing wakes the agent only if
+    /// something changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 16384), regex(pattern = NOT_BLANK))]
-    pub message: String,
+    pub message: Option<String>,
     /// Whether the schedule is created paused.
     #[serde(default)]
     pub is_paused: bool,
@@ -234,9 +240,9 @@ pub struct AddSchedule {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 100))]
     pub max_catch_up_runs_per_tick: Option<u64>,
-    /// Whether the schedule wakes the agent even if nothing changed.
-    #[serde(default)]
-    pub always: bool,
+    /// Whether the schedule wakes the agent even if nothing changed. Defaults to true if it has a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub always: Option<bool>,
     /// A predicate that must be true for a firing to wake the agent, over `since_last_run_ms`, `queued`,
     /// `changed`, `source` and `is_catch_up`. If it is false, the firing is skipped and recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -77,6 +77,10 @@ pub struct Subscription {
     pub created_at: String,
     /// Whether the subscription is active and not paused.
     pub is_active: bool,
+    /// Words of a new subscription that match nothing, such as a misspelt category, each in one sentence with
+    /// the nearest word that exists. Only in the response to its creation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A list of subscriptions.

@@ -250,15 +250,33 @@ impl BudgetExceeded {
         MicroUsd(self.spent.0.saturating_sub(self.reserved.0))
     }
 
-    /// Describes the spending and the cap for people.
+    /// Explains to people why the request is not sent. "Spent" is only what is settled.
     #[must_use]
     pub fn words(&self) -> String {
+        let whose = match self.scope {
+            CapScope::Agent => "the agent's",
+            CapScope::All => "today's",
+        };
+        let reserved = match self.reserved {
+            MicroUsd(0) => String::new(),
+            reserved => format!(", and {reserved} USD is reserved for requests in progress"),
+        };
         format!(
-            "{} USD spent, {} USD reserved by requests under way, cap {} USD a day",
+            "this request may cost up to {} USD; {} of {whose} {} USD cap is spent{reserved}",
+            self.needed,
             self.settled(),
-            self.reserved,
             self.cap
         )
+    }
+
+    /// What a person can do. A request that is larger than the cap does not fit on another day either.
+    #[must_use]
+    pub const fn hint(&self) -> &'static str {
+        if self.needed.0 > self.cap.0 {
+            "raise the cap with `wakeful budget set USD`, or choose a cheaper model or a smaller max_output_tokens"
+        } else {
+            "raise the cap with `wakeful budget set USD`, or wait for the next day (UTC)"
+        }
     }
 }
 

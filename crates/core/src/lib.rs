@@ -40,8 +40,8 @@
 //! | [`saga`] | the progress of a write that touches both databases |
 //!
 //! Shared by all of them: [`key`] (derived keys), [`id`], [`time`], [`json`], [`blob`], [`conversation`]
-//! (the block model), [`schema`] (descriptions of tool arguments), [`attachment`], [`failure`] and
-//! [`problem`].
+//! (the block model), [`schema`] (descriptions of tool arguments), [`suggestion`] (the word that was
+//! probably meant), [`attachment`], [`failure`] and [`problem`].
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -85,6 +85,7 @@ pub mod step;
 pub mod stop;
 pub mod sub_run;
 pub mod subscription;
+pub mod suggestion;
 pub mod time;
 pub mod wake;
 pub mod watch;

@@ -14,7 +14,7 @@ pub use self::eligibility::{
     AgentAvailability, Asker, Candidate, CauseFacts, Check, Delay, MessageFacts, Obstacle, RunFacts,
     eligibility, may_begin,
 };
-pub use self::hold::{DelayKind, Hold, HoldCode, holds};
+pub use self::hold::{BrakeSet, DelayKind, Hold, HoldCode, ModelHold, holds};
 pub use self::outcome::WakeOutcome;
 pub use self::wait::{SET_BACK_MS, Suspension, Wait, WaitKind, is_set_back};
 use crate::key::RunKey;
@@ -191,7 +191,9 @@ impl Refusal {
             Self::PredicateFalse => Some("change the subscription's predicate"),
             Self::GuardFalse => Some("change the guard, or what it looks at"),
             Self::SubscriptionPaused => Some("resume it with `wakeful subscriptions resume`"),
-            Self::NothingToDo => Some("change something it watches, or add the schedule with `--always`"),
+            Self::NothingToDo => {
+                Some("change something it watches, or use `wakeful schedule edit ID --always true`")
+            }
             Self::QueueFull => {
                 Some("wait for the agent to catch up, or cancel some messages with `wakeful runs cancel`")
             }

@@ -24,21 +24,26 @@ pub struct BuiltinProvider {
     pub key_variables: &'static [&'static str],
     /// The model that is used when none is named and the key is set.
     pub default_model: Option<&'static str>,
+    /// Further models that are offered before the provider's own list was read.
+    pub other_models: &'static [&'static str],
 }
 
 impl BuiltinProvider {
     /// All built-in providers. Of those with a default model, the first whose key is set is used.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self {
             default_model: Some("claude-sonnet-4-6"),
+            other_models: &["claude-opus-4-7", "claude-haiku-4-5"],
             ..Self::inventor(Provider::Anthropic)
         },
         Self {
             default_model: Some("gpt-5.4"),
+            other_models: &["gpt-5.5", "gpt-5.4-mini", "gpt-5.4-nano"],
             ..Self::inventor(Provider::OpenAi)
         },
         Self {
             default_model: Some("gemini-2.5-pro"),
+            other_models: &["gemini-2.5-flash", "gemini-2.5-flash-lite"],
             ..Self::inventor(Provider::Gemini)
         },
         Self {
@@ -48,10 +53,12 @@ impl BuiltinProvider {
             url_variable: None,
             key_variables: &["OPENROUTER_API_KEY"],
             default_model: Some("anthropic/claude-sonnet-4.6"),
+            other_models: &[],
         },
         Self::inventor(Provider::OpenAiChat),
         Self::inventor(Provider::OpenAiCodex),
         Self::here("ollama", "http://127.0.0.1:11434/v1"),
+        Self::here("lm-studio", "http://127.0.0.1:1234/v1"),
         Self::here("llama-cpp", "http://127.0.0.1:8080/v1"),
         Self::here("vllm", "http://127.0.0.1:8000/v1"),
     ];
@@ -60,6 +67,12 @@ impl BuiltinProvider {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name == name)
+    }
+
+    /// Whether people run this server on their own machine.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.base_url.is_some_and(|url| url.starts_with("http://"))
     }
 
     /// The original provider of a wire format.
@@ -71,6 +84,7 @@ impl BuiltinProvider {
             url_variable: Some(kind.url_variable()),
             key_variables: kind.key_variables(),
             default_model: None,
+            other_models: &[],
         }
     }
 
@@ -83,6 +97,7 @@ impl BuiltinProvider {
             url_variable: None,
             key_variables: &[],
             default_model: None,
+            other_models: &[],
         }
     }
 }
@@ -103,5 +118,22 @@ mod tests {
         let names: std::collections::BTreeSet<&str> =
             BuiltinProvider::ALL.iter().map(|known| known.name).collect();
         assert_eq!(names.len(), BuiltinProvider::ALL.len());
+    }
+
+    #[test]
+    fn offered_models_have_a_listed_price() {
+        let offered = |known: &BuiltinProvider| {
+            known
+                .default_model
+                .into_iter()
+                .chain(known.other_models.iter().copied())
+        };
+        for model in BuiltinProvider::ALL.iter().flat_map(offered) {
+            assert_eq!(
+                crate::listed_or_assumed(model).1,
+                wakeful_core::budget::PriceBasis::Listed,
+                "{model}"
+            );
+        }
     }
 }

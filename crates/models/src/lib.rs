@@ -25,8 +25,8 @@ pub use embedding::{
 };
 pub use hosted::{
     BadCredential, BadUrl, CREDENTIAL_BYTES_MAX, Credential, HostedModel, HostedModelError, HostedOptions,
-    HttpClients, ModelMetadata, RequestOptions, TIME_MS_MAX, Timeouts, URL_BYTES_MAX, Webhook, WebhookError,
-    host_of,
+    HttpClients, LISTED_MODELS_MAX, ModelList, ModelMetadata, RequestOptions, TIME_MS_MAX, Timeouts,
+    URL_BYTES_MAX, Webhook, WebhookError, host_of,
 };
 pub use price::{AS_OF, listed_or_assumed};
 pub use provider::{KeyHeader, KeyRequirement, Provider};

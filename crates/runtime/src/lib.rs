@@ -190,10 +190,7 @@ pub enum EngineError {
     #[error("agent {agent} cannot work: {}", problem.message)]
     NoEngine { agent: AgentId, problem: Box<Problem> },
     /// The budget does not cover the run's next request. The run is parked and nothing is lost.
-    #[error(
-        "run {run} of agent {agent} waits: its next request may cost {} USD ({})",
-        exceeded.needed, exceeded.words()
-    )]
+    #[error("run {run} of agent {agent} waits: {}", exceeded.words())]
     BudgetExceeded {
         agent: AgentId,
         run: RunKey,

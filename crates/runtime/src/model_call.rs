@@ -409,11 +409,7 @@ pub(crate) fn ended_early(claimed: &ClaimedRun, early: EarlyEnd) -> Result<NextA
 fn over_budget_denial(exceeded: &BudgetExceeded) -> InferenceDenial {
     InferenceDenial {
         code: BUDGET_EXCEEDED,
-        message: format!(
-            "the request could cost up to {} USD: {}",
-            exceeded.needed,
-            exceeded.words()
-        ),
+        message: exceeded.words(),
         hint: "falling back to a free model of the route; `wakeful budget set` raises the cap".to_owned(),
     }
 }

@@ -20,7 +20,6 @@ const PRUNED: &str =
     "`wakeful retention show` shows how long contents are kept; an older backup may still have them";
 
 /// The hint for a run over budget.
-const RAISE: &str = "raise the cap with `wakeful budget set USD`, or wait for the next day (UTC); then `wakeful run --resume`";
 
 /// The hint for a run of a newer machine version.
 const NEWER: &str = "only the newer wakeful that started it can continue it; update this one";
@@ -137,7 +136,9 @@ fn hint(error: &EngineError) -> String {
         EngineError::Refused(refusal) => refusal.hint().unwrap_or("see `wakeful why-not`"),
         EngineError::AgentBusy { .. } => "wait for it to finish, or end its run with `wakeful runs cancel`",
         EngineError::LeaseLost(_) => "check the database connection, then `wakeful run --resume`",
-        EngineError::BudgetExceeded { .. } => RAISE,
+        EngineError::BudgetExceeded { exceeded, .. } => {
+            return format!("{}; then `wakeful run --resume`", exceeded.hint());
+        }
         EngineError::Panicked(_) => {
             "`wakeful daemon logs` shows details; it is retried automatically, nothing was lost"
         }

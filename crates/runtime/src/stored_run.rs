@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wakeful_core::budget::MicroUsd;
+use wakeful_core::budget::{BudgetExceeded, MicroUsd};
 use wakeful_core::conversation::{Block, Usage, text_of};
 use wakeful_core::failure::FailureArtifact;
 use wakeful_core::id::AgentId;
@@ -63,6 +63,15 @@ impl StoredRun {
     #[must_use]
     pub fn turn(&self) -> Option<&RunMachine> {
         self.machine.as_ref()?.as_ref().ok()
+    }
+
+    /// The exceeded cap, if the run waits for budget.
+    #[must_use]
+    pub fn exceeded(&self) -> Option<&BudgetExceeded> {
+        match &self.turn()?.phase {
+            RunPhase::Parked { exceeded, .. } => Some(exceeded),
+            RunPhase::Modelling { .. } | RunPhase::Acting { .. } | RunPhase::Ended { .. } => None,
+        }
     }
 
     /// The failure, if the run failed.

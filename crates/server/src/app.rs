@@ -30,12 +30,13 @@ use crate::error::ApiError;
 use crate::login::{LoginHost, Logins, NoLogins};
 use crate::metrics::Metrics;
 use crate::peer::Peer;
+use crate::provider::ProviderHost;
 use crate::rate::Rates;
 use crate::route::Routes;
 use crate::{
     agent, brake, budget, decision, descriptor, erasure, event, external_trigger, guard, journal,
-    journal_record, login, message, metrics, openapi, page, run, runtime, schedule, source, subscription,
-    transcript, why,
+    journal_record, login, message, metrics, openapi, page, provider, run, runtime, schedule, source,
+    subscription, transcript, why,
 };
 
 /// Most concurrent requests. The store has one writer; a longer internal queue would only hide the
@@ -124,6 +125,10 @@ pub trait Host: Send + Sync + 'static {
     /// The models of an agent's next run, given the person's choice; none if they cannot be determined.
     fn model_state(&self, agent: &AgentId, chosen: Option<&str>) -> Option<AgentModelState>;
 
+    /// The key without which the agent's next run cannot start, if it is missing. It may ask a keyring, so it
+    /// must not run on an async thread.
+    fn missing_key(&self, agent: &AgentId, chosen: Option<&str>) -> Option<MissingKey>;
+
     /// The guidance of an agent in its workspace.
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance;
 
@@ -131,11 +136,22 @@ pub trait Host: Send + Sync + 'static {
     /// must not run on an async thread.
     fn is_tool(&self, peer: Peer) -> bool;
 
+    /// Lists and tests model providers, and stores their keys.
+    fn providers(&self) -> Arc<dyn ProviderHost>;
+
     /// Requests the shutdown of the daemon. Returns immediately.
     fn stop(&self);
 
     /// Reports an internal error of a request to the log. The client receives only a code.
     fn on_service_failed(&self, error: &EngineError);
+}
+
+/// A provider's key that is not available.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingKey {
+    pub provider: String,
+    /// Why it is not available. It does not contain the key.
+    pub problem: Problem,
 }
 
 /// Facts about a daemon that clients see.
@@ -377,6 +393,7 @@ pub(crate) fn endpoints() -> Routes {
         .merge(subscription::routes())
         .merge(source::routes())
         .merge(journal_record::routes())
+        .merge(provider::routes())
         .merge(schedule::routes())
         .merge(why::routes())
         .merge(external_trigger::routes())

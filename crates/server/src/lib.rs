@@ -8,7 +8,7 @@
 //! | `rate` | rate limits |
 //! | `login` | one-time links, and the browser logins that they create |
 //! | `agent`, `message`, `run`, `decision`, `brake`, `budget`, `event`, `transcript`, `runtime` | the routes, one noun each |
-//! | `erasure`, `journal`, `journal_record`, `schedule`, `source`, `subscription`, `external_trigger`, `why` | more routes |
+//! | `erasure`, `journal`, `journal_record`, `provider`, `schedule`, `source`, `subscription`, `external_trigger`, `why` | more routes |
 //! | `stream` | event streams |
 //! | `metrics` | metrics for Prometheus |
 //! | `page` | the embedded files of the page |
@@ -46,6 +46,7 @@ mod metrics;
 mod openapi;
 mod page;
 mod peer;
+mod provider;
 mod rate;
 mod route;
 mod run;
@@ -62,10 +63,12 @@ mod why;
 
 pub use access::{Access, TOKEN_CHARS_MIN, WeakToken};
 pub use app::{
-    DaemonFacts, DaemonStage, Host, InProcess, Options, RateLimits, ServedHome, in_process, router,
+    DaemonFacts, DaemonStage, Host, InProcess, MissingKey, Options, RateLimits, ServedHome, in_process,
+    router,
 };
 pub use axum::Router;
 pub use login::LoginHost;
 pub use openapi::openapi_json;
 pub use peer::{LocalPeer, Peer};
+pub use provider::{HostFuture, ProviderHost};
 pub use serve::{ServerEnd, serve, serve_at_most, serve_local};

@@ -32,12 +32,20 @@ async fn list(call: Call, asked: ListSubscriptions) -> Result<SubscriptionList, 
 }
 
 async fn create(call: Call, asked: CreateSubscription) -> Result<Subscription, ApiError> {
-    let made = call
-        .open()?
-        .subscriptions
-        .add(view::new_subscription(asked))
-        .await?;
-    Ok(view::subscription(&made))
+    let open = call.open()?;
+    let made = open.subscriptions.add(view::new_subscription(asked)).await?;
+    let warnings = match open.journal.categories().await {
+        Ok(categories) => {
+            let names: Vec<&str> = categories.iter().map(|category| category.name.as_str()).collect();
+            made.spec.warnings(&names)
+        }
+        // The subscription is stored; without the categories, nothing can be said about it.
+        Err(_) => Vec::new(),
+    };
+    Ok(Subscription {
+        warnings,
+        ..view::subscription(&made)
+    })
 }
 
 async fn delete(call: Call, asked: DeleteSubscription) -> Result<Subscription, ApiError> {

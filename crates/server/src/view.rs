@@ -169,10 +169,7 @@ pub fn run(stored: &StoredRun) -> Run {
         let calls = stored.tool_calls().filter(|step| step.status == status);
         calls.map(|step| step.operation_id.to_string()).collect()
     };
-    let parked = match turn.map(|turn| &turn.phase) {
-        Some(RunPhase::Parked { exceeded, .. }) => Some(budget::parked(exceeded)),
-        Some(RunPhase::Modelling { .. } | RunPhase::Acting { .. } | RunPhase::Ended { .. }) | None => None,
-    };
+    let parked = stored.exceeded().map(budget::parked);
     let unreadable = stored.machine.as_ref().and_then(|turn| turn.as_ref().err());
     Run {
         run_key: row.run_key.to_string(),

@@ -1,7 +1,11 @@
 //! HTTP handlers that explain why an agent was woken or not.
 
-use wakeful_api::{GetWhyNot, GetWhyRun, WhyNot, WhyRun};
+use std::sync::Arc;
 
+use wakeful_api::{GetWhyNot, GetWhyRun, WhyNot, WhyRun};
+use wakeful_core::wake::{BrakeSet, Hold, HoldCode, WakeOutcome};
+
+use crate::app::MissingKey;
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
 use crate::view;
@@ -15,8 +19,38 @@ async fn run(call: Call, asked: GetWhyRun) -> Result<WhyRun, ApiError> {
 }
 
 async fn agent(call: Call, asked: GetWhyNot) -> Result<WhyNot, ApiError> {
-    let since = asked.since.map(|since| since.0);
-    Ok(view::why_not(
-        &call.runtime()?.agents.why_not(asked.agent_id.0, since).await?,
-    ))
+    let (runtime, since) = (call.runtime()?, asked.since.map(|since| since.0));
+    let mut report = runtime.agents.why_not(asked.agent_id.0, since).await?;
+    let agent = report.overview.agent.clone();
+    let brakes = runtime.brakes.list().await?;
+    let own = brakes
+        .iter()
+        .find(|brake| brake.agent_id.as_ref().is_none_or(|held| *held == agent.agent_id));
+    if let Some(brake) = own {
+        let set = BrakeSet {
+            reason: &brake.reason,
+            channel: brake.channel,
+            at: brake.at,
+        };
+        let explained = report.holds.into_iter().map(|hold| match hold.code {
+            HoldCode::Refusal(WakeOutcome::Braked) => hold.with_brake(brake.agent_id.as_ref(), &set),
+            HoldCode::Refusal(_) | HoldCode::Delay(_) | HoldCode::Wait(_) | HoldCode::Model(_) => hold,
+        });
+        report.holds = explained.collect();
+    }
+    if let Some(run) = report
+        .overview
+        .open_run
+        .filter(|_| report.overview.is_waiting_for_budget)
+    {
+        let run = runtime.runs.get(run).await?;
+        report.holds.extend(run.exceeded().map(Hold::over_budget));
+    }
+    let host = Arc::clone(&call.host);
+    // Looking up a key may ask a keyring.
+    let missing = move || host.missing_key(&agent.agent_id, agent.model_ref.as_deref());
+    if let Ok(Some(MissingKey { provider, problem })) = tokio::task::spawn_blocking(missing).await {
+        report.holds.push(Hold::key_missing(&provider, &problem.message));
+    }
+    Ok(view::why_not(&report))
 }

@@ -14,6 +14,7 @@
 //! | [`archive`] | reads and writes backup files |
 //! | [`device`], [`secret`], [`redact`] | the device key; where keys are stored; removing secrets from exported text |
 //! | [`denied_paths`], [`policy`] | what commands must not read outside the home; what agents may do |
+//! | [`provider_setup`] | lists, tests and finds model providers, and stores their keys |
 //! | [`model`], [`workspace`], [`guidance`] | the models of a run, the folder of its commands, its guidance files |
 //! | [`notify`] | sends notifications of pending decisions: desktop, webhook, command |
 //! | [`signals`] | Ctrl-C and SIGTERM: a stop at a safe point |
@@ -37,6 +38,7 @@ mod model;
 mod notify;
 mod open_home;
 mod policy;
+mod provider_setup;
 mod redact;
 mod secret;
 mod show;

@@ -8,18 +8,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wakeful_api::{AgentModelState, ModelSource};
 use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_core::inference::DataBoundary;
+use wakeful_core::inference::{DataBoundary, NO_SECRET};
 use wakeful_core::run::ROUTE_MAX;
 use wakeful_models::{
     BuiltinProvider, Credential, HostedModel, HttpClients, ModelRef, Models, RouteModel, ScriptedModel,
     Thinking, UnusableModel, host_of,
 };
+use wakeful_server::MissingKey;
 use wakeful_store::rows::Agent;
 
 pub(crate) use self::provider::ProviderConfig;
 use crate::config::{Settings, ThinkingSetting};
 use crate::failure::Failure;
-use crate::global_args::text_variable;
 use crate::secret::SecretHandle;
 use crate::show::Out;
 
@@ -33,6 +33,9 @@ pub(crate) struct ModelRegistry {
     clients: HttpClients,
     // Cached, because a keyring is slow and may prompt a person. At most one entry per configured provider.
     keyring: Arc<Mutex<BTreeMap<SecretHandle, Credential>>>,
+    // Key locations that were changed after the settings were read; `None` if the key was removed. At most one
+    // entry per provider.
+    changed_keys: Arc<Mutex<BTreeMap<String, Option<SecretHandle>>>>,
     // Models of earlier runs, so that a conversation can continue at its provider. At most MADE_MAX.
     made: Arc<Mutex<BTreeMap<String, HostedModel>>>,
 }
@@ -76,8 +79,8 @@ pub(crate) enum ModelChoiceReason {
     Agent,
     /// The general settings name it.
     Configured,
-    /// No model is named, and this variable has a key for its provider.
-    Key(&'static str),
+    /// No model is named, and its provider has a key here.
+    Key(SecretHandle),
     /// No model is named, and no key was found.
     Demo,
 }
@@ -88,6 +91,7 @@ impl ModelRegistry {
             config: Arc::new(config.clone()),
             clients: HttpClients::default(),
             keyring: Arc::default(),
+            changed_keys: Arc::default(),
             made: Arc::default(),
         }
     }
@@ -97,26 +101,24 @@ impl ModelRegistry {
         if let Some(reference) = &self.config.model.default {
             return Ok((reference.clone(), ModelChoiceReason::Configured));
         }
-        let provider = self
-            .config
-            .provider
-            .name
-            .as_deref()
-            .and_then(BuiltinProvider::named);
-        if let Some((known, model)) = provider.and_then(|known| Some((known, known.default_model?))) {
-            return Ok((format!("{}/{model}", known.name), ModelChoiceReason::Configured));
+        if let Some(name) = &self.config.provider.name {
+            self.provision(name)?;
+            let model = BuiltinProvider::named(name).and_then(|known| known.default_model);
+            let model = model.ok_or_else(|| {
+                let message = format!("provider {name} has no default model, and model.default is not set");
+                let hint = format!("`wakeful config set model.default {name}/MODEL`");
+                Failure::usage("model_missing", message, hint)
+            })?;
+            return Ok((format!("{name}/{model}"), ModelChoiceReason::Configured));
         }
         for known in BuiltinProvider::ALL {
             let Some(model) = known.default_model else {
                 continue;
             };
-            for variable in known.key_variables {
-                if text_variable(variable)?.is_some() {
-                    return Ok((
-                        format!("{}/{model}", known.name),
-                        ModelChoiceReason::Key(variable),
-                    ));
-                }
+            let provider = self.provision(known.name)?;
+            if let Some(handle) = provider.key_handle().filter(|_| provider.sends_key()) {
+                let reference = format!("{}/{model}", known.name);
+                return Ok((reference, ModelChoiceReason::Key(handle)));
             }
         }
         Ok((DEMO.to_owned(), ModelChoiceReason::Demo))
@@ -198,6 +200,18 @@ impl ModelRegistry {
         }
     }
 
+    /// The key without which the agent's next run cannot start, if it is missing.
+    pub(crate) fn missing_key(&self, whose: RunOwner<'_>) -> Option<MissingKey> {
+        let chain = self.chain(Some(whose), None).ok()?;
+        let failure = self.route(&chain.model_ref, &chain.fallbacks).err()?;
+        let is_key = [NO_SECRET, "secret_exposed", "secret_invalid"].contains(&failure.code());
+        let provider = chain.model_ref.split('/').next().unwrap_or_default().to_owned();
+        is_key.then(|| MissingKey {
+            provider,
+            problem: failure.into(),
+        })
+    }
+
     /// Resolves the model or route of this name to a reference that is valid from any folder, if it is
     /// available.
     pub(crate) fn named(&self, name: &str) -> Result<String, Failure> {
@@ -267,7 +281,23 @@ impl ModelRegistry {
 
     /// The configuration of a provider, without resolving its key.
     pub(crate) fn provision(&self, name: &str) -> Result<ProviderConfig, Failure> {
-        ProviderConfig::new(name, self.config.providers.get(name))
+        let settings = self.config.providers.get(name);
+        let changed = self.changed_keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(key) = changed.get(name) else {
+            return ProviderConfig::new(name, settings);
+        };
+        let mut settings = settings.cloned().unwrap_or_default();
+        settings.key = key.as_ref().map(ToString::to_string);
+        ProviderConfig::new(name, Some(&settings))
+    }
+
+    /// Uses another key location from now on, or none.
+    pub(crate) fn change_key(&self, provider: &str, handle: Option<SecretHandle>) {
+        let lock = || self.keyring.lock().unwrap_or_else(PoisonError::into_inner);
+        // The location may hold another key than before.
+        lock().clear();
+        let mut changed = self.changed_keys.lock().unwrap_or_else(PoisonError::into_inner);
+        changed.insert(provider.to_owned(), handle);
     }
 
     /// Whether a model costs money, determined without its key. A route does if one of its models does.
@@ -363,12 +393,23 @@ impl ModelChain {
             ModelChoiceReason::Demo => out.note(
                 "no model is configured: using the built-in demo script (choose a model with --model, such as anthropic/MODEL)",
             ),
-            ModelChoiceReason::Key(variable) => out.note(&format!(
-                "no model is configured: using {} because {variable} is set (choose another with --model, or permanently with \
+            ModelChoiceReason::Key(place) => out.note(&format!(
+                "no model is configured: using {} because {} (choose another with --model, or permanently with \
                     `wakeful config set model.default REF`)",
-                self.model_ref
+                self.model_ref,
+                key_reason(place)
             )),
             ModelChoiceReason::Asked | ModelChoiceReason::Agent | ModelChoiceReason::Configured => {}
+        }
+    }
+}
+
+/// Why a key decides on the model.
+pub(crate) fn key_reason(place: &SecretHandle) -> String {
+    match place {
+        SecretHandle::Env(name) => format!("{name} is set"),
+        SecretHandle::File(_) | SecretHandle::Keyring { .. } | SecretHandle::None => {
+            format!("its key is in {place}")
         }
     }
 }

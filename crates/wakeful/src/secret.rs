@@ -3,9 +3,9 @@
 
 mod keyring;
 
-use std::fs::OpenOptions;
-use std::io::Read as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use wakeful_core::inference::NO_SECRET;
@@ -13,9 +13,16 @@ use wakeful_models::{CREDENTIAL_BYTES_MAX, Credential};
 
 use crate::failure::Failure;
 use crate::global_args::text_variable;
+use crate::system::fresh_id;
 
 /// Maximum length of a handle in bytes: the longest path on Linux plus the prefix.
 const HANDLE_BYTES_MAX: usize = 4_200;
+
+/// The keyring service of keys that Wakeful stores.
+const KEYRING_SERVICE: &str = "wakeful";
+
+/// The folder of keys that Wakeful stores, in the home, which commands of agents cannot read.
+const KEYS: &str = "keys";
 
 /// The location of a key. It reveals nothing about the key itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +59,57 @@ impl SecretHandle {
                 Some(_) | None => Err(BadHandle),
             },
             _ => Err(BadHandle),
+        }
+    }
+
+    /// Stores the key of a provider: in the system's keyring if one works, else in a file in the home that
+    /// only the owner can read.
+    pub(crate) fn store(home: &Path, provider: &str, key: &str) -> Result<Self, Failure> {
+        let key = key.trim();
+        if keyring::store(KEYRING_SERVICE, provider, key) {
+            return Ok(Self::in_keyring(provider));
+        }
+        let folder = home.join(KEYS);
+        let path = folder.join(provider);
+        let written = DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)
+            .and_then(|()| replace_file(&folder, &path, key));
+        written.map_err(|error| {
+            let attempt = format!("cannot write the key file {}", path.display());
+            Failure::io("secret_unwritable", &attempt, &error, "make the home writable")
+        })?;
+        Ok(Self::File(path))
+    }
+
+    /// Deletes the key if [`store`](Self::store) created it. Other keys belong to the person.
+    pub(crate) fn delete(&self, home: &Path, provider: &str) -> Result<(), Failure> {
+        match self {
+            Self::Keyring { .. } if *self == Self::in_keyring(provider) => {
+                keyring::clear(KEYRING_SERVICE, provider);
+                Ok(())
+            }
+            Self::File(path) if *path == home.join(KEYS).join(provider) => match fs::remove_file(path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    let attempt = format!("cannot delete the key file {}", path.display());
+                    Err(Failure::io(
+                        "secret_unwritable",
+                        &attempt,
+                        &error,
+                        "delete it yourself",
+                    ))
+                }
+                Ok(()) | Err(_) => Ok(()),
+            },
+            Self::Env(_) | Self::File(_) | Self::Keyring { .. } | Self::None => Ok(()),
+        }
+    }
+
+    fn in_keyring(provider: &str) -> Self {
+        Self::Keyring {
+            service: KEYRING_SERVICE.to_owned(),
+            account: provider.to_owned(),
         }
     }
 
@@ -141,6 +199,27 @@ impl std::fmt::Display for SecretHandle {
             Self::None => f.write_str("none"),
         }
     }
+}
+
+/// Replaces a key file atomically. It is readable only for its owner at every moment.
+fn replace_file(folder: &Path, path: &Path, key: &str) -> std::io::Result<()> {
+    let passing = folder.join(format!(".{}", fresh_id()));
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&passing)
+        .and_then(|mut file| {
+            file.write_all(key.as_bytes())?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&passing, path));
+    if written.is_err() {
+        // The temporary file may not exist.
+        let _ = fs::remove_file(&passing);
+    }
+    written?;
+    fs::File::open(folder)?.sync_all()
 }
 
 fn unavailable(handle: &SecretHandle, why: &str, hint: &str) -> Failure {

@@ -108,19 +108,34 @@ fn the_agents_cap_is_reported_before_the_cap_of_all() {
 }
 
 #[test]
-fn the_description_separates_spent_from_reserved() {
-    let exceeded = BudgetExceeded {
+fn the_reason_names_the_request_and_only_spent_money_as_spent() {
+    let exceeded = |spent: u64, reserved: u64, needed: u64| BudgetExceeded {
         scope: CapScope::All,
-        cap: MicroUsd(5),
-        spent: MicroUsd(5),
-        reserved: MicroUsd(2),
-        needed: MicroUsd(1),
+        cap: MicroUsd(5_000_000),
+        spent: MicroUsd(spent),
+        reserved: MicroUsd(reserved),
+        needed: MicroUsd(needed),
         day: UtcDay(100),
     };
+    let large = exceeded(0, 0, 6_770_000);
     assert_eq!(
-        exceeded.words(),
-        "0.000003 USD spent, 0.000002 USD reserved by requests under way, cap 0.000005 USD a day"
+        large.words(),
+        "this request may cost up to 6.77 USD; 0.00 of today's 5.00 USD cap is spent"
     );
+    assert!(
+        !large.hint().contains("wait") && large.hint().contains("cheaper model"),
+        "it never fits"
+    );
+    let busy = BudgetExceeded {
+        scope: CapScope::Agent,
+        ..exceeded(4_500_000, 1_500_000, 1_000_000)
+    };
+    assert_eq!(
+        busy.words(),
+        "this request may cost up to 1.00 USD; 3.00 of the agent's 5.00 USD cap is spent, and 1.50 USD is \
+         reserved for requests in progress"
+    );
+    assert!(busy.hint().contains("wait for the next day"));
 }
 
 /// Admits requests that cost 1 to 5, each at a clock reading, and returns the admitted sum per day.

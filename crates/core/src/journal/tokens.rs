@@ -13,6 +13,75 @@ use crate::change::Token;
 /// category.
 pub const OWNERS_HOPS_MAX: usize = 3;
 
+/// The namespaces of [`tokens`].
+pub const NAMESPACES: [&str; 22] = [
+    "category.change",
+    "category.category",
+    "task.change",
+    "task.category",
+    "task.status",
+    "note.change",
+    "note.category",
+    "checklist.change",
+    "checklist.category",
+    "checklist.item",
+    "time_entry.change",
+    "time_entry.category",
+    "time_entry.state",
+    "day_plan.change",
+    "day_plan.category",
+    "day_plan.date",
+    "rating.change",
+    "rating.category",
+    "rating.scale",
+    "rating.date",
+    "link.change",
+    "link.kind",
+];
+
+/// The values of `time_entry.state`.
+pub const TIME_ENTRY_STATES: [&str; 2] = ["running", "ended"];
+
+/// The fields of [`entity`].
+pub const FIELDS: [&str; 36] = [
+    "kind",
+    "id",
+    "version",
+    "created_at",
+    "removed",
+    "category",
+    "category_id",
+    "task_id",
+    "task_title",
+    "task_status",
+    "name",
+    "title",
+    "details",
+    "status",
+    "updated_at",
+    "text",
+    "checklist_id",
+    "checked",
+    "position",
+    "started_at",
+    "running",
+    "description",
+    "ended_at",
+    "seconds",
+    "date",
+    "note",
+    "day_plan_id",
+    "starts_at",
+    "ends_at",
+    "scale",
+    "value",
+    "most",
+    "target_id",
+    "link_kind",
+    "from_id",
+    "to_id",
+];
+
 /// The records that others belong to or refer to, as far as they were read.
 pub type RelatedRecordMap = BTreeMap<RecordId, Record>;
 
@@ -31,8 +100,13 @@ pub fn tokens(record: &Record, change: RecordChange, around: &RelatedRecordMap) 
     );
     let prefix = prefix(record.kind());
     let mut say = |name: &str, value: &str| {
+        let namespace = format!("{prefix}.{name}");
+        debug_assert!(
+            NAMESPACES.contains(&namespace.as_str()),
+            "{namespace} is not listed"
+        );
         tokens.push(Token::Subtype {
-            namespace: format!("{prefix}.{name}"),
+            namespace,
             value: value.into(),
         });
     };
@@ -77,9 +151,10 @@ const fn prefix(kind: RecordKind) -> &'static str {
 }
 
 const fn state(entry: &TimeEntry) -> &'static str {
+    let [running, ended] = TIME_ENTRY_STATES;
     match entry.ended_at {
-        None => "running",
-        Some(_) => "ended",
+        None => running,
+        Some(_) => ended,
     }
 }
 
@@ -154,6 +229,7 @@ pub fn entity(record: &Record, around: &RelatedRecordMap) -> Value {
     let life = record.life();
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| {
+        debug_assert!(FIELDS.contains(&name), "{name} is not listed");
         fields.insert(name.to_owned(), value);
     };
     put("kind", json!(record.kind()));

@@ -251,7 +251,7 @@ fn row_of_kind(kind: EventKind) -> Row {
         EventKind::RuntimeError => (EventLevel::ActionRequired, "Runtime error"),
         EventKind::RunParked => (
             EventLevel::ActionRequired,
-            "Run parked: the day's budget is spent or reserved",
+            "Run parked: its next request may exceed a daily cap",
         ),
         EventKind::SubRunStarted => (EventLevel::Progress, "Run of another agent started"),
         EventKind::RunEnded => (EventLevel::TurnResult, "Run ended"),

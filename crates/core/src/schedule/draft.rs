@@ -17,7 +17,7 @@ pub struct ScheduleDraft {
     /// The display name.
     pub label: String,
     pub when: FiringTime,
-    /// The message that a firing delivers to the agent.
+    /// The message that a firing delivers to the agent; empty if it only reports that something changed.
     pub message: String,
     /// Whether it is created paused.
     pub is_paused: bool,
@@ -61,6 +61,8 @@ impl ScheduleDraft {
         let is_once = matches!(when, FiringTime::At { .. });
         Self {
             label: schedule_id.to_string(),
+            // A message is delivered; without one, a firing needs something to report.
+            always: !say.is_empty(),
             schedule_id,
             agent_id,
             when,
@@ -71,7 +73,6 @@ impl ScheduleDraft {
             auto_disable_after_run: is_once,
             catch_up_window_seconds: CATCH_UP_WINDOW_SECONDS_DEFAULT,
             max_catch_up_runs_per_tick: CATCH_UP_RUNS_DEFAULT,
-            always: false,
             guard: None,
             event: None,
         }
@@ -84,10 +85,10 @@ impl ScheduleDraft {
             let problem = format!("must be 1 to {LABEL_CHARS_MAX} characters without control characters");
             return Err(wrong("label", problem));
         }
-        if self.message.trim().is_empty() {
+        if !self.message.is_empty() && self.message.trim().is_empty() {
             return Err(wrong(
                 "say",
-                "is empty; give the text that the agent receives".to_owned(),
+                "is blank; give the text that the agent receives, or omit it".to_owned(),
             ));
         }
         if self.message.len() > MESSAGE_BYTES_MAX {

@@ -28,6 +28,13 @@ use crate::recurrence::RecurrenceError;
 use crate::time::Millis;
 use crate::wake::WakeOutcome;
 
+/// The text of a firing without a message.
+const CHANGED: &str = "Something changed since your last run. Look at it.";
+
+/// The note of a schedule that needs something to do.
+const ONLY_IF_CHANGED: &str = "a firing is skipped as nothing_to_do if nothing in the journal changed since the agent's \
+    last run and no message is queued; to fire each time, use `--always true` of `wakeful schedule edit`";
+
 /// Longest message that a firing delivers to the agent.
 pub const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 
@@ -182,7 +189,7 @@ pub struct Schedule {
     /// The display name.
     pub label: String,
     pub when: FiringTime,
-    /// The message that a firing delivers to the agent.
+    /// The message that a firing delivers to the agent; may be empty.
     pub message: String,
     pub status: ScheduleStatus,
     /// What happens to a firing while the previous one is in progress.
@@ -225,6 +232,24 @@ pub struct BadTransition {
 }
 
 impl Schedule {
+    /// Returns the text that a firing delivers.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self.message.as_str() {
+            "" => CHANGED,
+            message => message,
+        }
+    }
+
+    /// Returns what a person should know about when it wakes the agent; none if each firing does.
+    #[must_use]
+    pub const fn note(&self) -> Option<&'static str> {
+        match self.asks(TriggerSource::Tick) {
+            FiringCondition::Nothing | FiringCondition::Guard(_) => None,
+            FiringCondition::Work => Some(ONLY_IF_CHANGED),
+        }
+    }
+
     /// Returns the name used in run keys: the schedule and its revision.
     #[must_use]
     pub fn timer_id(&self) -> String {

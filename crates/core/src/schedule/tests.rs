@@ -48,7 +48,7 @@ fn optional_fields_have_defaults() {
     let timer = timer(hourly());
     assert_eq!(timer.status, ScheduleStatus::Active);
     assert_eq!(timer.concurrency, Concurrency::Forbid);
-    assert!(!timer.allows_catch_up && !timer.auto_disable_after_run && !timer.always);
+    assert!(!timer.allows_catch_up && !timer.auto_disable_after_run && timer.always);
     assert_eq!(timer.catch_up_window_seconds, 86_400);
     assert_eq!(timer.max_catch_up_runs_per_tick, 1);
     assert_eq!(timer.next_execution_at, Some(later(HOUR_MS)));

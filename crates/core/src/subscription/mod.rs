@@ -5,6 +5,7 @@
 //! | [`predicate`] | whether a changed record matches |
 //! | [`index`] | which of very many filters a notice can match |
 //! | [`spec`] | the settings of a subscription: tokens, predicate, guard, windows, and the message to the agent |
+//! | [`warning`] | which of its words match nothing |
 //!
 //! A [`Filter`] checks tokens first, because a notice contains them. Records are loaded only for filters
 //! that match by token and have a predicate.
@@ -12,6 +13,7 @@
 pub mod index;
 pub mod predicate;
 pub mod spec;
+pub mod warning;
 
 use std::collections::BTreeSet;
 

@@ -209,18 +209,6 @@ impl SubscriptionSpec {
         Some(gathered.max(cooled)).filter(|due| *due > now)
     }
 
-    /// Returns the kinds among its tokens that no notice contains; most likely they are misspelt.
-    #[must_use]
-    pub fn unknown_kinds(&self) -> Vec<&str> {
-        let words = self.any.iter().chain(&self.all).map(String::as_str);
-        let known = crate::notice::kinds();
-        let strange = words.filter(|word| match Token::parse_word(word) {
-            Ok(Token::SemanticKey(kind)) => !known.contains(kind.as_str()),
-            Ok(Token::Subtype { .. } | Token::EntityId(_)) | Err(_) => false,
-        });
-        strange.collect()
-    }
-
     /// Returns whether it can match agent notices and not only changes of the journal.
     #[must_use]
     pub fn concerns_agents(&self) -> bool {
@@ -345,12 +333,12 @@ mod tests {
             let filter = terms(kind).filter().expect("a filter");
             let tokens = [Token::SemanticKey(kind.into())].into();
             assert!(
-                filter.admits(&tokens) && terms(kind).unknown_kinds().is_empty(),
+                filter.admits(&tokens) && terms(kind).warnings(&[]).is_empty(),
                 "{kind}"
             );
         }
         let strange = terms("TASK task TASKS task.status=done id:abc");
-        assert_eq!(strange.unknown_kinds(), ["task", "TASKS"]);
+        assert_eq!(strange.warnings(&[]).len(), 2);
     }
 
     #[test]

@@ -1,7 +1,12 @@
 //! Holds: the conditions that currently keep an agent's messages from starting or being admitted.
 
+use std::borrow::Cow;
+
 use super::eligibility::{AgentAvailability, Candidate, CauseFacts, MessageFacts, Obstacle, eligibility};
 use super::{Refusal, WaitKind, WakeOutcome};
+use crate::budget::BudgetExceeded;
+use crate::decision::Channel;
+use crate::id::AgentId;
 use crate::time::Millis;
 
 string_enum! {
@@ -14,6 +19,14 @@ string_enum! {
     }
 }
 
+string_enum! {
+    /// Why the model of an agent's next run cannot be used.
+    pub enum ModelHold {
+        /// The provider's key is not available.
+        KeyMissing = "key_missing",
+    }
+}
+
 string_union! {
     /// The stable code of a hold.
     pub enum HoldCode {
@@ -23,6 +36,8 @@ string_union! {
         Delay(DelayKind),
         /// What the open run waits for.
         Wait(WaitKind),
+        /// The model cannot be used.
+        Model(ModelHold),
     }
 }
 
@@ -35,7 +50,57 @@ pub struct Hold {
     /// When it ends by itself; none if a person has to act.
     pub until: Option<Millis>,
     /// How to end it.
-    pub hint: Option<&'static str>,
+    pub hint: Option<Cow<'static, str>>,
+}
+
+impl Hold {
+    /// The key of the provider of the agent's model is not available; `why` says what is missing.
+    #[must_use]
+    pub fn key_missing(provider: &str, why: &str) -> Self {
+        Self {
+            code: ModelHold::KeyMissing.into(),
+            words: format!("its model cannot be used: {why}"),
+            until: None,
+            hint: Some(format!("store the key with `wakeful models key set {provider}`").into()),
+        }
+    }
+
+    /// The open run waits for budget.
+    #[must_use]
+    pub fn over_budget(exceeded: &BudgetExceeded) -> Self {
+        // A request above the cap does not fit on the next day either.
+        let fits = exceeded.needed <= exceeded.cap;
+        Self {
+            code: WaitKind::Budget.into(),
+            words: format!("its run waits: {}", exceeded.words()),
+            until: fits.then(|| exceeded.day.next().begins()),
+            hint: Some(exceeded.hint().into()),
+        }
+    }
+
+    /// Adds to the hold of a brake by whom, when and why it was set.
+    #[must_use]
+    pub fn with_brake(self, whose: Option<&AgentId>, set: &BrakeSet<'_>) -> Self {
+        let whose = whose.map_or_else(|| "all agents".to_owned(), |agent| format!("agent {agent}"));
+        let reason = match set.reason {
+            "" => String::new(),
+            reason => format!(": {reason}"),
+        };
+        let words = format!(
+            "the brake on {whose} is set since {} (through {}){reason}",
+            set.at.rfc3339(),
+            set.channel
+        );
+        Self { words, ..self }
+    }
+}
+
+/// How a brake was set.
+#[derive(Debug, Clone, Copy)]
+pub struct BrakeSet<'a> {
+    pub reason: &'a str,
+    pub channel: Channel,
+    pub at: Millis,
 }
 
 impl From<Refusal> for Hold {
@@ -44,7 +109,7 @@ impl From<Refusal> for Hold {
             code: refusal.outcome().into(),
             words: refusal.to_string(),
             until: None,
-            hint: refusal.hint(),
+            hint: refusal.hint().map(Cow::Borrowed),
         }
     }
 }
@@ -58,7 +123,7 @@ impl From<Obstacle> for Hold {
                 code: DelayKind::Asleep.into(),
                 words: format!("the agent sleeps until {}: only a person wakes it", end.rfc3339()),
                 until,
-                hint: Some("end the sleep with `wakeful agent wake`"),
+                hint: Some("end the sleep with `wakeful agent wake`".into()),
             },
             Obstacle::NotBefore(end) => Self {
                 code: DelayKind::NotBefore.into(),
@@ -158,6 +223,41 @@ mod tests {
         let told = found(&held, true, open);
         assert!(told.iter().all(|hold| hold.hint.is_some()), "{told:?}");
         assert_eq!(told[4].until, Some(Millis(101)));
+    }
+
+    #[test]
+    fn a_hold_names_the_missing_key_the_brake_and_the_budget() {
+        let missing = Hold::key_missing("openai", "OPENAI_API_KEY is not set");
+        assert_eq!(
+            (missing.code.as_str(), missing.hint.as_deref()),
+            (
+                "key_missing",
+                Some("store the key with `wakeful models key set openai`")
+            )
+        );
+        let braked = found(&standing(), true, None).remove(0).with_brake(
+            None,
+            &BrakeSet {
+                reason: "too loud",
+                channel: Channel::Cli,
+                at: Millis(0),
+            },
+        );
+        assert_eq!(braked.code.as_str(), "braked");
+        assert_eq!(
+            braked.words,
+            "the brake on all agents is set since 1970-01-01T00:00:00.000Z (through cli): too loud"
+        );
+        let exceeded = |needed| BudgetExceeded {
+            scope: crate::budget::CapScope::All,
+            cap: crate::budget::MicroUsd(5),
+            spent: crate::budget::MicroUsd(5),
+            reserved: crate::budget::MicroUsd(0),
+            needed: crate::budget::MicroUsd(needed),
+            day: crate::budget::UtcDay(0),
+        };
+        assert_eq!(Hold::over_budget(&exceeded(2)).until, Some(Millis(86_400_000)));
+        assert_eq!(Hold::over_budget(&exceeded(6)).until, None, "it never fits");
     }
 
     #[test]

@@ -273,6 +273,22 @@ impl SourceEntry {
     }
 }
 
+/// The namespaces of [`tokens`].
+pub const NAMESPACES: [&str; 6] = [
+    "file.source",
+    "file.change",
+    "file.ext",
+    "git.source",
+    "git.change",
+    "git.ref",
+];
+
+/// The fields of [`SourceEntry::fields`].
+pub const FIELDS: [&str; 13] = [
+    "kind", "id", "source", "removed", "seen_at", "change", "title", "path", "size", "ext", "ref", "target",
+    "commit",
+];
+
 /// Returns the tokens of a change.
 #[must_use]
 pub fn tokens(kind: SourceKind, source: &SourceId, name: &[u8], change: EntryChange) -> Vec<Token> {

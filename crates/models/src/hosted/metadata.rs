@@ -2,15 +2,21 @@
 
 use std::time::Duration;
 
+use reqwest::Url;
 use serde_json::Value;
 use wakeful_core::failure::ModelFailure;
 
+use super::failure::WaitStage;
 use super::transport::MetadataRequest;
 use super::{ExchangeError, HostedModel};
 use crate::provider::Provider;
+use crate::wire::ResponseError;
 
 /// Longest time for such a request, because a person waits for it.
 const METADATA_MS_MAX: u64 = 10_000;
+
+/// The built-in provider whose model list is public, so that only another URL tests its key.
+const KEY_CHECKED_SEPARATELY: &str = "openrouter";
 
 /// The metadata of a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,32 +27,95 @@ pub struct ModelMetadata {
     pub source: Option<String>,
 }
 
+/// Most names that are kept of a provider's list. Gateways list some hundreds of models.
+pub const LISTED_MODELS_MAX: usize = 1_000;
+
+/// The model list of a provider.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelList {
+    /// Names at the provider, in its order.
+    pub names: Vec<String>,
+    /// Whether the provider has models that are not in `names`.
+    pub is_partial: bool,
+}
+
+impl ModelList {
+    /// Whether the provider may know a model. Providers accept a name without its date or tag, and a
+    /// variant after a colon.
+    #[must_use]
+    pub fn may_contain(&self, model: &str) -> bool {
+        let ends_word = |rest: &str| rest.is_empty() || rest.starts_with(['-', ':', '@']);
+        let fits = |name: &String| {
+            name.strip_prefix(model).is_some_and(ends_word)
+                || model
+                    .strip_prefix(name.as_str())
+                    .is_some_and(|rest| rest.starts_with(':'))
+        };
+        self.is_partial || self.names.iter().any(fits)
+    }
+}
+
 impl HostedModel {
     /// Checks that the server responds and accepts the key. Returns the status of its model list.
     pub async fn check_reachable(&self) -> Result<u16, ModelFailure> {
-        let path: &[&str] = match self.provider {
+        let wait = Duration::from_millis(METADATA_MS_MAX);
+        let (status, _) = self.look_at(self.models_url(), wait).await?;
+        Ok(status)
+    }
+
+    /// Fetches the model list, which also tests the key, within this time. Returns `None` if the server
+    /// has no such list.
+    pub async fn list_models(&self, wait: Duration) -> Result<Option<ModelList>, ModelFailure> {
+        let listing = async {
+            if self.name == KEY_CHECKED_SEPARATELY {
+                self.look_at(self.endpoint.below(&["key"]), wait).await?;
+            }
+            let mut url = self.models_url();
+            match self.provider {
+                Provider::Anthropic => url.set_query(Some(&format!("limit={LISTED_MODELS_MAX}"))),
+                Provider::Gemini => url.set_query(Some(&format!("pageSize={LISTED_MODELS_MAX}"))),
+                Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => {}
+            }
+            self.look_at(url, wait).await
+        };
+        let timed_out = || ExchangeError::TimedOut(WaitStage::FirstByte);
+        let (status, body) = tokio::time::timeout(wait, listing)
+            .await
+            .unwrap_or_else(|_| Err(self.failure(&self.model_ref(), timed_out())))?;
+        if status != 200 {
+            return Ok(None);
+        }
+        let value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let invalid = || {
+            ExchangeError::Fault(ResponseError::invalid(
+                "the server responds, but not with a list of models",
+            ))
+        };
+        let list = model_list(&value).ok_or_else(|| self.failure(&self.model_ref(), invalid()))?;
+        Ok(Some(list))
+    }
+
+    fn models_url(&self) -> Url {
+        self.endpoint.below(match self.provider {
             Provider::Anthropic => &["v1", "models"],
             Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => &["models"],
             Provider::Gemini => &["v1beta", "models"],
-        };
-        let wait = Duration::from_millis(METADATA_MS_MAX);
-        let looked = self
-            .transport
-            .look(MetadataRequest::Get, self.endpoint.below(path), wait)
-            .await;
-        match looked {
-            Ok((status @ 200, _)) => Ok(status),
-            // The server exists and has no model list.
-            Ok((status @ (404 | 405 | 501), _)) => Ok(status),
+        })
+    }
+
+    /// Reads a URL. A server that does not have it is not an error.
+    async fn look_at(&self, url: Url, wait: Duration) -> Result<(u16, Vec<u8>), ModelFailure> {
+        match self.transport.look(MetadataRequest::Get, url, wait).await {
+            Ok((status @ (200 | 404 | 405 | 501), body)) => Ok((status, body)),
             Ok((status, body)) => Err(self.failure(
-                &format!("{}/{}", self.name, self.model),
+                &self.model_ref(),
                 ExchangeError::Status {
                     status,
                     retry_after_ms: None,
                     body,
                 },
             )),
-            Err(trouble) => Err(self.failure(&format!("{}/{}", self.name, self.model), trouble)),
+            Err(trouble) => Err(self.failure(&self.model_ref(), trouble)),
         }
     }
 
@@ -87,6 +156,20 @@ impl HostedModel {
     }
 }
 
+/// Finds the names in the list of OpenAI's, Anthropic's and Gemini's formats.
+fn model_list(value: &Value) -> Option<ModelList> {
+    let listed = value.get("data").or_else(|| value.get("models"))?.as_array()?;
+    let name = |one: &Value| {
+        let name = one.get("id").or_else(|| one.get("name"))?.as_str()?;
+        Some(name.strip_prefix("models/").unwrap_or(name).to_owned())
+    };
+    let has_more = value.get("has_more").and_then(Value::as_bool) == Some(true);
+    Some(ModelList {
+        names: listed.iter().filter_map(name).take(LISTED_MODELS_MAX).collect(),
+        is_partial: has_more || value.get("nextPageToken").is_some() || listed.len() > LISTED_MODELS_MAX,
+    })
+}
+
 /// Finds the context size in the field that each kind of server uses.
 fn context_tokens(value: &Value, model: &str) -> Option<u64> {
     let pointers = [
@@ -124,6 +207,43 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn model_lists_of_every_format_are_read() {
+        let list = |value: Value| model_list(&value).map(|list| (list.names.join(" "), list.is_partial));
+        let openai = json!({"object": "list", "data": [{"id": "a"}, {"id": "b/c"}, {"x": 1}]});
+        assert_eq!(list(openai), Some(("a b/c".to_owned(), false)));
+        assert_eq!(
+            list(json!({"data": [{"id": "a"}], "has_more": true})),
+            Some(("a".to_owned(), true))
+        );
+        let gemini = json!({"models": [{"name": "models/g-1"}], "nextPageToken": "x"});
+        assert_eq!(list(gemini), Some(("g-1".to_owned(), true)));
+        for other in [
+            json!(null),
+            json!([]),
+            json!({"data": "no"}),
+            json!({"error": {}}),
+        ] {
+            assert_eq!(list(other), None);
+        }
+    }
+
+    #[test]
+    fn a_model_is_known_without_its_date_and_with_a_variant() {
+        let list = ModelList {
+            names: ["claude-x-4-20260101", "llama3:latest", "a/b"]
+                .map(str::to_owned)
+                .into(),
+            is_partial: false,
+        };
+        for known in ["claude-x-4", "claude-x-4-20260101", "llama3", "a/b", "a/b:free"] {
+            assert!(list.may_contain(known), "{known}");
+        }
+        for unknown in ["claude-x-", "claude-x-5", "llama", "a/bc", "a"] {
+            assert!(!list.may_contain(unknown), "{unknown}");
+        }
+    }
 
     #[test]
     fn the_context_size_is_found_in_every_format_and_never_guessed() {

@@ -25,7 +25,7 @@ use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
 
 pub use credential::{BadCredential, CREDENTIAL_BYTES_MAX, Credential};
 pub use endpoint::{BadUrl, URL_BYTES_MAX, host_of};
-pub use metadata::ModelMetadata;
+pub use metadata::{LISTED_MODELS_MAX, ModelList, ModelMetadata};
 pub use request_options::RequestOptions;
 pub use transport::{HttpClients, TIME_MS_MAX, Timeouts};
 pub use webhook::{Webhook, WebhookError};

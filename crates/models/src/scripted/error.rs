@@ -6,6 +6,7 @@
 use serde_path_to_error::{Path, Segment};
 use serde_saphyr as yaml;
 use wakeful_core::failure::truncate_chars;
+use wakeful_core::suggestion;
 use yaml::budget::BudgetBreach;
 
 /// Longest field path and longest message in characters, so that an error fits on a few lines.
@@ -200,7 +201,10 @@ fn wrong_shape(expected: &str) -> &'static str {
 }
 
 fn unknown_key(key: &str, expected: &[&str]) -> String {
-    let near = expected.iter().map(|known| (distance(key, known), known)).min();
+    let near = expected
+        .iter()
+        .map(|known| (suggestion::distance(key, known), known))
+        .min();
     match near {
         Some((slip, known)) if slip <= SLIP_MAX => format!("is not a known key; did you mean `{known}`?"),
         _ => format!("is not a known key; use one of: {}", expected.join(", ")),
@@ -213,24 +217,4 @@ fn syntax(sentence: &str) -> String {
         true => "is not valid YAML here".to_owned(),
         false => format!("is not valid YAML here: {sentence}"),
     }
-}
-
-/// Returns the edit distance of two words: letters added, removed or changed.
-fn distance(here: &str, there: &str) -> usize {
-    let there: Vec<char> = there.chars().collect();
-    let mut row: Vec<usize> = (0..=there.len()).collect();
-    for (above, letter) in here.chars().enumerate() {
-        let mut diagonal = above;
-        let mut left = above + 1;
-        for (cell, other) in row.iter_mut().skip(1).zip(&there) {
-            let changed = diagonal + usize::from(letter != *other);
-            diagonal = *cell;
-            left = changed.min(left + 1).min(*cell + 1);
-            *cell = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = above + 1;
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }

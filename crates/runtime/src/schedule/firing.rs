@@ -128,11 +128,11 @@ impl PreparedFiring {
             Err(RecurrenceError::Exhausted) => (TickResult::expired(seen), ScheduleReason::Exhausted),
             Err(_) => (TickResult::expired(seen), ScheduleReason::PatternUnreadable),
         };
-        let (_, body) = opening(&seen.message, Vec::new());
+        let (_, body) = opening(seen.text(), Vec::new());
         let body = store.pack(body).await?;
         let arrivals = ticked.firings.iter().map(|firing| {
             let message = occasion.message(seen, firing, body.hash, stamps.now);
-            Ok((*firing, arrival(message, &body, &seen.message, stamps)?))
+            Ok((*firing, arrival(message, &body, seen.text(), stamps)?))
         });
         let arrivals = arrivals.collect::<Result<_, StoreError>>()?;
         let taken_back = seen.last_run.map(|run| {

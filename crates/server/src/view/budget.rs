@@ -95,6 +95,8 @@ pub(super) fn parked(exceeded: &BudgetExceeded) -> ParkedReason {
         spent_usd: exceeded.spent.to_string(),
         needed_usd: exceeded.needed.to_string(),
         day: day(exceeded.day),
+        message: exceeded.words(),
+        hint: exceeded.hint().to_owned(),
     }
 }
 

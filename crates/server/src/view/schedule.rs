@@ -45,6 +45,7 @@ pub fn schedule(timer: &schedule::Schedule) -> Schedule {
         last_run_key: timer.last_run.map(|run| run.to_string()),
         execution_count: timer.executions,
         created_at: timer.created_at.rfc3339(),
+        note: timer.note().map(str::to_owned),
     }
 }
 
@@ -127,7 +128,12 @@ pub fn draft(
     now: Millis,
 ) -> Result<ScheduleDraft, ScheduleError> {
     let when = when(&told.pattern, now)?;
-    let plain = ScheduleDraft::new(schedule_id, told.agent_id.0, when, told.message);
+    let plain = ScheduleDraft::new(
+        schedule_id,
+        told.agent_id.0,
+        when,
+        told.message.unwrap_or_default(),
+    );
     Ok(ScheduleDraft {
         label: told.label.unwrap_or_else(|| plain.label.clone()),
         is_paused: told.is_paused,
@@ -140,7 +146,7 @@ pub fn draft(
         max_catch_up_runs_per_tick: told
             .max_catch_up_runs_per_tick
             .unwrap_or(plain.max_catch_up_runs_per_tick),
-        always: told.always,
+        always: told.always.unwrap_or(plain.always),
         guard: told.guard.as_ref().map(Guard::parse).transpose()?,
         event: told.event.map(|event| event.0),
         ..plain

@@ -28,6 +28,7 @@ pub fn subscription(row: &SubscriptionRow) -> Subscription {
         message: say,
         created_at: row.created_at.rfc3339(),
         is_active: row.is_active,
+        warnings: Vec::new(),
     }
 }
 

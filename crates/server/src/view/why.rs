@@ -150,7 +150,7 @@ fn hold(hold: &wake::Hold) -> Hold {
         code: hold.code,
         message: hold.words.clone(),
         until: hold.until.map(Millis::rfc3339),
-        hint: hold.hint.map(str::to_owned),
+        hint: hold.hint.as_deref().map(str::to_owned),
     }
 }
 

@@ -17,7 +17,10 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
 use wakeful_api::client::Client;
-use wakeful_api::{AgentModelState, DefaultModel, ModelSource};
+use wakeful_api::{
+    AgentModelState, DefaultModel, LocalProvider, ModelChoice, ModelProvider, ModelSource, ProviderTest,
+    SetProviderKey, StoredKey, TestProvider,
+};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::RunOptions;
 use wakeful_core::problem::Problem;
@@ -26,7 +29,8 @@ use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_server::{
-    Access, DaemonFacts, DaemonStage, Host, InProcess, LoginHost, Options, Peer, RateLimits, router,
+    Access, DaemonFacts, DaemonStage, Host, HostFuture, InProcess, LoginHost, MissingKey, Options, Peer,
+    ProviderHost, RateLimits, router,
 };
 
 use super::services::{InMemoryServices, main};
@@ -300,6 +304,13 @@ impl Host for RecordingHost {
         })
     }
 
+    fn missing_key(&self, _agent: &AgentId, chosen: Option<&str>) -> Option<MissingKey> {
+        (chosen == Some("keyless/model")).then(|| MissingKey {
+            provider: "keyless".to_owned(),
+            problem: Problem::new("secret_unavailable", "KEYLESS_KEY is not set", ""),
+        })
+    }
+
     fn guidance(&self, _agent: &AgentId, _workspace: &str) -> Guidance {
         Guidance::default()
     }
@@ -308,11 +319,81 @@ impl Host for RecordingHost {
         self.is_tool.load(Ordering::Relaxed)
     }
 
+    fn providers(&self) -> Arc<dyn ProviderHost> {
+        Arc::new(OneProvider)
+    }
+
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
     fn on_service_failed(&self, _error: &EngineError) {}
+}
+
+/// The provider `mine`, which accepts every key.
+struct OneProvider;
+
+impl OneProvider {
+    fn check(name: &str) -> Result<ModelProvider, Problem> {
+        if name != "mine" {
+            return Err(Problem::new("provider_unknown", "unknown provider", "use mine"));
+        }
+        Ok(ModelProvider {
+            name: name.to_owned(),
+            is_built_in: false,
+            is_local: true,
+            kind: "openai-chat".to_owned(),
+            base_url: "http://127.0.0.1:1/v1".to_owned(),
+            key_handle: None,
+            needs_key: false,
+            has_key: false,
+            problem: None,
+            default_model: None,
+            models: Vec::new(),
+        })
+    }
+
+    fn tested() -> ProviderTest {
+        ProviderTest {
+            is_ok: true,
+            message: "mine responds".to_owned(),
+            hint: None,
+            code: None,
+            duration_ms: 1,
+            models: Vec::new(),
+        }
+    }
+}
+
+impl ProviderHost for OneProvider {
+    fn list(&self) -> HostFuture<Vec<ModelProvider>> {
+        Box::pin(async { Ok(vec![Self::check("mine")?]) })
+    }
+
+    fn models(&self) -> HostFuture<Vec<ModelChoice>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn find_local(&self) -> HostFuture<Vec<LocalProvider>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn test(&self, asked: TestProvider) -> HostFuture<ProviderTest> {
+        Box::pin(async move { Self::check(&asked.provider.to_string()).map(|_| Self::tested()) })
+    }
+
+    fn set_key(&self, asked: SetProviderKey) -> HostFuture<StoredKey> {
+        Box::pin(async move {
+            Ok(StoredKey {
+                provider: Self::check(&asked.provider.to_string())?,
+                test: None,
+            })
+        })
+    }
+
+    fn remove_key(&self, provider: String) -> HostFuture<ModelProvider> {
+        Box::pin(async move { Self::check(&provider) })
+    }
 }
 
 /// The in-memory login files of a home.

@@ -1,21 +1,26 @@
 //! `wakeful init`: creates a home, its settings and a first agent. Running it again changes nothing.
 
 mod ask;
+mod model;
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use wakeful_api::{AgentStatus, CreateAgent, GetAgentStatus, Text, Visibility};
-use wakeful_core::id::AgentId;
+use wakeful_api::{AgentStatus, CreateAgent, GetAgentStatus, SetProviderKey, Text, Visibility};
+use wakeful_core::id::{AgentId, RuleId};
 
 use self::ask::Dialogue;
+use self::model::{ModelAnswers, ModelSetup};
 use super::GlobalArgs;
+use super::key_input::read_hidden;
 use crate::backend::{read, write};
 use crate::config::{self, ConfigEdit, LoadedConfig, Overrides, Setting, SettingOrigin};
 use crate::failure::Failure;
 use crate::home::Home;
+use crate::model::{DEMO, ModelRegistry};
+use crate::provider_setup::ProviderSetup;
 use crate::show::Out;
 use crate::workspace::WorkspacePath;
 
@@ -25,17 +30,20 @@ const DAILY_USD: &str = "5";
 /// Error codes that mean only that the agent does not exist yet.
 const ABSENT: [&str; 4] = ["agent_unknown", "home_missing", "database_empty", "schema_older"];
 
-const NEXT: [&str; 3] = [
-    "wakeful daemon start",
-    "wakeful open",
-    "wakeful run \"Show me what you can do\"",
-];
+const NEXT: &str = "wakeful daemon start && wakeful open";
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// Model provider; its default model is used unless --model is given
+    /// Model provider, see `wakeful models list`; its default model is used unless --model is given
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
+    /// Read the provider's key from this file, `-` is standard input, and store it in the system's keyring or in
+    /// a private file
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Do not test the provider, its key and its model
+    #[arg(long)]
+    no_test: bool,
     /// Default model of runs: `PROVIDER/MODEL`, `scripted:FILE`, or `demo`
     #[arg(long, value_name = "REF")]
     model: Option<String>,
@@ -71,17 +79,34 @@ pub(crate) async fn init(args: &InitArgs, shared: &GlobalArgs, out: &Out) -> Res
     };
     let openings = Question::ALL.map(|question| InitPrompt::new(question, &lasting, time, &path));
     let openings = openings.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let setup = ProviderSetup {
+        home: path.clone(),
+        models: ModelRegistry::new(&lasting.config),
+    };
+    let model_setup = ModelSetup {
+        setup: &setup,
+        args,
+        configured: lasting.config.model.default.clone(),
+    };
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let settled = if terminal && !args.yes && !shared.json {
-        let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr().lock());
-        Dialogue::new(&mut input, &mut output).settle(openings)?
+    let (models, settled) = if terminal && !args.yes && !shared.json {
+        let (mut input, mut output) = (std::io::BufReader::new(std::io::stdin()), std::io::stderr());
+        let mut dialogue = Dialogue {
+            input: &mut input,
+            output: &mut output,
+            hidden: read_hidden,
+        };
+        let models = model_setup.from_dialogue(&mut dialogue).await?;
+        (models, dialogue.settle(openings)?)
     } else {
         let taken = openings.into_iter();
-        taken
+        let settled = taken
             .map(|opening| (opening.question, opening.proposed))
-            .collect()
+            .collect();
+        (model_setup.from_flags().await?, settled)
     };
     let mut answers = Answers::new(settled)?;
+    answers.edits.extend(model_edits(&models));
     answers.edits.extend(beginnings(&lasting, time));
     // The workspace is checked before the home is created, so that an unsuitable folder leaves nothing
     // behind.
@@ -96,8 +121,45 @@ pub(crate) async fn init(args: &InitArgs, shared: &GlobalArgs, out: &Out) -> Res
             agent.agent_id, agent.workspace
         ));
     }
-    tell(&home, &agent, [changed, made], out);
+    let key = store_key(&models, shared, out).await?;
+    models.notes.iter().for_each(|note| out.note(note));
+    let done = InitResult {
+        home: &home,
+        agent: &agent,
+        is_config_changed: changed || key.is_some(),
+        is_agent_new: made,
+        key,
+        model: models.model.or(lasting.config.model.default),
+    };
+    done.show(out);
     Ok(0)
+}
+
+fn model_edits(models: &ModelAnswers) -> impl Iterator<Item = ConfigEdit> {
+    let named = [
+        ("provider.name", &models.provider),
+        ("model.default", &models.model),
+    ];
+    named.into_iter().filter_map(|(key, value)| {
+        Some(ConfigEdit::Set {
+            key: key.to_owned(),
+            text: value.clone()?,
+        })
+    })
+}
+
+/// Stores a key that was tested before, and returns its location.
+async fn store_key(models: &ModelAnswers, shared: &GlobalArgs, out: &Out) -> Result<Option<String>, Failure> {
+    let (Some(provider), Some(key)) = (&models.provider, &models.key) else {
+        return Ok(None);
+    };
+    let asked = SetProviderKey {
+        provider: Text(RuleId::parse(provider)?),
+        key: key.clone(),
+        skip_test: true,
+    };
+    let stored = write(shared, out, async |backend| backend.call(asked).await).await?;
+    Ok(stored.provider.key_handle)
 }
 
 fn flags(args: &InitArgs) -> Overrides {
@@ -110,30 +172,20 @@ fn flags(args: &InitArgs) -> Overrides {
         .flag("budget.daily_usd", "--daily-usd", args.daily_usd.as_ref())
 }
 
-/// The questions, in the order in which they are asked.
+/// The questions after those about the model, in the order in which they are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Question {
-    Provider,
-    Model,
     Workspace,
     Agent,
     Cap,
 }
 
 impl Question {
-    const ALL: [Self; 5] = [
-        Self::Provider,
-        Self::Model,
-        Self::Workspace,
-        Self::Agent,
-        Self::Cap,
-    ];
+    const ALL: [Self; 3] = [Self::Workspace, Self::Agent, Self::Cap];
 
     /// The setting that stores the answer.
     const fn key(self) -> &'static str {
         match self {
-            Self::Provider => "provider.name",
-            Self::Model => "model.default",
             Self::Workspace => "agent.workspace",
             Self::Agent => "agent.default",
             Self::Cap => "budget.daily_usd",
@@ -176,7 +228,7 @@ impl InitPrompt {
             (Question::Cap, None, InitRun::First) => Some(DAILY_USD.to_owned()),
             // A cap that the user removed is not restored.
             (Question::Cap, None, InitRun::Later) => None,
-            (Question::Provider | Question::Model | Question::Agent, None, _) => None,
+            (Question::Agent, None, _) => None,
         };
         Ok(Self {
             question,
@@ -197,7 +249,7 @@ impl Answers {
             match question {
                 Question::Agent => agent.clone_from(&value),
                 Question::Workspace => workspace = PathBuf::from(&value),
-                Question::Provider | Question::Model | Question::Cap => {}
+                Question::Cap => {}
             }
             edits.push(ConfigEdit::Set {
                 key: question.key().to_owned(),
@@ -305,32 +357,53 @@ async fn first_agent(
     }
 }
 
-fn tell(home: &Home, agent: &AgentStatus, [changed, made]: [bool; 2], out: &Out) {
-    let (path, name) = (
-        config::path(home.root()).display().to_string(),
-        agent.agent_id.clone(),
-    );
-    let object = json!({
-        "home": home.root().display().to_string(),
-        "config": path,
-        "config_changed": changed,
-        "agent_id": name,
-        "workspace": agent.workspace,
-        "agent_created": made,
-        "next": NEXT,
-    });
-    let did = |done: bool, word: &'static str| if done { word } else { "already existed" };
-    let text = [
-        format!(
-            "settings   {path} ({})",
-            if changed { "written" } else { "unchanged" }
-        ),
-        format!("agent      {name} ({})", did(made, "created")),
-        format!("workspace  {}", agent.workspace),
-        format!("next       {}", NEXT.join("\n           ")),
-    ];
-    if !changed && !made {
-        out.note("already set up; nothing was changed");
+/// What `init` did.
+struct InitResult<'a> {
+    home: &'a Home,
+    agent: &'a AgentStatus,
+    is_config_changed: bool,
+    is_agent_new: bool,
+    /// Where a new key is stored.
+    key: Option<String>,
+    model: Option<String>,
+}
+
+impl InitResult<'_> {
+    fn show(&self, out: &Out) {
+        let path = config::path(self.home.root()).display().to_string();
+        let (name, model) = (&self.agent.agent_id, self.model.as_deref().unwrap_or(DEMO));
+        let object = json!({
+            "home": self.home.root().display().to_string(),
+            "config": path,
+            "config_changed": self.is_config_changed,
+            "model": model,
+            "key": self.key,
+            "agent_id": name,
+            "workspace": self.agent.workspace,
+            "agent_created": self.is_agent_new,
+            "next": NEXT,
+        });
+        let written = if self.is_config_changed {
+            "written"
+        } else {
+            "unchanged"
+        };
+        let made = if self.is_agent_new {
+            "created"
+        } else {
+            "already existed"
+        };
+        let mut text = vec![
+            format!("settings   {path} ({written})"),
+            format!("model      {model}"),
+        ];
+        text.extend(self.key.as_ref().map(|key| format!("key        {key}")));
+        text.push(format!("agent      {name} ({made})"));
+        text.push(format!("workspace  {}", self.agent.workspace));
+        text.push(format!("next       {NEXT}"));
+        if !self.is_config_changed && !self.is_agent_new {
+            out.note("already set up; nothing was changed");
+        }
+        out.answer(&object, &text.join("\n"));
     }
-    out.answer(&object, &text.join("\n"));
 }

@@ -1,7 +1,7 @@
 //! `wakeful message`: puts a message into an agent's queue without waiting for the answer.
 
 use clap::{Args, ValueEnum};
-use wakeful_api::{Admission, Priority, SendMessage, Text};
+use wakeful_api::{Admission, GetWhyNot, Priority, SendMessage, Text};
 use wakeful_core::id::{AgentId, TurnId};
 
 use super::GlobalArgs;
@@ -10,6 +10,9 @@ use crate::backend::write_existing;
 use crate::discover::home_holder;
 use crate::failure::Failure;
 use crate::show::Out;
+
+/// The holds that keep a person's message from starting. The others concern automatic messages, or end soon.
+const HOLDS_TOLD: [&str; 4] = ["braked", "paused", "budget", "key_missing"];
 
 #[derive(Debug, Args)]
 pub(crate) struct MessageArgs {
@@ -51,15 +54,34 @@ pub(crate) async fn message(args: &MessageArgs, shared: &GlobalArgs, out: &Out) 
     let message = SendMessage {
         key: key.map(Text),
         priority: Some(args.priority.into()),
-        ..SendMessage::new(agent, read_prompt(&args.text)?)
+        ..SendMessage::new(agent.clone(), read_prompt(&args.text)?)
     };
     // Checked before the message is sent, because an accepted message must not be reported as a failure.
     let who = home_holder(shared).await?;
-    let accepted = write_existing(shared, out, async |backend| backend.call(message).await).await?;
+    let sent = write_existing(shared, out, async |backend| {
+        let accepted = backend.call(message).await?;
+        // The message is accepted, so a failure to explain what holds it is not reported.
+        let why = backend
+            .call(GetWhyNot {
+                agent_id: Text(agent),
+                since: None,
+            })
+            .await;
+        Ok((accepted, why.map(|why| why.holds).unwrap_or_default()))
+    });
+    let (accepted, holds) = sent.await?;
     if let Some(absence) = who.absence_message() {
         out.note(&format!(
             "{absence}: the message is queued until one runs on this database; start it with `wakeful daemon start`"
         ));
+    }
+    for hold in holds
+        .iter()
+        .filter(|hold| HOLDS_TOLD.contains(&hold.code.as_str()))
+    {
+        let hint = hold.hint.as_ref().map(|hint| format!("; {hint}"));
+        let hint = hint.unwrap_or_default();
+        out.note(&format!("the message waits: {}{hint}", hold.message));
     }
     let how = match accepted.admission {
         Admission::New => "queued",

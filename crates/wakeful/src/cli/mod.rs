@@ -14,6 +14,7 @@ mod events;
 mod export;
 mod init;
 mod journal;
+mod key_input;
 mod login;
 mod message;
 mod models;

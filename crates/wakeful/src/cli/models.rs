@@ -3,11 +3,13 @@
 
 mod confirm;
 mod doctor;
+mod key;
 mod list;
 mod probe;
 
 use clap::{Args, Subcommand};
 
+use self::key::KeyVerb;
 use super::GlobalArgs;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
@@ -22,6 +24,9 @@ pub(crate) enum ModelsVerb {
     Probe(ProbeArgs),
     /// Check whether providers can be reached and accept their keys, without cost
     Doctor,
+    /// Store or remove the key of a provider
+    #[command(subcommand)]
+    Key(KeyVerb),
     /// Confirm that a provider may receive your agents' work under the current rules
     Confirm {
         /// Provider name, such as `anthropic`; if omitted, existing confirmations are shown
@@ -45,6 +50,7 @@ pub(crate) async fn models(verb: &ModelsVerb, shared: &GlobalArgs, out: &Out) ->
         ModelsVerb::List => list::list(&registry, out),
         ModelsVerb::Probe(args) => probe::probe(args, &registry, shared, out).await,
         ModelsVerb::Doctor => doctor::doctor(&registry, out).await,
+        ModelsVerb::Key(verb) => key::key(verb, shared, out).await,
         ModelsVerb::Confirm { provider } => {
             confirm::confirm(provider.as_deref(), &registry, shared, out).await
         }

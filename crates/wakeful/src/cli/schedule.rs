@@ -96,15 +96,18 @@ pub(crate) struct AddScheduleArgs {
     agent: String,
     #[command(flatten)]
     when: WhenArgs,
-    /// Message for the agent
+    /// Message that each firing delivers; without one, a firing wakes the agent only if something changed
     #[arg(long, alias = "say", value_name = "TEXT")]
-    message: String,
+    message: Option<String>,
     /// Label, for display
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
-    /// Wake the agent even if nothing changed
+    /// Wake the agent even if nothing changed; the default with a message
     #[arg(long)]
     always: bool,
+    /// Deliver the message only if something changed since the agent's last run
+    #[arg(long, conflicts_with = "always")]
+    only_if_changed: bool,
     /// Deliver the newest missed firing later [default: from the settings of the home]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     catch_up: Option<bool>,
@@ -289,7 +292,11 @@ async fn add(args: &AddScheduleArgs, shared: &GlobalArgs, out: &Out) -> Result<(
         auto_disable_after_run: args.once,
         catch_up_window_seconds: window.map(|text| interval("catch-up-window", text)).transpose()?,
         max_catch_up_runs_per_tick: args.catch_up_runs,
-        always: args.always,
+        always: match (args.always, args.only_if_changed) {
+            (true, _) => Some(true),
+            (false, true) => Some(false),
+            (false, false) => None,
+        },
         guard: args.guard.as_deref().map(guard).transpose()?,
         event: args.event.as_deref().map(EventName::parse).transpose()?.map(Text),
     };

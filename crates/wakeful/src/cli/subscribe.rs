@@ -7,8 +7,6 @@ use wakeful_api::{
     SubscriptionList, Text,
 };
 use wakeful_core::id::{AgentId, RuleId};
-use wakeful_core::notice;
-use wakeful_core::subscription::SubscriptionSpec;
 
 use super::GlobalArgs;
 use crate::backend::{read, write};
@@ -178,30 +176,13 @@ pub(crate) async fn subscribe(args: &SubscribeArgs, shared: &GlobalArgs, out: &O
     });
     let (made, alone) = tell.await?;
     out.answer(&made, &line(&made));
-    note_unknown_kinds(&made, out);
+    made.warnings.iter().for_each(|warning| out.note(warning));
     if alone {
         out.note(
             "no daemon is running here, and only a daemon wakes agents; start it with `wakeful daemon start`",
         );
     }
     Ok(0)
-}
-
-/// An unknown kind is accepted, because another program may emit it later. The note is printed because a
-/// typing error would otherwise go unnoticed.
-fn note_unknown_kinds(made: &Subscription, out: &Out) {
-    let terms = SubscriptionSpec {
-        any: made.any.clone(),
-        all: made.all.clone(),
-        ..SubscriptionSpec::default()
-    };
-    for word in terms.unknown_kinds() {
-        let known: Vec<&str> = notice::kinds().into_iter().collect();
-        out.note(&format!(
-            "`{word}` is not a known kind, so it never matches; known kinds are {}",
-            known.join(", ")
-        ));
-    }
 }
 
 pub(crate) async fn unsubscribe(
@@ -355,6 +336,7 @@ mod tests {
             message: "plan".into(),
             created_at: String::new(),
             is_active: false,
+            warnings: Vec::new(),
         };
         assert_eq!(
             line(&one),

@@ -1,5 +1,6 @@
 //! Checks across settings of the file: every referenced provider and route must be defined.
 
+use wakeful_core::suggestion;
 use wakeful_models::{BuiltinProvider, ModelRef};
 
 use super::layer::{Layer, LoadedConfig, SettingOrigin};
@@ -30,6 +31,9 @@ pub(super) fn cross_check(file: &Layer) -> Result<Vec<CrossFinding>, Failure> {
     };
     if let Some((message, hint)) = missing_target(settings.model.default.as_deref(), &settings) {
         report(&["model", "default"], format!("model.default: {message}"), hint);
+    }
+    if let Some((message, hint)) = missing_provider(settings.provider.name.as_deref(), &settings) {
+        report(&["provider", "name"], format!("provider.name: {message}"), hint);
     }
     for (name, agent) in &settings.agents {
         if let Some((message, hint)) = missing_target(agent.model.as_deref(), &settings) {
@@ -67,18 +71,29 @@ pub(super) fn cross_check(file: &Layer) -> Result<Vec<CrossFinding>, Failure> {
 /// The undefined target of a model reference, as message and hint.
 fn missing_target(model: Option<&str>, settings: &Settings) -> Option<(String, String)> {
     match ModelRef::parse(model?).ok()? {
-        ModelRef::Hosted { provider, .. }
-            if BuiltinProvider::named(&provider).is_none() && !settings.providers.contains_key(&provider) =>
-        {
-            Some((
-                format!("unknown provider {provider}"),
-                format!("use another provider, or define it in [providers.{provider}]"),
-            ))
-        }
+        ModelRef::Hosted { provider, .. } => missing_provider(Some(&provider), settings),
         ModelRef::Route { name } if !settings.routes.contains_key(&name) => Some((
             format!("unknown route {name}"),
             format!("use another route, or define it in [routes.{name}]"),
         )),
-        ModelRef::Demo | ModelRef::Scripted { .. } | ModelRef::Hosted { .. } | ModelRef::Route { .. } => None,
+        ModelRef::Demo | ModelRef::Scripted { .. } | ModelRef::Route { .. } => None,
     }
+}
+
+/// A provider that is neither built in nor defined, as message and hint.
+fn missing_provider(name: Option<&str>, settings: &Settings) -> Option<(String, String)> {
+    let name = name
+        .filter(|name| BuiltinProvider::named(name).is_none() && !settings.providers.contains_key(*name))?;
+    let built_in = BuiltinProvider::ALL.iter().map(|known| known.name);
+    let known: Vec<&str> = built_in
+        .chain(settings.providers.keys().map(String::as_str))
+        .collect();
+    let hint = match suggestion::nearest(name, known.iter().copied()) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => format!(
+            "use one of {}, or define it in [providers.{name}]",
+            known.join(", ")
+        ),
+    };
+    Some((format!("unknown provider {name}"), hint))
 }

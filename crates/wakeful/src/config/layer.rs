@@ -6,8 +6,9 @@ use std::ffi::OsString;
 use serde::Serialize;
 use serde_json::{Value, json};
 use wakeful_core::json::digest;
+use wakeful_core::suggestion::{distance, is_near};
 
-use super::schema::{PREFIX, Setting, distance, dotted, is_near};
+use super::schema::{PREFIX, Setting, dotted};
 use super::settings::Settings;
 use crate::failure::Failure;
 

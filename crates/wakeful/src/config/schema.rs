@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
+use wakeful_core::suggestion::{distance, is_near};
 
 use super::settings::Settings;
 use super::value::is_name;
@@ -249,13 +250,4 @@ pub(super) fn nearest_of_all(name: &str) -> Option<String> {
     });
     let (distance, meant) = distances.min()?;
     is_near(distance, name).then_some(meant)
-}
-
-pub(super) fn distance(one: &str, other: &str) -> usize {
-    strsim::damerau_levenshtein(one, other)
-}
-
-/// Whether the distance suggests a typing error and not another word.
-pub(super) fn is_near(distance: usize, name: &str) -> bool {
-    distance <= (name.chars().count() / 3).max(1)
 }

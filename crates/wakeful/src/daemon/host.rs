@@ -17,7 +17,7 @@ use wakeful_models::Models;
 use wakeful_runtime::service::{EndingEngine, EngineFactory};
 use wakeful_runtime::wake::ResolvedOptions;
 use wakeful_runtime::{EngineError, Halt, HaltSwitch, Observer};
-use wakeful_server::{Host, LocalPeer, Peer};
+use wakeful_server::{Host, LocalPeer, MissingKey, Peer, ProviderHost};
 use wakeful_store::rows::Agent;
 use wakeful_tools::{Tools, process_ancestry};
 
@@ -26,6 +26,7 @@ use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
 use crate::model::{ModelChain, ModelChoiceReason, ModelRegistry, RunOwner, demo};
 use crate::open_home::{EngineOptions, OpenHome, RealEngine, SandboxRequirement, tool_names};
+use crate::provider_setup::ProviderSetup;
 use crate::workspace::WorkspacePath;
 
 /// Creates engines for the service.
@@ -220,6 +221,10 @@ impl Host for DaemonHost {
         self.models.state(RunOwner { agent, chosen })
     }
 
+    fn missing_key(&self, agent: &AgentId, chosen: Option<&str>) -> Option<MissingKey> {
+        self.models.missing_key(RunOwner { agent, chosen })
+    }
+
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance {
         GuidanceFiles::new(&self.home).read(agent, workspace.as_ref())
     }
@@ -230,6 +235,13 @@ impl Host for DaemonHost {
             Peer::Local(LocalPeer { pid, started }) => process_ancestry::is_process(pid, started),
             Peer::InProcess => process_ancestry::is_own(),
         }
+    }
+
+    fn providers(&self) -> Arc<dyn ProviderHost> {
+        Arc::new(ProviderSetup {
+            home: self.home.clone(),
+            models: self.models.clone(),
+        })
     }
 
     fn stop(&self) {

@@ -1,6 +1,7 @@
 //! One provider, configured from built-in values, settings and environment variables.
 
 use wakeful_core::inference::{DataBoundary, NO_SECRET};
+use wakeful_core::suggestion;
 use wakeful_models::{
     BadUrl, BuiltinProvider, Credential, HostedModel, HostedModelError, HostedOptions, KeyHeader,
     KeyRequirement, Provider, RequestOptions, Timeouts, host_of,
@@ -54,14 +55,7 @@ impl ProviderConfig {
                     ))
                 })?,
             (None, Some(known)) => known.kind,
-            (None, None) => {
-                let names = BuiltinProvider::ALL.map(|known| known.name).join(", ");
-                return Err(Failure::usage(
-                    "model_unknown",
-                    format!("unknown provider {name}; the built-in providers are {names}"),
-                    format!("use one of them, or define yours in [providers.{name}] of config.toml"),
-                ));
-            }
+            (None, None) => return Err(unknown(name)),
         };
         let base_url = match (&own.base_url, known.and_then(|known| known.url_variable)) {
             (Some(url), _) => Some((url.clone(), format!("providers.{name}.base_url"))),
@@ -108,6 +102,18 @@ impl ProviderConfig {
         let credential = self
             .key(registry)
             .map_err(|failure| (DataBoundary::Outside, failure))?;
+        let made = self.hosted_with(credential, model, registry)?;
+        Ok(registry.kept(model_ref, made))
+    }
+
+    /// One of the provider's models with a key that need not be stored. It is not cached.
+    pub(crate) fn hosted_with(
+        &self,
+        credential: Option<Credential>,
+        model: &str,
+        registry: &ModelRegistry,
+    ) -> Result<HostedModel, (DataBoundary, Failure)> {
+        let model_ref = &format!("{}/{model}", self.name);
         let prices = &registry.config().prices;
         let defaults = HostedOptions::of(self.kind, model);
         let options = HostedOptions {
@@ -116,7 +122,7 @@ impl ProviderConfig {
             credential,
             key_source: self.key_source(),
             keyed: self.keyed().unwrap_or(defaults.keyed),
-            price: prices.get(model_ref).copied().map(PriceSettings::price),
+            price: prices.get(model_ref.as_str()).copied().map(PriceSettings::price),
             times: self.times(),
             shape: RequestOptions {
                 thinking: registry.thinking(&self.name, model_ref),
@@ -125,17 +131,37 @@ impl ProviderConfig {
             ..defaults
         };
         let made = HostedModel::with_clients(options, registry.clients());
-        let made = made.map_err(|error| self.unusable(&error, model_ref, registry))?;
-        Ok(registry.kept(model_ref, made))
+        made.map_err(|error| self.unusable(&error, model_ref, registry))
+    }
+
+    /// The base URL.
+    pub(crate) fn url(&self) -> &str {
+        let own = self.base_url.as_ref().map(|(url, _)| url.as_str());
+        own.unwrap_or(self.kind.base_url())
+    }
+
+    /// Where the key is or would be looked for, as a handle that a person may see. `None` if no place is
+    /// configured.
+    pub(crate) fn key_handle(&self) -> Option<SecretHandle> {
+        match &self.key {
+            KeyLocation::Handle(handle) => Some(handle.clone()),
+            KeyLocation::Variables { names, .. } => {
+                let is_set = |name: &&&str| text_variable(name).is_ok_and(|text| text.is_some());
+                let name = names.iter().find(is_set)?;
+                Some(SecretHandle::Env((*name).to_owned()))
+            }
+            KeyLocation::Nowhere => None,
+        }
+    }
+
+    /// Whether the server is on this machine: plain http is allowed only there.
+    pub(crate) fn is_local(&self) -> bool {
+        self.url().starts_with("http://")
     }
 
     /// The host of the provider's address.
     pub(crate) fn host(&self) -> String {
-        let url = self
-            .base_url
-            .as_ref()
-            .map_or(self.kind.base_url(), |(url, _)| url.as_str());
-        host_of(url).unwrap_or_else(|| "-".to_owned())
+        host_of(self.url()).unwrap_or_else(|| "-".to_owned())
     }
 
     pub(crate) fn key(&self, registry: &ModelRegistry) -> Result<Option<Credential>, Failure> {
@@ -227,7 +253,7 @@ impl ProviderConfig {
                 (DataBoundary::Process, failure)
             }
             HostedModelError::SecretMissing { .. } => {
-                let hint = "export it where wakeful and its daemon start; see docs/providers.md";
+                let hint = format!("store it with `wakeful models key set {}`", self.name);
                 // A provider that receives a key is external, even if it listens on this machine.
                 (
                     DataBoundary::Outside,
@@ -254,6 +280,20 @@ impl ProviderConfig {
             }
         }
     }
+}
+
+/// The failure for a provider that is neither built in nor configured.
+fn unknown(name: &str) -> Failure {
+    let names = BuiltinProvider::ALL.map(|known| known.name);
+    let hint = match suggestion::nearest(name, names) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => format!("use one of them, or define yours in [providers.{name}] of config.toml"),
+    };
+    let message = format!(
+        "unknown provider {name}; the built-in providers are {}",
+        names.join(", ")
+    );
+    Failure::usage("model_unknown", message, hint)
 }
 
 fn unsupported(message: &str) -> Failure {

@@ -1,7 +1,7 @@
-//! The desktop's keyring, read through its own program, because Wakeful does not implement the keyring
+//! The desktop's keyring, used through its own program, because Wakeful does not implement the keyring
 //! protocol.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -14,9 +14,62 @@ const PROGRAM: &str = "secret-tool";
 /// Maximum run time of the program. A locked keyring prompts a person, which a daemon cannot do.
 const WAIT_MS_MAX: u64 = 3_000;
 
+/// How often a running program is checked.
+const POLL_MS: u64 = 10;
+
 /// Looks up one key. The error is a reason and never contains the program's output.
 pub(super) fn look(service: &str, account: &str) -> Result<String, String> {
     ask(PROGRAM, service, account)
+}
+
+/// Stores one key and reads it back. Returns whether the keyring works.
+pub(super) fn store(service: &str, account: &str, key: &str) -> bool {
+    put(PROGRAM, service, account, key)
+        && ask(PROGRAM, service, account).is_ok_and(|found| found.trim() == key)
+}
+
+/// Removes one key. A keyring that is gone has none.
+pub(super) fn clear(service: &str, account: &str) {
+    let words = ["clear", "service", service, "account", account];
+    let started = Command::new(PROGRAM)
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    if let Ok(mut child) = started {
+        finish(&mut child);
+    }
+}
+
+/// Passes the key on standard input, because arguments are visible to other processes.
+fn put(program: &str, service: &str, account: &str, key: &str) -> bool {
+    let label = format!("--label=Wakeful: key of {account}");
+    let started = Command::new(program)
+        .args(["store", &label, "service", service, "account", account])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let Ok(mut child) = started else { return false };
+    let written = child
+        .stdin
+        .take()
+        .map(|mut input| input.write_all(key.as_bytes()));
+    finish(&mut child) && written.is_some_and(|written| written.is_ok())
+}
+
+/// Waits for a program that has no output. Returns whether it succeeded in time.
+fn finish(child: &mut Child) -> bool {
+    for _ in 0..WAIT_MS_MAX / POLL_MS {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) => std::thread::sleep(Duration::from_millis(POLL_MS)),
+            Err(_) => break,
+        }
+    }
+    end(child);
+    false
 }
 
 fn ask(program: &str, service: &str, account: &str) -> Result<String, String> {
@@ -97,6 +150,21 @@ mod tests {
         );
         assert!(ask(&tool, "wakeful", "other").is_err_and(|why| why.contains("no such entry")));
         assert!(ask("/nowhere/secret-tool", "a", "b").is_err_and(|why| why.contains("not installed")));
+    }
+
+    #[test]
+    fn a_key_is_stored_through_standard_input_only() {
+        let (folder, tool) =
+            program("cat > \"$(dirname \"$0\")/got\"; echo \"$@\" > \"$(dirname \"$0\")/args\"");
+        assert!(put(&tool, "wakeful", "openai", "sk-1"));
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("a file");
+        assert_eq!(read("got"), "sk-1");
+        assert_eq!(
+            read("args").trim(),
+            "store --label=Wakeful: key of openai service wakeful account openai"
+        );
+        let (_folder, broken) = program("exit 1");
+        assert!(!put(&broken, "a", "b", "sk-1") && !put("/nowhere/secret-tool", "a", "b", "sk-1"));
     }
 
     #[test]

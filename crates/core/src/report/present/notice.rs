@@ -1,24 +1,26 @@
 //! Presentation of events that are not part of the run's own work.
 
 use super::{EventLevel, Row};
-use crate::budget::MicroUsd;
 use crate::id::RuleId;
 use crate::report::payload::{ContentErased, RunParked, SubRunStarted, SubscriptionChange};
 
 pub(super) fn run_parked(parked: &RunParked, row: Row) -> Row {
     let exceeded = &parked.exceeded;
-    let body = format!(
-        "The cap is {} USD a day; {} are spent, {} are reserved by requests in progress, and the next request may cost {}. Raise \
-            the cap or wait for the next day, then resume.",
-        exceeded.cap,
-        MicroUsd(exceeded.spent.0.saturating_sub(exceeded.reserved.0)),
-        exceeded.reserved,
-        exceeded.needed
-    );
+    let body = sentences(&[&exceeded.words(), exceeded.hint()]);
     Row {
         body: Some(body),
         ..row
     }
+}
+
+/// Texts without capitals and full stops as sentences.
+fn sentences(texts: &[&str]) -> String {
+    let sentence = |text: &&str| {
+        let mut letters = text.chars();
+        let first = letters.next().map(|first| first.to_uppercase().to_string());
+        format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+    };
+    texts.iter().map(sentence).collect::<Vec<_>>().join(" ")
 }
 
 pub(super) fn content_erased(erased: &ContentErased, row: Row) -> Row {

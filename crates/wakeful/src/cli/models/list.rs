@@ -9,7 +9,7 @@ use wakeful_models::{AS_OF, BuiltinProvider, DEFAULTS_AS_OF, ModelRef, RouteMode
 use wakeful_ports::model::Model as _;
 
 use crate::failure::Failure;
-use crate::model::{ModelChoiceReason, ModelRegistry};
+use crate::model::{ModelChoiceReason, ModelRegistry, key_reason};
 use crate::show::Out;
 
 /// One row of the provider list.
@@ -256,7 +256,7 @@ fn why(why: &ModelChoiceReason) -> String {
         ModelChoiceReason::Asked => "given with the command".to_owned(),
         ModelChoiceReason::Agent => "set for the agent".to_owned(),
         ModelChoiceReason::Configured => "configured".to_owned(),
-        ModelChoiceReason::Key(variable) => format!("because {variable} is set"),
+        ModelChoiceReason::Key(place) => format!("because {}", key_reason(place)),
         ModelChoiceReason::Demo => "no model is configured and no API key was found".to_owned(),
     }
 }

@@ -307,17 +307,7 @@ impl Probe<'_> {
             Ok(decided)
         });
         decided.await?.map_err(|exceeded| {
-            let message = format!(
-                "a request could cost up to {} USD: {}",
-                exceeded.needed,
-                exceeded.words()
-            );
-            Failure::new(
-                BUDGET_EXCEEDED,
-                message,
-                "raise the cap with `wakeful budget set`",
-            )
-            .with_exit(OUT_OF_MONEY)
+            Failure::new(BUDGET_EXCEEDED, exceeded.words(), exceeded.hint()).with_exit(OUT_OF_MONEY)
         })?;
         Ok(Some(ProbeReservation { price, amount }))
     }

@@ -204,11 +204,8 @@ fn braked(what: &str) -> Failure {
 
 /// The failure of a run that waits for budget.
 fn waits(run: &str, parked: &ParkedReason) -> Failure {
-    let message = format!(
-        "run {run} waits for budget: its next request may cost {} USD, and of {} USD per day {} are spent or reserved",
-        parked.needed_usd, parked.cap_usd, parked.spent_usd
-    );
-    let hint = "raise the cap with `wakeful budget set USD`, or wait for the next day (UTC); the daemon then continues the run";
+    let message = format!("run {run} waits: {}", parked.message);
+    let hint = format!("{}; the daemon then continues the run", parked.hint);
     Failure::new(parked.code.clone(), message, hint).with_exit(OUT_OF_MONEY)
 }
 

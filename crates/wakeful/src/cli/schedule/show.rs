@@ -93,15 +93,7 @@ pub(super) fn in_full(one: &Schedule) -> String {
     if let Some(guard) = &one.guard {
         lines.push(format!("guard     {}", truncate_chars(&guard.to_string(), 200)));
     }
-    if one.status == ScheduleStatus::Active && one.guard.is_none() {
-        lines.push(match one.always {
-            true => "\nwakes the agent each time, even if nothing changed".to_owned(),
-            false => {
-                "\nwakes the agent only if something changed since its last run; use --always to wake it anyway"
-                    .to_owned()
-            }
-        });
-    }
+    lines.extend(one.note.as_ref().map(|note| format!("note      {note}")));
     lines.join("\n")
 }
 
