@@ -1,7 +1,8 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { disableSchedule, pauseSchedule, resumeSchedule } from "../api/calls";
 import { keys } from "../api/keys";
+import { executionsQuery } from "../api/queries";
 import type { AgentStatus, Schedule } from "../api/types";
 import { labels } from "../labels";
 import type { Tone } from "../run/text";
@@ -11,6 +12,7 @@ import { Badge } from "../ui/Badge";
 import { ConfirmDialog } from "../ui/ConfirmDialog";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Time } from "../ui/Time";
+import { executionText } from "./execution";
 import { patternText } from "./pattern";
 import { RunNow } from "./RunNow";
 import { ScheduleForm } from "./ScheduleForm";
@@ -122,6 +124,8 @@ function Button({ verb, name, onPress, isBusy = false }: ButtonProps) {
 
 /** The next firing, and the newest one with its run. */
 function Times({ schedule: { agent_id: agentId, status, ...schedule } }: { schedule: Schedule }) {
+  const hasFired = schedule.last_execution_at !== undefined;
+  const last = useQuery({ ...executionsQuery(schedule.schedule_id), enabled: hasFired }).data?.[0];
   return (
     <p className="entry-facts">
       {schedule.next_execution_at && status === "active" && (
@@ -132,9 +136,11 @@ function Times({ schedule: { agent_id: agentId, status, ...schedule } }: { sched
       {schedule.last_execution_at && (
         <span>
           {labels.schedule.last} <Time at={schedule.last_execution_at} />
+          {last && `, ${executionText(last).toLowerCase()}`}
         </span>
       )}
-      {schedule.last_run_key && <Link to={runPath(agentId, schedule.last_run_key)}>{labels.schedule.viewRun}</Link>}
+      {/* A firing that has not started yet has no run to show. */}
+      {last?.run_key && last.run_status && <Link to={runPath(agentId, last.run_key)}>{labels.schedule.viewRun}</Link>}
     </p>
   );
 }

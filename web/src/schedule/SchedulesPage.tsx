@@ -12,12 +12,16 @@ import { Listing } from "../ui/Listing";
 import { ScheduleForm } from "./ScheduleForm";
 import { ScheduleRow } from "./ScheduleRow";
 
+/** Each row asks for its newest firings, so not all are shown at once. */
+const SHOWN_MAX = 30;
+
 /** All schedules, with everything that can be done to each. */
 export default function SchedulesPage() {
   useFeed();
   const list = useQuery(schedulesQuery);
   const agents = useQuery(agentsQuery);
   const [isAdding, setAdding] = useState(false);
+  const [shown, setShown] = useState(SHOWN_MAX);
   const [isAll, setAll] = useState(false);
   const [saved, setSaved] = useState<Schedule>();
   const schedules = list.data?.schedules.filter((one) => isAll || isLive(one));
@@ -48,12 +52,17 @@ export default function SchedulesPage() {
       >
         {(entries) => (
           <ul className="entries">
-            {entries.map((one) => (
+            {entries.slice(0, shown).map((one) => (
               <ScheduleRow key={one.schedule_id} schedule={one} agents={agents.data ?? []} onSaved={setSaved} />
             ))}
           </ul>
         )}
       </Listing>
+      {schedules && schedules.length > shown && (
+        <button type="button" className="button" onClick={() => setShown(shown + SHOWN_MAX)}>
+          {labels.schedule.moreSchedules(schedules.length - shown)}
+        </button>
+      )}
       {!isAll && ended.length > 0 && (
         <button type="button" className="button" onClick={() => setAll(true)}>
           {labels.schedule.ended(ended.length)}
