@@ -162,6 +162,9 @@ pub struct Run {
     /// Why the run is quarantined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+    /// Whether a person erased the contents of the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub erased: bool,
 }
 
 /// The message that started a run, and all gates that it passed.
@@ -229,6 +232,9 @@ pub struct RunSummary {
     /// Why the run is quarantined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+    /// Whether a person erased the contents of the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub erased: bool,
 }
 
 /// A list of runs.

@@ -9,6 +9,11 @@ use crate::key::Digest;
 #[serde(transparent)]
 pub struct BlobHash(pub Digest);
 
+impl BlobHash {
+    /// Stands for the hash of a content that a person erased.
+    pub const ERASED: Self = Self(Digest::ZERO);
+}
+
 impl std::fmt::Display for BlobHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)

@@ -148,6 +148,12 @@ pub struct NewMessage {
 }
 
 impl Message {
+    /// Whether a person erased its contents.
+    #[must_use]
+    pub fn is_erased(&self) -> bool {
+        self.body == BlobHash::ERASED
+    }
+
     /// Admits a prompt of a person at this machine. The key is derived only from agent, session and turn,
     /// so a turn submitted twice, even across a restart, requests one run.
     #[must_use]

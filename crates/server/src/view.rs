@@ -144,6 +144,7 @@ pub fn run_line(found: &Previewed<RunRow>) -> RunSummary {
         ended_at: row.ended_at.map(Millis::rfc3339),
         preview: found.preview.clone(),
         fault: row.fault.clone(),
+        erased: found.is_erased,
     }
 }
 
@@ -202,6 +203,10 @@ pub fn run(stored: &StoredRun) -> Run {
             .collect(),
         unreadable: unreadable.map(|code| (*code).to_owned()),
         fault: row.fault.clone(),
+        erased: stored
+            .cause
+            .as_ref()
+            .is_some_and(|cause| cause.message.is_erased()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::cause::Cause;
 use wakeful_core::id::AgentId;
-use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::key::RunKey;
 
 use crate::rows::RunRow;
 use crate::sql::{Dialect, Sql, at_most_one};
@@ -116,7 +116,7 @@ fn words(sql: &mut dyn Sql, run: &RunKey) -> Result<()> {
     let cause = serde_json::to_string(&cause.erased()).map_err(|_| StoreError::Malformed("message.cause"))?;
     sql.execute(
         MESSAGE,
-        &[run.into(), (&Digest::ZERO).into(), cause.as_str().into()],
+        &[run.into(), (&BlobHash::ERASED.0).into(), cause.as_str().into()],
     )?;
     sql.execute(WAKE, &[run.into(), cause.as_str().into()]).map(drop)
 }

@@ -1,14 +1,22 @@
 //! The folder in which commands work, checked before anything is created for them.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::io::IsTerminal as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use wakeful_tools::{Workspace, WorkspaceError};
 
+use crate::cli::confirm::is_affirmed;
 use crate::failure::Failure;
 use crate::system::fresh_id;
 use wakeful_core::problem::with_causes;
+
+/// The folder in the person's home folder that is offered as a workspace.
+const OTHER_FOLDER: &str = "wakeful-work";
+
+/// The code of a workspace that overlaps the home.
+const OVERLAP: &str = "workspace_overlaps_home";
 
 /// A workspace that was checked.
 #[derive(Debug)]
@@ -35,10 +43,41 @@ impl WorkspacePath {
         })
     }
 
+    /// A folder for commands if the current folder contains the home: `~/wakeful-work`, created after the
+    /// person agrees. `None` if the current folder can be used, or has another problem.
+    pub(crate) fn offer_other(home: &Path) -> Result<Option<PathBuf>, Failure> {
+        let Err(failure) = Self::look(Path::new("."), home) else {
+            return Ok(None);
+        };
+        let folder = std::env::home_dir().map(|own| own.join(OTHER_FOLDER));
+        let Some(folder) = folder.filter(|_| failure.code() == OVERLAP) else {
+            return Ok(None);
+        };
+        let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        let question = format!(
+            "This folder contains the home of Wakeful, which commands must not read. Work in {} instead?",
+            folder.display()
+        );
+        if !terminal || !is_affirmed(&question) {
+            let hint = format!("run it in a project folder, or give --workspace ~/{OTHER_FOLDER}");
+            return Err(failure.with_hint(hint).into_usage());
+        }
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(|error| {
+            let attempt = format!("cannot create the folder {}", folder.display());
+            Failure::io(
+                "workspace_unusable",
+                &attempt,
+                &error,
+                "choose another with --workspace DIR",
+            )
+        })?;
+        Ok(Some(folder))
+    }
+
     /// An empty folder for work that needs no workspace: a run whose own folder is missing can still be
     /// ended.
     pub(crate) fn stand_in(home: &Path) -> Result<Self, Failure> {
-        use std::os::unix::fs::DirBuilderExt as _;
         let path = std::env::temp_dir().join(format!("wakeful-{}", fresh_id()));
         let made = fs::DirBuilder::new().mode(0o700).create(&path);
         made.map_err(|error| {

@@ -148,7 +148,12 @@ impl MessageApi {
                 let rows = view.queue(agent, limit)?;
                 let waiting = rows.into_iter().map(|row| {
                     let preview = stored_run::text(view, &row.message)?.map(|text| preview(&text));
-                    Ok(Previewed { row, preview })
+                    let is_erased = row.message.is_erased();
+                    Ok(Previewed {
+                        row,
+                        preview,
+                        is_erased,
+                    })
                 });
                 waiting.collect()
             })

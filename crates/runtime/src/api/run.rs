@@ -23,6 +23,8 @@ pub struct Previewed<R> {
     pub row: R,
     /// The beginning of the message; none if it was erased.
     pub preview: Option<String>,
+    /// Whether a person erased the contents.
+    pub is_erased: bool,
 }
 
 /// The result of resuming or abandoning a quarantined run.
@@ -203,10 +205,14 @@ fn leave_quarantine_in(
 }
 
 pub(super) fn with_preview(view: &mut View<'_>, row: RunRow) -> Result<Previewed<RunRow>, StoreError> {
-    let text = match view.message(&row.run_key)? {
-        Some(message) => stored_run::text(view, &message)?,
+    let message = view.message(&row.run_key)?;
+    let text = match &message {
+        Some(message) => stored_run::text(view, message)?,
         None => None,
     };
-    let preview = text.map(|text| preview(&text));
-    Ok(Previewed { row, preview })
+    Ok(Previewed {
+        row,
+        preview: text.map(|text| preview(&text)),
+        is_erased: message.is_some_and(|message| message.is_erased()),
+    })
 }

@@ -50,7 +50,7 @@ async fn a_created_schedule_contains_its_next_firings() {
     let made: wakeful_api::Schedule = serde_json::from_str(&answer.body).expect("a schedule");
     assert_eq!(made.upcoming.len(), 3);
     assert_eq!(made.next_execution_at.as_ref(), made.upcoming.first());
-    assert_eq!((made.schedule_id.as_str(), made.always), ("daily", false));
+    assert_eq!((made.schedule_id.as_str(), made.always), ("daily", true));
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ use wakeful_ports::clock::Clock as _;
 use wakeful_server::view::loaded_agents_md;
 
 use super::GlobalArgs;
+use super::confirm::confirm_by_name;
 use super::why::shifted;
 use crate::backend::{read, write, write_existing};
 use crate::config::{self, Overrides};
@@ -225,7 +226,9 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
         AgentVerb::Activate { id } => change(ActivateAgent { agent_id: name(id)? }, shared, out).await?,
         AgentVerb::Dormant { id } => change(MakeAgentDormant { agent_id: name(id)? }, shared, out).await?,
         AgentVerb::Destroy { id, yes } => {
-            confirm_destroy(id, *yes)?;
+            if !yes {
+                confirm_by_name(id, &format!("agent {id} would be destroyed permanently"))?;
+            }
             change(DestroyAgent { agent_id: name(id)? }, shared, out).await?;
         }
         AgentVerb::ClearQueue { id } => change(ClearQueue { agent_id: name(id)? }, shared, out).await?,
@@ -242,18 +245,6 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
         AgentVerb::Wake { id } => change(WakeAgent { agent_id: name(id)? }, shared, out).await?,
     }
     Ok(0)
-}
-
-fn confirm_destroy(id: &str, is_confirmed: bool) -> Result<(), Failure> {
-    if is_confirmed {
-        return Ok(());
-    }
-    let message = format!("agent {id} would be destroyed permanently");
-    Err(Failure::usage(
-        "confirmation_missing",
-        message,
-        "use --yes to confirm",
-    ))
 }
 
 async fn choose(id: &str, model: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {

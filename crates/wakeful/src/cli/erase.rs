@@ -9,6 +9,7 @@ use wakeful_core::id::AgentId;
 use wakeful_runtime::proof::{REASON_CHARS_MAX, reason};
 
 use super::GlobalArgs;
+use super::confirm::confirm_by_name;
 use crate::backend::write_existing;
 use crate::failure::Failure;
 use crate::show::Out;
@@ -29,6 +30,9 @@ pub(crate) struct EraseArgs {
     /// Reason, which is stored in the log
     #[arg(long, value_name = "TEXT")]
     reason: String,
+    /// Confirm; this cannot be undone
+    #[arg(long)]
+    yes: bool,
 }
 
 pub(crate) async fn erase(args: &EraseArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
@@ -43,6 +47,14 @@ pub(crate) async fn erase(args: &EraseArgs, shared: &GlobalArgs, out: &Out) -> R
         )
     })?;
     let events = args.seq.as_deref().map(span).transpose()?;
+    if !args.yes {
+        let what = match &args.run {
+            Some(run) => format!("run {run}"),
+            None => format!("events {}", args.seq.as_deref().unwrap_or_default()),
+        };
+        let consequence = format!("the contents of {what} of agent {agent} would be erased permanently");
+        confirm_by_name(agent.as_str(), &consequence)?;
+    }
     let erased = write_existing(shared, out, async |backend| {
         let mut erase = EraseContent {
             agent_id: Text(agent.clone()),

@@ -5,6 +5,7 @@ mod backup;
 mod brake;
 pub(crate) mod budget;
 mod config;
+pub(crate) mod confirm;
 mod daemon;
 mod debug;
 mod decision;

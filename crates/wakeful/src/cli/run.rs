@@ -38,7 +38,7 @@ use crate::workspace::WorkspacePath;
 /// collisions.
 const TEMPORARY_DIGITS: usize = 32;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
     /// Prompt; `-` reads it from standard input
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
@@ -92,6 +92,16 @@ impl RunArgs {
         config::load(&shared.home()?, &flags)
     }
 
+    /// The arguments with another workspace, if the current folder would be used and contains the home.
+    fn with_workspace(&self, shared: &GlobalArgs) -> Result<Self, Failure> {
+        let mut args = self.clone();
+        // An agent has its own workspace, unless it is created now.
+        if args.workspace.is_none() && (args.agent.is_none() || args.create_agent) {
+            args.workspace = WorkspacePath::offer_other(&shared.home()?)?;
+        }
+        Ok(args)
+    }
+
     const fn sandboxing(&self) -> SandboxRequirement {
         if self.allow_unsandboxed {
             SandboxRequirement::Optional
@@ -119,6 +129,7 @@ fn offer_to_create(failure: Failure) -> Failure {
 }
 
 async fn start(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
+    let args = &args.with_workspace(shared)?;
     // All argument errors are reported before the home is accessed.
     let settings = args.settings(shared)?;
     let call = CheckedCall::parse(args)?;

@@ -171,6 +171,9 @@ pub(super) fn run(run: &Run) -> String {
     };
     lines.extend(run.parent.iter().map(|parent| link("parent", parent)));
     lines.extend(run.children.iter().map(|child| link("child", child)));
+    if run.erased {
+        lines.push("erased   its contents were erased permanently".to_owned());
+    }
     if let Some(code) = &run.unreadable {
         lines.push(format!("state    cannot be read ({code})"));
     }
@@ -268,6 +271,9 @@ fn line_of_run(run: &RunSummary) -> String {
             "{line}  {}",
             truncate_chars(&describe_fault(fault).replace('\n', " "), FAULT_CHARS_MAX)
         );
+    }
+    if run.erased {
+        return format!("{line}  erased");
     }
     if run.waiting_on.is_empty() {
         return line;

@@ -109,7 +109,7 @@ fn all_arguments_are_shown_before_a_decision_is_answered() {
     );
     let run = after["run_key"].as_str().expect("a run").to_owned();
     let erased = world.wakeful(&[
-        "erase", "--agent", "main", "--run", &run, "--reason", "x", "--json",
+        "erase", "--agent", "main", "--run", &run, "--reason", "x", "--json", "--yes",
     ]);
     assert_eq!(erased.code, Some(0), "{erased:?}");
     let after = show(&world, &id);

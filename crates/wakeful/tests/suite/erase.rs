@@ -37,6 +37,7 @@ fn erase(world: &TestHome, args: &[&str]) -> CommandOutput {
         "--reason",
         "it was not ours to keep",
         "--json",
+        "--yes",
     ];
     world.wakeful(&[&call, args].concat())
 }
@@ -305,7 +306,7 @@ fn only_finished_runs_can_be_erased_and_only_with_a_reason() {
     }
     for reason in ["", " ", "two\nlines"] {
         let said = world.wakeful(&[
-            "erase", "--agent", "main", "--seq", "1", "--json", "--reason", reason,
+            "erase", "--agent", "main", "--seq", "1", "--json", "--yes", "--reason", reason,
         ]);
         assert_eq!(
             (said.code, said.error_code().as_str()),
@@ -316,7 +317,7 @@ fn only_finished_runs_can_be_erased_and_only_with_a_reason() {
     assert_eq!(
         world
             .wakeful(&[
-                "erase", "--agent", "nobody", "--seq", "1", "--json", "--reason", "x"
+                "erase", "--agent", "nobody", "--seq", "1", "--json", "--yes", "--reason", "x"
             ])
             .error_code(),
         "agent_unknown"
@@ -381,7 +382,7 @@ fn decisions_about_an_erased_run_are_erased_with_it() {
     );
     let (id, run) = (id.as_str().expect("an id"), run.as_str().expect("a key"));
     let open = world.wakeful(&[
-        "erase", "--agent", "main", "--run", run, "--reason", "x", "--json",
+        "erase", "--agent", "main", "--run", run, "--reason", "x", "--json", "--yes",
     ]);
     assert_eq!(open.error_code(), "run_open", "{open:?}");
     world.wakeful(&["decision", "answer", id, "deny", "--note", "secret-reason"]);
@@ -389,8 +390,46 @@ fn decisions_about_an_erased_run_are_erased_with_it() {
     let shown = || world.wakeful(&["decision", "show", id, "--json"]).stdout;
     assert!(shown().contains("secret-plan") && shown().contains("secret-reason"));
     let said = world.wakeful(&[
-        "erase", "--agent", "main", "--run", run, "--reason", "x", "--json",
+        "erase", "--agent", "main", "--run", run, "--reason", "x", "--json", "--yes",
     ]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(!shown().contains("secret"), "{}", shown());
+}
+
+#[test]
+fn an_erasure_asks_for_the_name_and_its_run_says_erased() {
+    let world = TestHome::new();
+    let said = world.run(
+        "rounds: [{text: hello}]\n",
+        &["--agent", "main", "--create-agent"],
+    );
+    let run = said.json()["run_key"].as_str().expect("a key").to_owned();
+    let args = ["erase", "--agent", "main", "--run", &run, "--reason", "x"];
+    let said = world.wakeful(&[&args[..], &["--json"]].concat());
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "confirmation_missing"),
+        "{said:?}"
+    );
+    let at_terminal = |answer: &str| {
+        let mut command = world.command("script".as_ref());
+        let call = format!("{} {}", super::home_fixture::program().display(), args.join(" "));
+        command.args(["--quiet", "--return", "--command", &call, "/dev/null"]);
+        super::init::with_input(command, answer)
+    };
+    let said = at_terminal("mian\n");
+    assert!(
+        said.code == Some(2) && said.stdout.contains("Type main to confirm"),
+        "{said:?}"
+    );
+    let show = || world.wakeful(&["runs", "show", &run]).stdout;
+    let list = || world.wakeful(&["runs", "list"]).stdout;
+    assert!(!show().contains("erased") && !list().contains("erased"));
+    assert_eq!(at_terminal("main\n").code, Some(0));
+    assert!(
+        show().contains("its contents were erased permanently"),
+        "{}",
+        show()
+    );
+    assert!(list().contains("erased"), "{}", list());
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 
@@ -14,13 +14,16 @@ fn config(world: &TestHome) -> String {
 }
 
 /// Calls the program at a terminal with these lines as input.
-fn typed(world: &TestHome, args: &str, lines: &str) -> CommandOutput {
+pub(super) fn typed(world: &TestHome, args: &str, lines: &str) -> CommandOutput {
     let mut command = world.command("script".as_ref());
     let call = format!("{} init {args}", program().display());
-    command
-        .args(["--quiet", "--return", "--command", &call, "/dev/null"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
+    command.args(["--quiet", "--return", "--command", &call, "/dev/null"]);
+    with_input(command, lines)
+}
+
+/// Calls a program with these lines as input.
+pub(super) fn with_input(mut command: Command, lines: &str) -> CommandOutput {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("script starts");
     let mut input = child.stdin.take().expect("piped");
     input.write_all(lines.as_bytes()).expect("typed");
@@ -40,10 +43,12 @@ fn without_a_terminal_nothing_is_asked_and_defaults_apply() {
             "home": world.home().canonicalize().expect("a home"),
             "config": world.home().canonicalize().expect("a home").join("config.toml"),
             "config_changed": true,
+            "model": "demo",
+            "key": null,
             "agent_id": "main",
             "workspace": workspace,
             "agent_created": true,
-            "next": ["wakeful daemon start", "wakeful open", "wakeful run \"Show me what you can do\""],
+            "next": "wakeful daemon start && wakeful open",
         })
     );
     let agent = world.wakeful(&["agent", "show", "main", "--json"]).json();
@@ -57,8 +62,6 @@ fn flags_answer_every_question() {
     let said = world.wakeful(&[
         "init",
         "--json",
-        "--provider",
-        "acme",
         "--model",
         &model,
         "--agent",
@@ -68,7 +71,6 @@ fn flags_answer_every_question() {
     ]);
     assert_eq!(said.code, Some(0), "{said:?}");
     for (key, value) in [
-        ("provider.name", "acme"),
         ("model.default", model.as_str()),
         ("agent.default", "helper"),
         ("budget.daily_usd", "2.5"),
@@ -139,6 +141,7 @@ fn wrong_flags_are_refused_and_create_nothing() {
         (["--daily-usd", "-1"], "bad_value"),
         (["--daily-usd", "much"], "bad_value"),
         (["--provider", "a b"], "bad_value"),
+        (["--key-file", "/dev/null"], "usage"),
         (["--workspace", "/nowhere/at/all"], "workspace_unusable"),
         (["--workspace", "/"], "workspace_overlaps_home"),
     ] {
@@ -164,18 +167,24 @@ fn a_broken_settings_file_is_not_overwritten() {
 }
 
 #[test]
-fn a_terminal_gets_five_questions_and_enter_accepts_the_default() {
+fn a_terminal_gets_questions_and_enter_accepts_the_default() {
     let world = TestHome::new();
     let said = typed(&world, "", "acme\n\n\nNo Good\nhelper\n7\n");
     assert_eq!(said.code, Some(0), "{said:?}");
-    for question in ["provider", "Model", "Folder", "first agent", "spending cap"] {
+    for question in [
+        "Model provider",
+        "is not in the list",
+        "Folder",
+        "first agent",
+        "spending cap",
+    ] {
         assert!(
             said.stdout.contains(question),
             "{question} was not asked: {said:?}"
         );
     }
     let text = config(&world);
-    for line in ["name = \"acme\"", "default = \"helper\"", "daily_usd = 7.0"] {
+    for line in ["default = \"helper\"", "daily_usd = 7.0"] {
         assert!(text.contains(line), "{line} is not in {text}");
     }
 }
@@ -184,13 +193,13 @@ fn a_terminal_gets_five_questions_and_enter_accepts_the_default() {
 fn flags_skip_questions_and_an_early_end_creates_nothing() {
     let world = TestHome::new();
     // The end-of-input character.
-    let said = typed(&world, "", "acme\n\u{4}");
+    let said = typed(&world, "", "\n\u{4}");
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(
         said.stdout.contains("init_aborted") && !world.home().exists(),
         "{said:?}"
     );
-    let said = typed(&world, "--agent helper --provider acme", "\n\n\n");
+    let said = typed(&world, "--agent helper --model demo", "\n\n");
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(
         said.stdout.contains("Folder for") && !said.stdout.contains("Name of the first agent"),

@@ -42,6 +42,7 @@ mod postgres;
 mod prompt_frame;
 mod proof;
 mod provider;
+mod provider_setup;
 mod record;
 mod request_options;
 mod retention;

@@ -363,7 +363,7 @@ fn a_run_log_with_erased_events_is_reported_as_unbound() {
         "{said}"
     );
     let args = [
-        "erase", "--agent", "main", "--seq", "4", "--reason", "x", "--json",
+        "erase", "--agent", "main", "--seq", "4", "--reason", "x", "--json", "--yes",
     ];
     assert_eq!(world.wakeful(&args).code, Some(0));
     let said = world.wakeful(&["replay", &run, "--json"]);
@@ -485,7 +485,7 @@ fn verify_replay_export_and_erase_work_on_postgres() {
     let elsewhere = TestHome::new();
     assert_eq!(verify(&elsewhere, &["--bundle", &bundle]).code, Some(0));
     let said = world.wakeful(&[
-        "erase", "--agent", "main", "--run", &run, "--reason", "because", "--json",
+        "erase", "--agent", "main", "--run", &run, "--reason", "because", "--json", "--yes",
     ]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.json()["blobs"].as_u64() >= Some(3), "{said:?}");

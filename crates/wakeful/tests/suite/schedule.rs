@@ -42,8 +42,12 @@ fn a_schedule_wakes_its_agent_and_its_history_names_the_run() {
     let world = world_with_agent();
     let model = world.script(&commands(&["echo one >> world.txt"]));
     let _daemon = RunningDaemon::serve(&world, &["--model", &model]);
-    let added = world.wakeful(&[&ADD[..], &["--every", "1s", "--once", "--always"]].concat());
+    let added = world.wakeful(&[&ADD[..], &["--every", "1s", "--once"]].concat());
     assert_eq!(added.code, Some(0), "{added:?}");
+    assert!(
+        added.json()["note"].is_null(),
+        "a message is delivered: {added:?}"
+    );
     assert_eq!(
         added.json()["upcoming"].as_array().map(Vec::len),
         Some(3),
@@ -295,4 +299,21 @@ fn an_unreadable_schedule_is_reported_and_the_others_fire() {
     assert!(shown.contains("unreadable: schedule.pattern"), "{shown}");
     let log = world.wakeful(&["events", "coach", "--json"]);
     assert!(log.stdout.contains("schedule_unreadable"), "{log:?}");
+}
+
+#[test]
+fn a_schedule_that_waits_for_changes_says_so_when_it_is_added() {
+    let world = world_with_agent();
+    let add = |more: &[&str]| {
+        let args = ["schedule", "add", "coach", "--every", "1h", "--json"];
+        let said = world.wakeful(&[&args[..], more].concat());
+        assert_eq!(said.code, Some(0), "{said:?}");
+        (said.json()["always"].clone(), said.json()["note"].to_string())
+    };
+    let (always, note) = add(&[]);
+    assert!(always == false && note.contains("nothing_to_do"), "{note}");
+    let (always, note) = add(&["--say", "Look.", "--only-if-changed"]);
+    assert!(always == false && note.contains("nothing_to_do"), "{note}");
+    let (always, note) = add(&["--say", "Look."]);
+    assert_eq!((always, note.as_str()), (Value::from(true), "null"));
 }

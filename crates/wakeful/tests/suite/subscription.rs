@@ -254,13 +254,40 @@ fn a_subscription_is_paused_and_resumed_with_and_without_a_daemon() {
 fn subscribing_to_an_unknown_token_or_without_a_daemon_is_reported() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);
-    let said = world.wakeful(&["subscribe", "--on", "task", "--on", "NOTE", "coach"]);
+    world.wakeful(&["journal", "category", "add", "gym"]);
+    let said = world.wakeful(&[
+        "subscribe",
+        "--on",
+        "task",
+        "--on",
+        "NOTE",
+        "--category",
+        "gmy",
+        "coach",
+    ]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stdout.contains("wakes coach on task or NOTE"), "{said:?}");
+    for warning in [
+        "there is no kind \"task\", so it never matches; did you mean TASK?",
+        "there is no category \"gmy\", so it never matches; did you mean gym?",
+    ] {
+        assert!(said.stderr.contains(warning), "{said:?}");
+    }
+    let said = world.wakeful(&["subscribe", "--on", "task.bogus=1", "coach", "--json"]);
     assert!(
-        said.stderr.contains("`task` is not a known kind") && !said.stderr.contains("`NOTE`"),
+        said.json()["warnings"].to_string().contains("task.bogus"),
         "{said:?}"
     );
+    let said = world.wakeful(&[
+        "subscribe",
+        "--on",
+        "TASK",
+        "--category",
+        "gym",
+        "coach",
+        "--json",
+    ]);
+    assert!(said.json()["warnings"].is_null(), "{said:?}");
     assert!(said.stderr.contains("wakeful daemon start"), "{said:?}");
     let none = world.wakeful(&["subscriptions", "--agent", "coach"]).stdout;
     assert!(!none.contains("has no subscriptions"), "{none}");
