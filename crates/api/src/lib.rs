@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod attention;
 mod brake;
 mod budget;
 #[cfg(feature = "client")]
@@ -35,6 +36,7 @@ mod why;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub use wakeful_core::attention::NextStep;
 pub use wakeful_core::cause::Priority;
 pub use wakeful_core::change::ChangeKind as JournalChangeKind;
 pub use wakeful_core::conversation::Role;
@@ -49,7 +51,7 @@ pub use wakeful_core::problem::Problem;
 pub use wakeful_core::prompt::GuidanceKind;
 pub use wakeful_core::proof::Erasure;
 pub use wakeful_core::report::present::{EventCategory, EventLevel, Presentation, Provenance};
-pub use wakeful_core::run::RunState;
+pub use wakeful_core::run::{StatusFilter, WaitingFor};
 pub use wakeful_core::saga::{SagaPhase, SagaStatus};
 pub use wakeful_core::schedule::{
     Concurrency, ExecutionOutcome, Reason as ExecutionReason, ScheduleStatus, TriggerSource,
@@ -60,6 +62,7 @@ pub use wakeful_core::wake::{AgentControl, Gate, HoldCode, InteractionMode, Life
 pub use wakeful_core::watch::SourceKind;
 
 pub use self::agent::*;
+pub use self::attention::*;
 pub use self::brake::*;
 pub use self::budget::*;
 pub use self::decision::*;
@@ -86,6 +89,7 @@ pub use self::why::*;
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
     let nouns = [
         agent::OPERATIONS,
+        attention::OPERATIONS,
         brake::OPERATIONS,
         budget::OPERATIONS,
         decision::OPERATIONS,

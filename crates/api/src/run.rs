@@ -3,20 +3,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::message::{AdmissionContext, Authority, DeliverySurface, MessageKind};
-use wakeful_core::run::{RunState, RunStatus};
+use wakeful_core::run::{RunStatus, StatusFilter, WaitingFor};
 use wakeful_core::wake::{Gate, WakeOutcome};
 
 use crate::{AttemptTimeline, ParkedReason, TokenUsage};
+use wakeful_core::attention::NextStep;
 use wakeful_core::cause::Priority;
 use wakeful_core::failure::FailureArtifact;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::step::StepStatus;
 use wakeful_core::sub_run::RunLink;
+use wakeful_core::time::Millis;
 
 use crate::endpoint::endpoints;
-use crate::text::{DateTime, Hex, Limit, Text};
-use crate::{PendingCancel, WhyRun};
+use crate::text::{DateTime, Hex, Limit, NO_CONTROL, Spelling, Text};
+use crate::{AcceptedMessage, PendingCancel, WhyRun};
 
 endpoints! { "runs":
     /// Lists the runs of all agents, newest first.
@@ -24,9 +26,8 @@ endpoints! { "runs":
     /// Lists the runs of an agent, newest first.
     ListAgentRuns {
         agent_id: Text<AgentId>,
-        /// Return only runs in this state.
-        #[serde(default)]
-        state: RunState,
+        /// Return only runs with one of these statuses, separated by commas.
+        status: Option<Text<Statuses>>,
         /// The maximum number of runs.
         #[serde(default)]
         limit: Limit,
@@ -53,6 +54,24 @@ endpoints! { "runs":
         200 (Run) "The current run; an open run ends at its next safe point",
         202 (PendingCancel) "The cancellation is in force and not stored in the database yet",
     }
+    /// Runs an ended run again: a new message of the same agent and conversation, linked to the run.
+    ///
+    /// While a retry of the run is queued or open, that one is returned as a duplicate.
+    RetryRun {
+        run_key: Text<RunKey>,
+        /// Another text. Attachments and options are kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(length(min = 1, max = 262144))]
+        text: Option<String>,
+        /// Another model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(length(min = 1, max = 4096))]
+        model: Option<String>
+    } = Post "/api/runs/{run_key}/retry" -> AcceptedMessage {
+        202 "The message is stored; its run starts now or later",
+        409 "The run has not ended (`run_open`), is quarantined (`run_quarantined`), its message was erased (`run_erased`), \
+            or the model does not exist",
+    }
     /// Resumes a quarantined run.
     ResumeRun { run_key: Text<RunKey> } = Post "/api/runs/{run_key}/resume" -> Run {
         200 "The run is open again",
@@ -73,10 +92,18 @@ endpoints! { "runs":
 pub struct ListRuns {
     /// Return only runs of this agent.
     pub agent_id: Option<Text<AgentId>>,
-    /// Return only runs in this state.
-    #[serde(default)]
-    pub state: RunState,
-    /// The maximum number of runs.
+    /// Return only runs with one of these statuses, separated by commas. `open` includes `waiting`.
+    pub status: Option<Text<Statuses>>,
+    /// Return only runs that were started by this kind of message.
+    pub cause: Option<MessageKind>,
+    /// Return only runs that started at this time or later.
+    pub since: Option<Text<Millis>>,
+    /// Return only runs that started at this time or earlier.
+    pub until: Option<Text<Millis>>,
+    /// Return only runs whose message contains this text, in upper or lower case, or whose key begins with it.
+    #[schemars(length(min = 1, max = 200), regex(pattern = NO_CONTROL))]
+    pub search: Option<String>,
+    /// The maximum number of runs. A page can be shorter, because a request examines a limited number of runs.
     #[serde(default)]
     pub limit: Limit,
     /// Return only runs that are older than this one.
@@ -108,8 +135,17 @@ pub struct Run {
     pub outcome: RunStatus,
     /// The text of the model's last reply.
     pub final_text: String,
+    /// What an open run waits for. Absent if it works or has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_for: Option<WaitingFor>,
+    /// Why the run did not succeed or cannot continue, and what to do. Absent if there is nothing to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<RunExplanation>,
     /// The number of model replies.
     pub rounds: u32,
+    /// The steps of the run, counted.
+    #[serde(default)]
+    pub counts: StepCounts,
     /// All tool calls, in order.
     pub tool_calls: Vec<ToolCall>,
     /// The operation ids of calls that the policy denied.
@@ -151,6 +187,12 @@ pub struct Run {
     /// The run that started this one and waits for its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RunLink>,
+    /// The ended run that this one runs again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<RunLink>,
+    /// The runs that run this one again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retried_by: Vec<RunLink>,
     /// The sub-runs that this run started on other agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<RunLink>,
@@ -211,6 +253,24 @@ pub struct RunSummary {
     pub agent_id: String,
     /// `open`, `quarantined`, or how the run ended.
     pub status: RunStatus,
+    /// What an open run waits for. Absent if it works or has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_for: Option<WaitingFor>,
+    /// The kind of message that started the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause_kind: Option<MessageKind>,
+    /// The model of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The steps of the run, counted.
+    #[serde(default)]
+    pub counts: StepCounts,
+    /// The cost in dollars. Absent if the run cost nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<String>,
+    /// The duration from start to end in milliseconds. Absent while the run is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
     /// Whether the run is open and waits for budget. Retrieve the run for the amount.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub parked: bool,
@@ -245,6 +305,88 @@ pub struct RunList {
     /// The value of `before` for the next page. Absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_before: Option<String>,
+    /// The number of runs per status, for the same filter without `status`. Only on the first page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<StatusCounts>,
+}
+
+/// The number of runs per status.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StatusCounts {
+    /// Runs that have not ended, including waiting ones.
+    pub open: u64,
+    /// Open runs that wait for something.
+    pub waiting: u64,
+    /// Quarantined runs.
+    pub quarantined: u64,
+    /// Completed runs.
+    pub completed: u64,
+    /// Failed runs.
+    pub failed: u64,
+    /// Runs that used all their rounds.
+    pub out_of_rounds: u64,
+    /// Cancelled runs.
+    pub cancelled: u64,
+    /// Abandoned runs.
+    pub abandoned: u64,
+    /// Whether there are more runs than were counted: at most 10,000, and with `search` 2,000.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_lower_bound: bool,
+}
+
+/// The steps of a run, counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepCounts {
+    /// Model replies.
+    pub model_rounds: u64,
+    /// All tool calls.
+    pub tool_calls: u64,
+    /// Tool calls that were denied.
+    pub denied: u64,
+    /// Tool calls that failed, including commands with a non-zero exit status.
+    pub failed: u64,
+    /// Tool calls with an unknown outcome.
+    pub unknown: u64,
+}
+
+/// Why a run did not succeed or cannot continue, in plain words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunExplanation {
+    /// The kind of the failure, or the status of the run.
+    pub code: String,
+    /// The cause in one or two sentences.
+    pub message: String,
+    /// What a person can do, the most useful step first.
+    pub next_steps: Vec<NextStep>,
+}
+
+/// A set of statuses, written as a list that is separated by commas.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Statuses(pub Vec<StatusFilter>);
+
+impl Spelling for Statuses {
+    fn schema() -> schemars::Schema {
+        let words = StatusFilter::WORDS.join("|");
+        schemars::json_schema!({
+            "type": "string", "maxLength": 200, "pattern": format!("^({words})(,({words}))*$"),
+        })
+    }
+
+    fn read(text: &str) -> Result<Self, String> {
+        let words = text.split(',').map(StatusFilter::parse);
+        let statuses: Option<Vec<StatusFilter>> = words.collect();
+        statuses.map(Self).ok_or_else(|| {
+            format!(
+                "must be one or more of {}, separated by commas",
+                StatusFilter::WORDS.join(", ")
+            )
+        })
+    }
+
+    fn spell(&self) -> String {
+        let words: Vec<&str> = self.0.iter().map(|status| status.as_str()).collect();
+        words.join(",")
+    }
 }
 
 /// One tool call of a run.
@@ -259,6 +401,9 @@ pub struct ToolCall {
     /// The sandbox that was enforced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
+    /// The exit status of a command. Absent for other tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<i32>,
 }
 
 /// One step of a run: a model round or a tool call.

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wakeful_core::conversation::Role;
 use wakeful_core::id::AgentId;
+use wakeful_core::run::{RunStatus, WaitingFor};
 
+use crate::RunExplanation;
 use crate::endpoint::endpoints;
 use crate::text::{DateTime, Limit, Text};
 
@@ -45,6 +47,25 @@ pub struct TranscriptLine {
     /// Whether the content was erased.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub erased: bool,
+    /// How the run of this entry ended, or why it cannot continue. Only on the last entry of a run that did
+    /// not succeed, is quarantined or waits for budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<TranscriptRun>,
+}
+
+/// A run in a transcript that did not succeed or cannot continue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TranscriptRun {
+    /// The status of the run.
+    pub status: RunStatus,
+    /// What an open run waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_for: Option<WaitingFor>,
+    /// The cause, and what a person can do.
+    pub explanation: RunExplanation,
+    /// The run that runs this one again, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retried_by: Option<String>,
 }
 
 /// One block of content.

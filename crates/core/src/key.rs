@@ -254,6 +254,16 @@ impl RunKey {
     pub fn of_spawn(agent: &AgentId, source: &OperationId) -> Self {
         Self(derived_hash("run.spawn", &[agent.as_str(), &source.to_string()]))
     }
+
+    /// The key of a retry of an ended run. It is derived from that run and the number of its retries that
+    /// have ended: two requests at once are one run, and a request after its end is another.
+    #[must_use]
+    pub fn of_retry(agent: &AgentId, ended: &Self, retries_ended: u64) -> Self {
+        Self(derived_hash(
+            "run.retry",
+            &[agent.as_str(), &ended.to_string(), &retries_ended.to_string()],
+        ))
+    }
 }
 
 /// The part of a thread that a summary covers.
@@ -431,6 +441,20 @@ mod tests {
         let text = format!("v1|run.spawn|b|{operation}");
         assert_eq!(RunKey::of_spawn(&b, &operation).0, Digest::of(text.as_bytes()));
         assert_ne!(RunKey::of_spawn(&b, &operation), RunKey::of_spawn(&c, &operation));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_retry_key_is_stable_and_differs_by_run_and_count(
+            one in proptest::prelude::any::<[u8; 32]>(), other in proptest::prelude::any::<[u8; 32]>(),
+            count in 0_u64..1_000, later in 0_u64..1_000,
+        ) {
+            let agent = AgentId::parse("main").expect("id");
+            let of = |run: [u8; 32], count| RunKey::of_retry(&agent, &RunKey(Digest::from_bytes(run)), count);
+            let key = of(one, count);
+            proptest::prop_assert_eq!(key, of(one, count));
+            proptest::prop_assert_eq!(key == of(other, later), one == other && count == later);
+        }
     }
 
     // Conformance: L-148

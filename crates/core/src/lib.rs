@@ -20,6 +20,7 @@
 //! | [`policy`] | whether an action may be performed, and by which rule |
 //! | [`inference`] | whether a model may be used, and which data it may receive |
 //! | [`budget`] | the cost of a model request, and whether it fits the budget |
+//! | [`attention`] | what a person has to look at, in plain words |
 //! | [`attempt`] | the record of every attempt at a model round |
 //! | [`embedding`] | the limits of embedding calls, and the similarity of texts |
 //! | [`prompt`] | the contents of a model request, within named bounds |
@@ -49,6 +50,7 @@ mod string_enum;
 
 pub mod attachment;
 pub mod attempt;
+pub mod attention;
 pub mod blob;
 pub mod budget;
 pub mod causal;

@@ -123,6 +123,9 @@ pub struct Message {
     /// The run that sent it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentRun>,
+    /// The ended run that it runs again, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<RunKey>,
     pub admitted_at: Millis,
 }
 
@@ -135,6 +138,15 @@ pub struct ParentRun {
     pub operation_id: OperationId,
     /// The number of ancestors of the requested run.
     pub depth: u32,
+}
+
+/// The contents of a retry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryContents {
+    /// Those of the ended run.
+    Same,
+    /// A transcript entry that the person wrote.
+    Written(BlobHash),
 }
 
 /// The fields common to all new messages.
@@ -170,6 +182,7 @@ impl Message {
             options: RunOptions::default(),
             cause: Cause::default(),
             parent: None,
+            retry_of: None,
             admitted_at: new.admitted_at,
         }
     }
@@ -228,6 +241,7 @@ impl Message {
             options: RunOptions::default(),
             cause,
             parent: None,
+            retry_of: None,
             admitted_at: new.admitted_at,
         }
     }
@@ -255,8 +269,52 @@ impl Message {
             options: RunOptions::default(),
             cause: cause.following(TraceId::of(&parent.run_key.0), correlation),
             parent: Some(parent),
+            retry_of: None,
             admitted_at: new.admitted_at,
         }
+    }
+
+    /// Admits the message of an ended run again, on behalf of a person. Unchanged contents keep their kind and
+    /// authority, so that running an external message again does not make it an instruction of the operator;
+    /// contents that the person wrote are the operator's. The chain of causes stays, including whether it is
+    /// external.
+    #[must_use]
+    pub fn retry(&self, contents: RetryContents, retries_ended: u64, at: Millis) -> Self {
+        let run_key = RunKey::of_retry(&self.agent_id, &self.run_key, retries_ended);
+        let again = Self {
+            run_key,
+            cause: self.cause.clone().following(
+                TraceId::of(&self.run_key.0),
+                self.cause.correlation_of(&self.run_key),
+            ),
+            parent: None,
+            retry_of: Some(self.run_key),
+            admitted_at: at,
+            ..self.clone()
+        };
+        let again = again.with_priority(Priority::default());
+        match contents {
+            RetryContents::Same => again,
+            RetryContents::Written(body) => Self {
+                kind: MessageKind::OperatorPrompt,
+                authority: Authority::OperatorInstruction,
+                surface: DeliverySurface::HttpControlPrompt,
+                context: AdmissionContext::ControlAuthenticated,
+                body,
+                cause: Cause {
+                    origin: MessageOrigin::Operator,
+                    follows_outside: self.cause.is_external(),
+                    ..again.cause
+                },
+                ..again
+            },
+        }
+    }
+
+    /// Whether another run may absorb the message. A run that a person requested again is always its own.
+    #[must_use]
+    pub const fn is_absorbed(&self) -> bool {
+        self.cause.origin.is_absorbed() && self.retry_of.is_none()
     }
 
     /// Marks the message as received through the daemon's API.

@@ -61,9 +61,11 @@ string_enum! {
     pub enum StepStatus {
         /// It is planned and has not started.
         Planned = "planned",
+        /// It starts only if a person approves it.
+        WaitingForApproval = "waiting_for_approval",
         /// Its intent is committed: it has started or may start at any time.
         Intended = "intended",
-        /// It succeeded.
+        /// It succeeded. A command that ran may still have ended with a non-zero exit status.
         Ok = "ok",
         /// It failed with a known result.
         Failed = "failed",
@@ -82,6 +84,15 @@ pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
 pub const UNDECIDED: &str = "outcome_unknown_undecided";
 
 impl StepStatus {
+    /// Returns whether it has neither ended nor been refused.
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        match self {
+            Self::Planned | Self::WaitingForApproval | Self::Intended => true,
+            Self::Ok | Self::Failed | Self::Denied | Self::OutcomeUnknown => false,
+        }
+    }
+
     /// Returns the status for the error code of a tool.
     #[must_use]
     pub fn of_code(code: Option<&str>) -> Self {
@@ -251,6 +262,9 @@ pub struct StepResult {
     /// The isolation that was actually enforced, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
+    /// The exit status of a command; none for other actions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<i32>,
     /// The error code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,

@@ -32,6 +32,8 @@ pub struct ToolOutcome {
     pub code: Option<String>,
     /// The isolation that was actually enforced, for tools that start processes.
     pub sandbox: Option<String>,
+    /// The exit status of a command; none for other tools.
+    pub exit_status: Option<i32>,
     /// Contents that `content` references by hash, stored with the result.
     pub blobs: Vec<Blob>,
     /// Set if the failure was transient and nothing was done.

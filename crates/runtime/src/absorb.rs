@@ -150,7 +150,7 @@ fn absorbable(
     own: &Message,
     now: Millis,
 ) -> Result<Vec<PendingMessage>, StoreError> {
-    if !own.cause.origin.is_absorbed() {
+    if !own.is_absorbed() {
         return Ok(Vec::new());
     }
     // One more, because the run's own message may be among them.

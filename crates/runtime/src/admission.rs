@@ -83,7 +83,7 @@ impl PreparedAdmission {
         };
         // If the queue is full, a person receives `StoreError::QueueFull`; other causes are refused and
         // counted.
-        if self.message.cause.origin.is_absorbed() && tx.queued(agent_id)? >= QUEUE_MAX {
+        if self.message.is_absorbed() && tx.queued(agent_id)? >= QUEUE_MAX {
             gates.push(Gate::new("queue", false).with(Refusal::QueueFull.to_string()));
             return self.refuse(tx, Refusal::QueueFull, &gates);
         }

@@ -1,6 +1,7 @@
 //! The services that the server and the commands call, one per noun. Each change is one transaction.
 
 pub mod agent;
+mod attention;
 pub mod budget;
 mod cancel;
 pub mod decision;
@@ -10,7 +11,9 @@ pub mod external_trigger;
 pub mod journal;
 mod message;
 mod planted_bugs;
+mod retry;
 mod run;
+mod run_list;
 pub mod schedule;
 mod shared;
 mod start;
@@ -26,6 +29,7 @@ use wakeful_core::problem::Problem;
 use wakeful_ports::journal::Journal;
 
 pub use self::agent::{AgentApi, AgentChange, AgentView, NewAgent};
+pub use self::attention::{Attention, AttentionApi};
 pub use self::budget::{Budget, BudgetApi, ReceiptApi};
 pub use self::cancel::CancelAck;
 pub use self::decision::DecisionApi;
@@ -35,8 +39,12 @@ pub use self::external_trigger::{TriggerApi, TriggerCapability, TriggerDelivery}
 pub use self::journal::JournalApi;
 pub use self::message::{
     IncomingMessage, MessageApi, MessageReceipt, TRANSCRIPT_BYTES_MAX, TranscriptItem, TranscriptPage,
+    TranscriptRun,
 };
+pub use self::retry::RetryRequest;
 pub use self::run::{Previewed, RunApi};
+pub(crate) use self::run_list::brake_of;
+pub use self::run_list::{ListedRun, RUNS_EXAMINED_MAX, RunPage, RunQuery};
 pub use self::schedule::{ScheduleApi, ScheduleEdit};
 pub use self::shared::ApiContext;
 pub(crate) use self::shared::append;
@@ -61,6 +69,7 @@ pub struct RuntimeApi {
     pub runs: RunApi,
     pub events: EventApi,
     pub decisions: DecisionApi,
+    pub attention: AttentionApi,
     pub brakes: BrakeApi,
     pub budgets: BudgetApi,
     /// Privacy receipts of hosted providers.
@@ -92,6 +101,7 @@ impl RuntimeApi {
             runs: RunApi { shared: share() },
             events: EventApi { shared: share() },
             decisions: DecisionApi { shared: share() },
+            attention: AttentionApi { shared: share() },
             brakes: BrakeApi { shared: share() },
             budgets: BudgetApi { shared: share() },
             receipts: ReceiptApi { shared: share() },

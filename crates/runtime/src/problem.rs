@@ -77,7 +77,7 @@ fn code(error: &EngineError) -> Cow<'static, str> {
         EngineError::DecisionPending { .. } => "decision_pending",
         EngineError::Braked { .. } => "braked",
         EngineError::CrashLoop { .. } => "crash_loop",
-        EngineError::Quarantined { .. } => "run_quarantined",
+        EngineError::Quarantined { .. } | EngineError::RetryOfQuarantined { .. } => "run_quarantined",
         EngineError::UnknownDecision(_) => "decision_unknown",
         EngineError::AmbiguousDecision(_) => "decision_ambiguous",
         EngineError::Unanswerable(why) => unanswerable(why).0,
@@ -112,7 +112,7 @@ fn hint(error: &EngineError) -> String {
                 "`wakeful doctor` looks for the cause; `wakeful runs show {run}` shows the run's progress"
             );
         }
-        EngineError::Quarantined { run, .. } => {
+        EngineError::Quarantined { run, .. } | EngineError::RetryOfQuarantined { run } => {
             return format!(
                 "`wakeful runs resume {run}` resumes it, `wakeful runs abandon {run}` abandons it"
             );
@@ -148,7 +148,7 @@ fn hint(error: &EngineError) -> String {
         EngineError::UnknownDecision(_) => "`wakeful decision list` lists open decisions",
         EngineError::AmbiguousDecision(_) => "give more digits",
         EngineError::NotQuarantined { .. } => {
-            "`wakeful runs list --state quarantined` lists quarantined runs"
+            "`wakeful runs list --status quarantined` lists quarantined runs"
         }
         EngineError::NotErasable { .. } => {
             "without it `wakeful verify` could not tell an erasure from a forgery; choose other events"

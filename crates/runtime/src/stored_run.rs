@@ -8,15 +8,16 @@ use wakeful_core::failure::FailureArtifact;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::Message;
-use wakeful_core::run::{RunMachine, RunOutcome, RunPhase, RunStatus};
+use wakeful_core::run::{RunMachine, RunOutcome, RunPhase, RunStatus, WaitingFor};
 use wakeful_core::step::StepStatus;
 use wakeful_core::sub_run::{RunHold, RunLink};
-use wakeful_core::wake::{Candidate, RunFacts};
+use wakeful_core::wake::{Candidate, RunFacts, Wait};
 use wakeful_ports::planted_bugs;
-use wakeful_store::rows::{RunRow, StepRow, WakeRow};
+use wakeful_store::rows::{RunCounts, RunRow, StepRow, WakeRow};
 use wakeful_store::{Store, StoreError, View};
 
 use crate::EngineError;
+use crate::api::brake_of;
 use crate::api::step_contents::StepContents;
 use crate::run::{broken, decode};
 
@@ -43,6 +44,13 @@ pub struct StoredRun {
     pub parent: Option<RunLink>,
     /// The sub-runs.
     pub children: Vec<RunLink>,
+    /// The ended run that this one runs again.
+    pub retries: Option<RunLink>,
+    /// The runs that run this one again.
+    pub retried_by: Vec<RunLink>,
+    pub waiting_for: Option<WaitingFor>,
+    /// The steps, counted.
+    pub counts: RunCounts,
 }
 
 /// The error code why the machine of a run is unreadable; then only its rows are available.
@@ -155,6 +163,13 @@ fn read(view: &mut View<'_>, run: RunKey) -> Result<Option<WithReply>, StoreErro
         .iter()
         .map(|child| link(view, &child.run_key, &child.agent_id));
     let children = children.collect::<Result<_, _>>()?;
+    let agent = row.agent_id.clone();
+    let retry_of = cause.as_ref().and_then(|cause| cause.message.retry_of);
+    let retries = retry_of.map(|of| link(view, &of, &agent)).transpose()?;
+    let retried_by = view.retries(&run)?;
+    let retried_by = retried_by.iter().map(|again| link(view, again, &agent));
+    let retried_by = retried_by.collect::<Result<_, _>>()?;
+    let waiting_for = WaitingFor::of(row.status, row.wait().map(Wait::kind), brake_of(view, &agent)?);
     let stored = StoredRun {
         row,
         machine,
@@ -165,6 +180,10 @@ fn read(view: &mut View<'_>, run: RunKey) -> Result<Option<WithReply>, StoreErro
         cause,
         parent,
         children,
+        retries,
+        retried_by,
+        waiting_for,
+        counts: view.run_counts(&[run])?.remove(&run).unwrap_or_default(),
     };
     Ok(Some((stored, reply)))
 }

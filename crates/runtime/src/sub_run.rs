@@ -357,6 +357,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 let done = ToolOutcome {
                     content: ending.describe(),
                     code: ending.code(),
+                    exit_status: None,
                     sandbox: None,
                     blobs: Vec::new(),
                     retry_after: None,
@@ -403,6 +404,7 @@ fn refused(one: &PlannedStart, fault: &ToolError) -> ((OperationId, String), Too
     let done = ToolOutcome {
         content: fault.receipt(START_RUN),
         code: Some(fault.kind.clone()),
+        exit_status: None,
         sandbox: None,
         blobs: Vec::new(),
         retry_after: None,

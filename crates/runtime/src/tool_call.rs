@@ -230,6 +230,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             content: content.hash(),
             duration_ms,
             sandbox: done.sandbox,
+            exit_status: done.exit_status,
             code: done.code,
             again: done.retry_after,
         };
@@ -324,6 +325,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         ToolOutcome {
             content,
             code,
+            exit_status: None,
             sandbox: None,
             blobs: Vec::new(),
             retry_after: None,

@@ -9,8 +9,7 @@ use wakeful_api::{
 use wakeful_core::id::AgentId;
 use wakeful_core::message::RunOptions;
 use wakeful_core::wake::{AgentControl, Lifecycle};
-use wakeful_runtime::api::{AgentChange, AgentView, NewAgent};
-use wakeful_runtime::rows::RunFilter;
+use wakeful_runtime::api::{AgentChange, AgentView, NewAgent, RunQuery};
 
 use crate::app::{App, ServedHome};
 use crate::error::ApiError;
@@ -136,12 +135,12 @@ async fn state(app: &App, agent: Text<AgentId>) -> Result<AgentState, ApiError> 
         .messages
         .queue(agent.0.clone(), STATE_ROWS_MAX)
         .await?;
-    let filter = RunFilter {
+    let query = RunQuery {
         agent_id: Some(agent.0),
         limit: STATE_ROWS_MAX,
-        ..RunFilter::default()
+        ..RunQuery::default()
     };
-    let runs = open.runtime.runs.list(filter).await?;
+    let runs = open.runtime.runs.list(query).await?.runs;
     Ok(AgentState {
         after_seq: found.overview.last_seq,
         agent: guided(app, &found, StuckIndex::of(&open).status(&found)),

@@ -34,7 +34,7 @@ use crate::provider::ProviderHost;
 use crate::rate::Rates;
 use crate::route::Routes;
 use crate::{
-    agent, brake, budget, decision, descriptor, erasure, event, external_trigger, guard, journal,
+    agent, attention, brake, budget, decision, descriptor, erasure, event, external_trigger, guard, journal,
     journal_record, login, message, metrics, openapi, page, provider, run, runtime, schedule, source,
     subscription, transcript, why,
 };
@@ -383,6 +383,7 @@ pub(crate) fn endpoints() -> Routes {
         .merge(brake::routes())
         .merge(budget::routes())
         .merge(decision::routes())
+        .merge(attention::routes())
         .merge(message::routes())
         .merge(run::routes())
         .merge(event::routes())

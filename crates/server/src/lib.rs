@@ -27,6 +27,7 @@
 mod access;
 mod agent;
 mod app;
+mod attention;
 mod brake;
 mod budget;
 mod connection;

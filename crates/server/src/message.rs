@@ -9,7 +9,7 @@ use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::Digest;
 use wakeful_core::message::{PROMPT_BYTES_MAX, RunOptions};
 use wakeful_core::run::ROUNDS_MAX;
-use wakeful_runtime::api::IncomingMessage;
+use wakeful_runtime::api::{IncomingMessage, MessageReceipt};
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -67,15 +67,19 @@ async fn send(call: Call, asked: SendMessage) -> Result<AcceptedMessage, ApiErro
     };
     let posted = call.runtime()?.messages.send(post).await?;
     call.metrics.message_accepted();
-    Ok(AcceptedMessage {
-        run_key: posted.run_key.to_string(),
-        agent_id: asked.agent_id.to_string(),
-        admission: if posted.is_new {
+    Ok(accepted(posted, asked.agent_id.to_string()))
+}
+
+pub(crate) fn accepted(receipt: MessageReceipt, agent_id: String) -> AcceptedMessage {
+    AcceptedMessage {
+        run_key: receipt.run_key.to_string(),
+        agent_id,
+        admission: if receipt.is_new {
             Admission::New
         } else {
             Admission::Duplicate
         },
-    })
+    }
 }
 
 /// The caller's key, from the header or the body, which must agree; a new one if there is none.

@@ -4,11 +4,11 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use wakeful_api::{
-    AbandonRun, CancelRun, GetRun, GetRunStep, ListAgentRuns, ListRuns, PendingCancel, ResumeRun, Run,
-    RunList, Step,
+    AbandonRun, AcceptedMessage, CancelRun, GetRun, GetRunStep, ListAgentRuns, ListRuns, PendingCancel,
+    ResumeRun, RetryRun, Run, RunList, Step,
 };
-use wakeful_runtime::api::CancelAck;
-use wakeful_runtime::rows::RunFilter;
+use wakeful_core::message::{PROMPT_BYTES_MAX, RunOptions};
+use wakeful_runtime::api::{CancelAck, RetryRequest, RunQuery};
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -23,6 +23,7 @@ pub(crate) fn routes() -> Routes {
         .add(show_step)
         .respond(cancel)
         .add(resume)
+        .add(retry)
         .add(abandon)
 }
 
@@ -36,25 +37,31 @@ async fn list(call: Call, asked: ListRuns) -> Result<RunList, ApiError> {
         return Ok(RunList {
             runs: found.iter().map(view::run_line).collect(),
             next_before: None,
+            counts: None,
         });
     }
-    let filter = RunFilter {
+    let query = RunQuery {
         agent_id: asked.agent_id.map(|agent| agent.0),
-        state: asked.state,
+        statuses: asked.status.map(|status| status.0.0).unwrap_or_default(),
+        cause: asked.cause,
+        since: asked.since.map(|since| since.0),
+        until: asked.until.map(|until| until.0),
+        search: asked.search,
         before: asked.before.map(|before| before.0),
         limit: asked.limit.0,
     };
-    page(&call, filter).await
+    page(&call, query).await
 }
 
 async fn of_agent(call: Call, asked: ListAgentRuns) -> Result<RunList, ApiError> {
-    let filter = RunFilter {
+    let query = RunQuery {
         agent_id: Some(asked.agent_id.0),
-        state: asked.state,
+        statuses: asked.status.map(|status| status.0.0).unwrap_or_default(),
         before: asked.before.map(|before| before.0),
         limit: asked.limit.0,
+        ..RunQuery::default()
     };
-    page(&call, filter).await
+    page(&call, query).await
 }
 
 async fn show(call: Call, asked: GetRun) -> Result<Run, ApiError> {
@@ -97,16 +104,40 @@ async fn abandon(call: Call, asked: AbandonRun) -> Result<Run, ApiError> {
     Ok(view::run(&call.runtime()?.runs.abandon(asked.run_key.0).await?))
 }
 
-async fn page(app: &App, filter: RunFilter) -> Result<RunList, ApiError> {
-    let rows = usize::try_from(filter.limit).unwrap_or(usize::MAX);
-    // One more row than requested is read, to determine whether there are older runs.
-    let limit = filter.limit.saturating_add(1);
-    let mut found = app.runtime()?.runs.list(RunFilter { limit, ..filter }).await?;
-    let has_more = found.len() > rows;
-    found.truncate(rows);
-    let last = found.last().map(|run| run.row.run_key.to_string());
+async fn retry(call: Call, asked: RetryRun) -> Result<AcceptedMessage, ApiError> {
+    if asked
+        .text
+        .as_ref()
+        .is_some_and(|text| text.is_empty() || text.len() > PROMPT_BYTES_MAX)
+    {
+        let message = format!("text: must have 1 to {PROMPT_BYTES_MAX} bytes");
+        let hint = "GET /api/openapi.json describes the body of each path";
+        return Err(ApiError::bad("bad_field", message, hint));
+    }
+    let options = RunOptions {
+        model_ref: asked.model,
+        ..RunOptions::default()
+    };
+    let options = call
+        .host
+        .check_options(options)
+        .map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?;
+    let request = RetryRequest {
+        text: asked.text,
+        model: options.model_ref,
+    };
+    let runs = &call.runtime()?.runs;
+    let receipt = runs.retry(asked.run_key.0, request).await?;
+    let agent = runs.get(receipt.run_key).await?.row.agent_id;
+    call.metrics.message_accepted();
+    Ok(crate::message::accepted(receipt, agent.to_string()))
+}
+
+async fn page(app: &App, query: RunQuery) -> Result<RunList, ApiError> {
+    let page = app.runtime()?.runs.list(query).await?;
     Ok(RunList {
-        runs: found.iter().map(view::run_line).collect(),
-        next_before: last.filter(|_| has_more),
+        runs: page.runs.iter().map(view::run_line).collect(),
+        next_before: page.next_before.map(|run| run.to_string()),
+        counts: page.counts.as_ref().map(view::status_counts),
     })
 }

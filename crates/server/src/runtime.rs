@@ -7,19 +7,15 @@ use wakeful_api::{
     AgentControl, DaemonState, FailurePhase, GetHealth, GetReadiness, GetRuntimeStatus, Health, HealthStatus,
     LastFailure, Readiness, ReadinessStatus, RuntimeStatus, ShutDown,
 };
-use wakeful_core::run::RunStatus;
+use wakeful_core::run::StatusFilter;
 use wakeful_core::time::Millis;
-use wakeful_runtime::api::AgentView;
-use wakeful_runtime::rows::RunFilter;
+use wakeful_runtime::api::{AgentView, RunQuery};
 
 use crate::agent::StuckIndex;
 use crate::app::{App, ServedHome};
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
 use crate::view;
-
-/// Number of newest runs that are searched for the last failure; older failures are not reported.
-const FAILURE_RUNS_MAX: u32 = 50;
 
 /// Maximum number of stuck agents that are reported.
 const STUCK_MAX: usize = 50;
@@ -130,12 +126,13 @@ impl ActivityCounts {
 
 /// The newest failure: of a run, or one recorded by the binary.
 async fn last_failure(app: &App, open: &ServedHome) -> Result<Option<LastFailure>, ApiError> {
-    let filter = RunFilter {
-        limit: FAILURE_RUNS_MAX,
-        ..RunFilter::default()
+    let query = RunQuery {
+        statuses: vec![StatusFilter::Failed],
+        limit: 1,
+        ..RunQuery::default()
     };
-    let runs = open.runtime.runs.list(filter).await?;
-    let Some(failed) = runs.iter().find(|run| run.row.status == RunStatus::Failed) else {
+    let runs = open.runtime.runs.list(query).await?.runs;
+    let Some(failed) = runs.first() else {
         return Ok(app.facts.last_failure.clone());
     };
     let report = open.runtime.runs.get(failed.row.run_key).await?;

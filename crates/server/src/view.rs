@@ -23,9 +23,12 @@ pub use self::subscription::{new_subscription, subscription, subscriptions};
 pub use self::why::{why, why_not};
 pub use crate::external_trigger::external_trigger;
 use wakeful_api::{
-    Activity, AgentStatus, AttachmentInput, Block, GuidanceRoot, LoadedAgentsMd, Run, RunSummary, Step,
-    StepKind, StepText, StuckAgent, TokenUsage, ToolCall, TranscriptLine,
+    Activity, AgentStatus, AttachmentInput, Block, GuidanceRoot, LoadedAgentsMd, ParkedReason, Run,
+    RunExplanation, RunSummary, StatusCounts, Step, StepCounts, StepKind, StepText, StuckAgent, TokenUsage,
+    ToolCall, TranscriptLine, TranscriptRun,
 };
+use wakeful_core::attention;
+use wakeful_core::budget::MicroUsd;
 use wakeful_core::conversation::{self, Usage};
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::Guidance;
@@ -34,9 +37,8 @@ use wakeful_core::step::StepStatus;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::step_contents::{BoundedText, StepContents};
-use wakeful_runtime::api::{AgentView, Previewed, TranscriptItem};
-use wakeful_runtime::rows::{RunRow, StepRow};
-use wakeful_runtime::run::decode;
+use wakeful_runtime::api::{AgentView, ListedRun, TranscriptItem};
+use wakeful_runtime::rows::{self, RunCounts, StepRow};
 use wakeful_runtime::stored_run::StoredRun;
 
 /// Whether an agent's work can continue.
@@ -131,14 +133,20 @@ pub fn loaded_agents_md(guidance: &Guidance) -> Vec<LoadedAgentsMd> {
 
 /// A run as a list entry.
 #[must_use]
-pub fn run_line(found: &Previewed<RunRow>) -> RunSummary {
-    let row = &found.row;
+pub fn run_line(found: &ListedRun) -> RunSummary {
+    let (row, machine) = (&found.row, found.machine.as_ref());
     RunSummary {
         run_key: row.run_key.to_string(),
         agent_id: row.agent_id.to_string(),
         status: row.status,
-        parked: is_parked(row),
-        waiting_on: waiting_on(row),
+        waiting_for: found.waiting_for,
+        cause_kind: found.cause_kind,
+        model: machine.map(|machine| machine.model_ref.clone()),
+        counts: step_counts(&found.counts),
+        cost_usd: cost(found.counts.cost),
+        duration_ms: row.ended_at.map(|ended| ended.since(row.started_at)),
+        parked: parked_reason(found).is_some(),
+        waiting_on: machine.map(waiting_on).unwrap_or_default(),
         transitions: u64::try_from(row.version).unwrap_or(0),
         started_at: row.started_at.rfc3339(),
         ended_at: row.ended_at.map(Millis::rfc3339),
@@ -148,18 +156,67 @@ pub fn run_line(found: &Previewed<RunRow>) -> RunSummary {
     }
 }
 
-/// Whether a run waits for budget. The states of finished runs need not be read.
-fn is_parked(row: &RunRow) -> bool {
-    let turn = (row.status == RunStatus::Open).then(|| decode(row));
-    turn.is_some_and(|turn| turn.is_ok_and(|turn| matches!(turn.phase, RunPhase::Parked { .. })))
+/// Why a run waits for budget; none if it does not.
+#[must_use]
+pub fn parked_reason(found: &ListedRun) -> Option<ParkedReason> {
+    match &found.machine.as_ref()?.phase {
+        RunPhase::Parked { exceeded, .. } if found.row.status == RunStatus::Open => {
+            Some(budget::parked(exceeded))
+        }
+        RunPhase::Parked { .. }
+        | RunPhase::Modelling { .. }
+        | RunPhase::Acting { .. }
+        | RunPhase::Ended { .. } => None,
+    }
 }
 
 /// The sub-runs that an open run waits for.
-fn waiting_on(row: &RunRow) -> Vec<String> {
-    let turn = (row.status == RunStatus::Open).then(|| decode(row));
-    let waits = turn.and_then(Result::ok).filter(RunMachine::waits_on_runs);
-    let children = waits.map(|turn| turn.children()).unwrap_or_default().into_iter();
+fn waiting_on(machine: &RunMachine) -> Vec<String> {
+    let children = if machine.waits_on_runs() {
+        machine.children()
+    } else {
+        Vec::new()
+    };
+    let children = children.into_iter();
     children.map(|(_, child)| child.run_key.to_string()).collect()
+}
+
+fn cost(cost: MicroUsd) -> Option<String> {
+    (cost.0 > 0).then(|| cost.to_string())
+}
+
+const fn step_counts(counts: &RunCounts) -> StepCounts {
+    StepCounts {
+        model_rounds: counts.model_rounds,
+        tool_calls: counts.tool_calls,
+        denied: counts.denied,
+        failed: counts.failed,
+        unknown: counts.unknown,
+    }
+}
+
+/// Runs per status.
+#[must_use]
+pub const fn status_counts(counts: &rows::StatusCounts) -> StatusCounts {
+    StatusCounts {
+        open: counts.open,
+        waiting: counts.waiting,
+        quarantined: counts.quarantined,
+        completed: counts.completed,
+        failed: counts.failed,
+        out_of_rounds: counts.out_of_rounds,
+        cancelled: counts.cancelled,
+        abandoned: counts.abandoned,
+        is_lower_bound: counts.is_lower_bound,
+    }
+}
+
+fn explanation(found: attention::RunExplanation) -> RunExplanation {
+    RunExplanation {
+        code: found.code,
+        message: found.message,
+        next_steps: found.next_steps,
+    }
 }
 
 /// A run with all its details.
@@ -177,15 +234,16 @@ pub fn run(stored: &StoredRun) -> Run {
         agent_id: row.agent_id.to_string(),
         outcome: row.status,
         final_text: stored.final_text.clone(),
+        waiting_for: stored.waiting_for,
+        explanation: attention::RunExplanation::of_run(row.status, turn).map(explanation),
         rounds: stored.rounds(),
+        counts: step_counts(&stored.counts),
         tool_calls: stored.tool_calls().map(tool_call).collect(),
         denied: ids(StepStatus::Denied),
         unknown: ids(StepStatus::OutcomeUnknown),
         token_usage: usage(stored.usage()),
         duration_ms: row.ended_at.map_or(0, |ended| ended.since(row.started_at)),
-        cost_usd: Some(stored.cost)
-            .filter(|cost| cost.0 > 0)
-            .map(|cost| cost.to_string()),
+        cost_usd: cost(stored.cost),
         parked,
         provider_attempt_timeline: turn.map(|turn| budget::timeline(&turn.model_ref, &stored.steps)),
         failure_artifact: stored.failure().cloned(),
@@ -196,6 +254,8 @@ pub fn run(stored: &StoredRun) -> Run {
         workspace: turn.map(|turn| turn.workspace.clone()),
         parent: stored.parent.clone(),
         children: stored.children.clone(),
+        retries: stored.retries.clone(),
+        retried_by: stored.retried_by.clone(),
         steps: stored
             .steps
             .iter()
@@ -216,6 +276,7 @@ fn tool_call(step: &StepRow) -> ToolCall {
         operation_id: step.operation_id.to_string(),
         status: step.status,
         sandbox: step.sandbox.clone(),
+        exit_status: step.exit_status,
     }
 }
 
@@ -240,7 +301,7 @@ pub fn step(step: &StepRow, contents: Option<&StepContents>) -> Step {
         error_output: contents
             .and_then(|found| found.error_output.as_ref())
             .map(step_text),
-        exit_status: contents.and_then(|found| found.exit_status),
+        exit_status: step.exit_status,
         decision_id: contents
             .and_then(|found| found.decision)
             .map(|decision| decision.to_string()),
@@ -265,6 +326,12 @@ pub fn transcript_line(line: &TranscriptItem) -> TranscriptLine {
         at: line.row.at.rfc3339(),
         erased: blocks.is_none(),
         blocks: blocks.unwrap_or_default().into_iter().map(block).collect(),
+        run: line.run.clone().map(|run| TranscriptRun {
+            status: run.status,
+            waiting_for: run.waiting_for,
+            explanation: explanation(run.explanation),
+            retried_by: run.retried_by.map(|run| run.to_string()),
+        }),
     }
 }
 

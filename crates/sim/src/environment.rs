@@ -451,6 +451,7 @@ impl Environment {
 
     pub(crate) fn open_runs(&self) -> Result<Vec<RunKey>, StoreError> {
         let filter = RunFilter {
+            until: None,
             agent_id: Some(self.agent.clone()),
             state: RunState::Open,
             limit: ROWS_MAX,

@@ -86,6 +86,7 @@ impl Evidence {
         let ledger = world.ledger();
         read(&world.store, move |view| {
             let filter = RunFilter {
+                until: None,
                 agent_id: None,
                 state: RunState::Any,
                 limit: ROWS_MAX,

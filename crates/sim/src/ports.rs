@@ -284,6 +284,7 @@ impl SimTools {
         ToolOutcome {
             content: json!({"ok": true, "tool": tool, "receipt": deed.operation_id}).to_string(),
             code: None,
+            exit_status: None,
             sandbox: None,
             blobs: conduct.blobs,
             retry_after: None,

@@ -279,6 +279,7 @@ pub(crate) fn run_of(ask: &Ask) -> RunKey {
 /// A filter for the newest open run.
 pub(crate) fn open_only() -> RunFilter {
     RunFilter {
+        until: None,
         agent_id: None,
         state: RunState::Open,
         limit: 1,

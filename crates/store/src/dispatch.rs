@@ -355,7 +355,7 @@ impl View<'_> {
         at_most: u32,
     ) -> Result<Vec<QueueRow>> {
         let mut rows = self.messages(agent, now, at_most)?;
-        rows.retain(|row| row.message.cause.origin.is_absorbed());
+        rows.retain(|row| row.message.is_absorbed());
         Ok(rows)
     }
 }

@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod attention;
 mod audit;
 mod blob;
 mod blob_files;
@@ -75,6 +76,7 @@ mod tx;
 mod wake;
 mod write_health;
 
+pub use crate::attention::RUNS_COUNTED_MAX;
 pub use crate::blob_files::{BlobFileReport, FILE_AGE, keep_files};
 pub use crate::dispatch::WorkQuery;
 pub use crate::faults::{FaultFuture, FaultPoint, Faults};

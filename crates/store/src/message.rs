@@ -15,8 +15,8 @@ use crate::{ROWS_MAX, Result, StoreError, Tx, View};
 
 const ADMIT: &str = "
     INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body_hash, options, admitted_at_ms,
-        parent_run, parent_agent, parent_operation, sub_run_depth, cause)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+        parent_run, parent_agent, parent_operation, sub_run_depth, cause, retry_of)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
     ON CONFLICT (run_key) DO NOTHING";
 
 impl Tx<'_> {
@@ -50,6 +50,7 @@ impl Tx<'_> {
             parent.map(|parent| &parent.operation_id).into(),
             parent.map_or(0, |parent| parent.depth).into(),
             cause.as_str().into(),
+            message.retry_of.as_ref().into(),
         ];
         if self.sql.execute(ADMIT, &params)? == 1 {
             return Ok(MessageAdmission::New);
@@ -65,7 +66,7 @@ impl Tx<'_> {
 
 const ONE: &str = "
     SELECT run_key, agent_id, thread_id, kind, authority, surface, context, body_hash, options, admitted_at_ms,
-        parent_run, parent_agent, parent_operation, sub_run_depth, cause
+        parent_run, parent_agent, parent_operation, sub_run_depth, cause, retry_of
     FROM message WHERE run_key = ?1";
 
 impl View<'_> {
@@ -90,6 +91,7 @@ fn read(mut row: Row) -> Result<Message> {
         admitted_at: row.millis("message.admitted_at_ms")?,
         parent: parent(&mut row)?,
         cause: row.word("message.cause", |json| serde_json::from_str(json).ok())?,
+        retry_of: row.optional_digest("message.retry_of")?.map(RunKey),
     })
 }
 
@@ -126,6 +128,19 @@ impl View<'_> {
                     run_key: RunKey(row.digest("message.run_key")?),
                 })
             },
+        )
+    }
+}
+
+pub(crate) const RETRIES: &str = "
+    SELECT run_key FROM message WHERE retry_of = ?1 ORDER BY run_key LIMIT ?2";
+
+impl View<'_> {
+    /// Returns the runs that run an ended run again.
+    pub fn retries(&mut self, run: &RunKey) -> Result<Vec<RunKey>> {
+        records(
+            self.sql.query(RETRIES, &[run.into(), limit(ROWS_MAX)])?,
+            |mut row| row.digest("message.run_key").map(RunKey),
         )
     }
 }

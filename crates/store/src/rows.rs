@@ -16,7 +16,7 @@ use wakeful_core::conversation::{Role, Usage};
 use wakeful_core::decision::{Channel, Severity};
 use wakeful_core::id::{AgentId, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
-use wakeful_core::message::Message;
+use wakeful_core::message::{Message, MessageKind};
 use wakeful_core::report::payload::EventBody;
 use wakeful_core::report::{Event, LogHead};
 use wakeful_core::run::RunStatus;
@@ -278,6 +278,8 @@ pub struct StepRow {
     pub duration_ms: Option<u64>,
     /// The enforced isolation.
     pub sandbox: Option<String>,
+    /// The exit status of a command that ended.
+    pub exit_status: Option<i32>,
     /// Tokens of a model round.
     pub usage: Usage,
     /// The record of the attempt, for a model round that has ended.
@@ -292,6 +294,8 @@ pub struct StepSettlement {
     pub duration_ms: u64,
     /// The enforced isolation.
     pub sandbox: Option<String>,
+    /// The exit status of a command.
+    pub exit_status: Option<i32>,
     /// Why the step ended like this, if there is more to report than the permission.
     pub reason: Option<String>,
     /// Tokens of a model round.
@@ -396,10 +400,84 @@ pub struct RunFilter {
     pub agent_id: Option<AgentId>,
     /// Only runs in this state.
     pub state: RunState,
+    /// Only runs that started at this time or earlier.
+    pub until: Option<Millis>,
     /// Only runs that follow this one in the list.
     pub before: Option<RunKey>,
     /// At most this many, newest first.
     pub limit: u32,
+}
+
+/// The steps of a run, counted, and their cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunCounts {
+    /// Model replies.
+    pub model_rounds: u64,
+    /// All tool calls.
+    pub tool_calls: u64,
+    /// Tool calls that were denied.
+    pub denied: u64,
+    /// Tool calls that failed, including commands with a non-zero exit status.
+    pub failed: u64,
+    /// Tool calls with an unknown outcome.
+    pub unknown: u64,
+    /// The cost so far, including requests with an unknown outcome.
+    pub cost: MicroUsd,
+}
+
+/// Which runs are counted per status.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatusCountsFilter {
+    /// Only runs of this agent.
+    pub agent_id: Option<AgentId>,
+    /// Only runs with this kind of message.
+    pub cause: Option<MessageKind>,
+    /// Only runs that started at this time or later.
+    pub since: Option<Millis>,
+    /// Only runs that started at this time or earlier.
+    pub until: Option<Millis>,
+}
+
+/// Runs per status.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StatusCounts {
+    /// Runs that have not ended, including waiting ones.
+    pub open: u64,
+    /// Open runs that wait for something.
+    pub waiting: u64,
+    pub quarantined: u64,
+    pub completed: u64,
+    pub failed: u64,
+    pub out_of_rounds: u64,
+    pub cancelled: u64,
+    pub abandoned: u64,
+    /// Whether there are more runs than were counted.
+    pub is_lower_bound: bool,
+}
+
+impl StatusCounts {
+    /// Adds runs of one status, some of which wait.
+    pub const fn add(&mut self, status: RunStatus, runs: u64, waiting: u64) {
+        let count = match status {
+            RunStatus::Open => {
+                self.waiting += waiting;
+                &mut self.open
+            }
+            RunStatus::Quarantined => &mut self.quarantined,
+            RunStatus::Completed => &mut self.completed,
+            RunStatus::Failed => &mut self.failed,
+            RunStatus::OutOfRounds => &mut self.out_of_rounds,
+            RunStatus::Cancelled => &mut self.cancelled,
+            RunStatus::Abandoned => &mut self.abandoned,
+            // Messages without a run have these.
+            RunStatus::Queued
+            | RunStatus::Absorbed
+            | RunStatus::Replaced
+            | RunStatus::Refused
+            | RunStatus::Gone => return,
+        };
+        *count += runs;
+    }
 }
 
 /// A saga with the run it belongs to.

@@ -110,6 +110,13 @@ const OPEN_OF_AGENT: &str = "
         AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY +started_at_ms DESC, run_key LIMIT ?1";
 
+const UNSUCCESSFUL: &str = "
+    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
+        wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
+    FROM run WHERE status IN ('failed', 'out_of_rounds', 'cancelled', 'abandoned') AND started_at_ms <= ?2
+        AND NOT (started_at_ms = ?2 AND run_key <= ?3) AND (?4 = '' OR agent_id = ?4)
+    ORDER BY started_at_ms DESC, run_key LIMIT ?1";
+
 const QUARANTINED: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
         wait_kind, wait_until_ms, wait_microusd, suspended_at_ms, fault
@@ -117,14 +124,12 @@ const QUARANTINED: &str = "
         AND (?4 = '' OR agent_id = ?4)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
-/// The start of the list: it sorts after every possible run.
-const NEWEST: (Millis, RunKey) = (Millis(i64::MAX), RunKey(Digest::ZERO));
-
 impl View<'_> {
     /// Returns runs, newest first.
     pub fn runs(&mut self, filter: &RunFilter) -> Result<Vec<RunRow>> {
         let (started, key) = match &filter.before {
-            None => NEWEST,
+            // Sorts before every run of that time.
+            None => (filter.until.unwrap_or(Millis(i64::MAX)), RunKey(Digest::ZERO)),
             // A deleted run has no position in the list, so nothing follows it.
             Some(before) => match self.run(before)? {
                 Some(run) => (run.started_at, run.run_key),
@@ -142,17 +147,20 @@ impl View<'_> {
             (Some(agent), RunState::Open) => self
                 .sql
                 .query(OPEN_OF_AGENT, &[at_most, started, key, agent.into()])?,
-            (agent, RunState::Quarantined) => {
+            (agent, RunState::Quarantined | RunState::Unsuccessful) => {
                 let agent = agent.as_ref().map_or("", AgentId::as_str);
-                self.sql
-                    .query(QUARANTINED, &[at_most, started, key, agent.into()])?
+                let query = match filter.state {
+                    RunState::Unsuccessful => UNSUCCESSFUL,
+                    RunState::Any | RunState::Open | RunState::Quarantined => QUARANTINED,
+                };
+                self.sql.query(query, &[at_most, started, key, agent.into()])?
             }
         };
         records(rows, read)
     }
 }
 
-fn read(mut row: Row) -> Result<RunRow> {
+pub(crate) fn read(mut row: Row) -> Result<RunRow> {
     Ok(RunRow {
         run_key: RunKey(row.digest("run.run_key")?),
         agent_id: row.agent_id("run.agent_id")?,
@@ -388,6 +396,11 @@ pub(crate) mod tests {
     fn waits_are_found_by_their_own_index() {
         for (query, index) in [
             (QUARANTINED, "run_quarantined"),
+            (UNSUCCESSFUL, "run_unsuccessful"),
+            (crate::attention::FLAGGED, "run_attention"),
+            (crate::attention::COUNT_FLAGGED, "run_attention"),
+            (crate::attention::PARKED, "run_wait"),
+            (crate::message::RETRIES, "message_of_retry"),
             (NEXT_DUE, "run_due"),
             (crate::decision::PENDING, "decision_pending"),
             (crate::decision::ALL, "decision_asked"),

@@ -61,6 +61,26 @@ impl Tx<'_> {
     }
 }
 
+const AWAIT_APPROVAL: &str =
+    "UPDATE step SET status = 'waiting_for_approval' WHERE operation_id = ?1 AND status = 'planned'";
+
+impl Tx<'_> {
+    /// Marks a planned step as waiting for an approval.
+    pub fn await_step_approval(&mut self, operation: &OperationId) -> Result<()> {
+        self.sql.run_once(AWAIT_APPROVAL, &[operation.into()])
+    }
+}
+
+const APPROVE: &str =
+    "UPDATE step SET status = 'planned' WHERE operation_id = ?1 AND status = 'waiting_for_approval'";
+
+impl Tx<'_> {
+    /// Marks an approved step as planned.
+    pub fn approve_step(&mut self, operation: &OperationId) -> Result<()> {
+        self.sql.run_once(APPROVE, &[operation.into()])
+    }
+}
+
 const POSTPONE: &str = "UPDATE step SET status = 'planned' WHERE operation_id = ?1 AND status = 'intended'";
 
 impl Tx<'_> {
@@ -72,8 +92,8 @@ impl Tx<'_> {
 
 const SETTLE: &str = "
     UPDATE step SET status = ?2, duration_ms = ?3, sandbox = ?4, input_tokens = ?5, output_tokens = ?6,
-        reason = COALESCE(?7, reason), attempt = ?8
-    WHERE operation_id = ?1 AND status IN ('planned', 'intended')";
+        reason = COALESCE(?7, reason), attempt = ?8, exit_status = ?9
+    WHERE operation_id = ?1 AND status IN ('planned', 'waiting_for_approval', 'intended')";
 
 impl Tx<'_> {
     /// Stores the end of a step. A step ends once; a second end fails with [`StoreError::Conflict`].
@@ -91,8 +111,12 @@ impl Tx<'_> {
             end.usage.output_tokens.into(),
             reason.as_deref().into(),
             attempt.as_deref().into(),
+            end.exit_status.map(i64::from).into(),
         ];
         self.sql.run_once(SETTLE, &params)?;
+        if end.status == StepStatus::OutcomeUnknown {
+            self.flag_run_of_step((&end.operation_id).into())?;
+        }
         match end.settlement {
             SpendSettlement::Nothing => Ok(()),
             SpendSettlement::Cost(cost) => self.settle_spend(&end.operation_id, Some(cost)),
@@ -108,13 +132,17 @@ impl Tx<'_> {
     /// Ends the plain actions of a run that were in progress with an unknown outcome. Returns how many
     /// there were.
     pub fn mark_steps_unknown(&mut self, run: &RunKey) -> Result<u64> {
-        self.sql.execute(LEAVE, &[run.into()])
+        let marked = self.sql.execute(LEAVE, &[run.into()])?;
+        if marked > 0 {
+            self.flag_run(run)?;
+        }
+        Ok(marked)
     }
 }
 
 const AFTER: &str = "
     SELECT operation_id, run_key, ordinal, name, class, action_base, status, reason, created_at_ms,
-        duration_ms, sandbox, input_tokens, output_tokens, attempt
+        duration_ms, sandbox, exit_status, input_tokens, output_tokens, attempt
     FROM step WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
 
 impl View<'_> {
@@ -141,6 +169,9 @@ fn read(mut row: Row) -> Result<StepRow> {
         put_at: row.millis("step.created_at_ms")?,
         duration_ms: duration(row.optional_int("step.duration_ms")?)?,
         sandbox: row.optional_text("step.sandbox")?,
+        exit_status: row
+            .optional_int("step.exit_status")?
+            .and_then(|status| i32::try_from(status).ok()),
         usage: Usage::of(row.count("step.input_tokens")?, row.count("step.output_tokens")?),
         attempt: attempt(row.optional_text("step.attempt")?)?,
     })

@@ -167,6 +167,7 @@ fn written(receipt: &WriteReceipt) -> ToolOutcome {
         content: content.to_string(),
         code: None,
         sandbox: None,
+        exit_status: None,
         blobs: Vec::new(),
         retry_after: None,
     }
@@ -187,6 +188,7 @@ fn failed(tool: &str, fault: &ToolError) -> ToolOutcome {
         content: fault.receipt(tool),
         code: Some(fault.kind.clone()),
         sandbox: None,
+        exit_status: None,
         blobs: Vec::new(),
         retry_after: None,
     }

@@ -136,6 +136,7 @@ impl CommandOutcome {
             Ok(content) => ToolOutcome {
                 content,
                 code: self.ending.code(),
+                exit_status: Some(exit_status),
                 sandbox: Some(level),
                 blobs,
                 retry_after: None,
@@ -250,6 +251,7 @@ pub(crate) fn refused(fault: &ToolError) -> ToolOutcome {
         content: fault.receipt(TOOL),
         code: Some(fault.kind.clone()),
         sandbox: None,
+        exit_status: None,
         blobs: Vec::new(),
         retry_after: None,
     }

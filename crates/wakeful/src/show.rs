@@ -1,6 +1,7 @@
 //! Output for people and programs. Results are written to standard output, notes to standard error.
 
 pub(crate) mod retention;
+mod run_words;
 mod sanitize;
 mod text;
 mod view;
@@ -9,7 +10,7 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wakeful_api::{AgentStatus, Run, RunList, RunState, Transcript};
+use wakeful_api::{AgentStatus, Run, RunList, Transcript};
 use wakeful_core::id::AgentId;
 use wakeful_core::report::Event;
 use wakeful_core::report::payload::{EventBody, Payload};
@@ -17,7 +18,7 @@ use wakeful_runtime::Observer;
 use wakeful_runtime::hub::Hub;
 
 use crate::failure::Failure;
-pub(crate) use text::DriverPresence;
+pub(crate) use text::{DriverPresence, RunSelection};
 pub(crate) use view::{QueuedView, ResumedView};
 
 /// The output of a command, as text or JSON.
@@ -69,7 +70,7 @@ impl Out {
         }
     }
 
-    pub(crate) fn runs(&self, runs: &RunList, state: RunState, waits: &QueuedView) {
+    pub(crate) fn runs(&self, runs: &RunList, state: RunSelection, waits: &QueuedView) {
         match self.form {
             OutputFormat::Json => self.json(&view::runs(runs, waits)),
             OutputFormat::Text => self.text(&text::runs_and_waits(runs, state, waits)),
@@ -90,7 +91,7 @@ impl Out {
 
     /// The list of runs as text.
     pub(crate) fn runs_text(&self, runs: &RunList) -> String {
-        text::runs(runs, RunState::Any)
+        text::runs(runs, RunSelection::All)
     }
 
     pub(crate) fn agent(&self, agent: &AgentStatus) {

@@ -272,7 +272,7 @@ fn stays_reported(case: &mut Case<'_>) {
             case.broken(format!("{run} was reported and is lost"));
             continue;
         };
-        let is_settled = |status: &str| !matches!(status, "planned" | "intended");
+        let is_settled = |status: &str| !matches!(status, "planned" | "waiting_for_approval" | "intended");
         let settled = told
             .calls
             .iter()

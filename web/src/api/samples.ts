@@ -11,6 +11,7 @@ import type {
   EventPayload,
   ParkedReason,
   Run,
+  Schedule,
   Step,
   Subscription,
   TranscriptLine,
@@ -192,6 +193,28 @@ export function sampleDecision(over: Partial<Decision> = {}): Decision {
     operation_id: "o",
     asked_at: "2026-01-01T00:00:00Z",
     deadline_at: "2026-01-08T00:00:00Z",
+    ...over,
+  };
+}
+
+export function sampleSchedule(over: Partial<Schedule> = {}): Schedule {
+  return {
+    schedule_id: "daily",
+    agent_id: "main",
+    revision: 1,
+    label: "daily",
+    pattern: { interval_seconds: 86_400 },
+    message: "water the beds",
+    status: "active",
+    concurrency: "forbid",
+    allows_catch_up: false,
+    auto_disable_after_run: false,
+    catch_up_window_seconds: 86_400,
+    max_catch_up_runs_per_tick: 1,
+    always: true,
+    upcoming: [],
+    execution_count: 0,
+    created_at: "2026-01-01T00:00:00Z",
     ...over,
   };
 }

@@ -1490,6 +1490,101 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the models that a person can choose for a run, an agent or as the default. */
+        get: operations["list_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the built-in and the configured model providers.
+         * @description Nothing is sent to a provider. Keys are never returned, only where they are stored.
+         */
+        get: operations["list_providers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/local": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Looks for model servers on this machine, at the usual ports of Ollama, LM Studio, llama.cpp and vLLM.
+         * @description Only loopback addresses are tried, and only when this endpoint is called.
+         */
+        get: operations["find_local_providers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/{provider}/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stores the key of a provider, in the system's keyring or in a file that only the owner can read.
+         * @description The key is tested first with a request that costs nothing. If the provider refuses the key, nothing is stored unless `skip_test` is true. Running work uses the key from the next model request on.
+         */
+        post: operations["set_provider_key"];
+        /** Removes the stored key of a provider. A file or keyring entry that Wakeful did not create stays. */
+        delete: operations["remove_provider_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/{provider}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tests whether a provider can be reached, accepts its key and knows a model, without cost. */
+        post: operations["test_provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1529,11 +1624,8 @@ export interface components {
             agent_id: string;
             /** @description Whether missed firings are caught up. Defaults to the setting `schedule.catch_up` of the home. */
             allows_catch_up?: boolean | null;
-            /**
-             * @description Whether the schedule wakes the agent even if nothing changed.
-             * @default false
-             */
-            always?: boolean;
+            /** @description Whether the schedule wakes the agent even if nothing changed. Defaults to true if it has a message. */
+            always?: boolean | null;
             /**
              * @description Whether the schedule is disabled after its first firing. A schedule with a single time always is.
              * @default false
@@ -1556,8 +1648,8 @@ export interface components {
             label?: string | null;
             /** @description The maximum number of missed firings that run at once. Defaults to 1. */
             max_catch_up_runs_per_tick?: number | null;
-            /** @description The message that a firing delivers to the agent. */
-            message: string;
+            /** @description The message that a firing delivers to the agent. Without one, a firing wakes the agent only if something changed. */
+            message?: string | null;
             /** @description When the schedule fires. */
             pattern: components["schemas"]["SchedulePattern"];
             /** @description The schedule's name. If absent, a name is generated. */
@@ -2741,7 +2833,7 @@ export interface components {
             until?: string;
         };
         /** @description The stable code of a hold. */
-        HoldCode: components["schemas"]["WakeOutcome"] | components["schemas"]["DelayKind"] | components["schemas"]["WaitKind"];
+        HoldCode: components["schemas"]["WakeOutcome"] | components["schemas"]["DelayKind"] | components["schemas"]["WaitKind"] | components["schemas"]["ModelHold"];
         /** @description How a person confirmed a provider implicitly. */
         ImpliedChannel: "operator_run";
         /** @description A host and its incarnation, which changes when a device is restored or cloned, so that names are never reused. */
@@ -3148,6 +3240,16 @@ export interface components {
              * @description The day on which the run was parked.
              */
             day: string;
+            /**
+             * @description What to do.
+             * @default
+             */
+            hint: string;
+            /**
+             * @description Why the request was not sent, in one sentence.
+             * @default
+             */
+            message: string;
             /** @description The maximum cost of the next request. */
             needed_usd: string;
             /** @description Which cap was exceeded. */
@@ -3423,6 +3525,8 @@ export interface components {
              * @description When the run ended.
              */
             ended_at?: string;
+            /** @description Whether a person erased the contents of the run. */
+            erased?: boolean;
             /** @description The details of the failure, if the run failed. */
             failure_artifact?: components["schemas"]["FailureArtifact"];
             /** @description Why the run is quarantined. */
@@ -3568,6 +3672,8 @@ export interface components {
              * @description When the run ended.
              */
             ended_at?: string;
+            /** @description Whether a person erased the contents of the run. */
+            erased?: boolean;
             /** @description Why the run is quarantined. */
             fault?: string;
             /** @description Whether the run is open and waits for budget. Retrieve the run for the amount. */
@@ -3715,6 +3821,8 @@ export interface components {
              * @description The nominal time of the next firing.
              */
             next_execution_at?: string;
+            /** @description What a person should know: firings are skipped while nothing changes. Absent if each firing wakes the agent, or if a guard decides. */
+            note?: string;
             /** @description When the schedule fires. */
             pattern: components["schemas"]["SchedulePattern"];
             /** @description The revision of the pattern. A new pattern creates a new revision with its own firings. */
@@ -4084,6 +4192,8 @@ export interface components {
             };
             /** @description The subscription's name. */
             subscription_id: string;
+            /** @description Words of a new subscription that match nothing, such as a misspelt category, each in one sentence with the nearest word that exists. Only in the response to its creation. */
+            warnings?: string[];
         };
         /** @description How a subscription changed. */
         SubscriptionChange: "made" | "paused" | "resumed" | "gone";
@@ -4439,6 +4549,98 @@ export interface components {
             record_id: string;
             /** @description The number of writes to the record, including this one. */
             version: number;
+        };
+        /** @description A model server that was found on this machine. */
+        LocalProvider: {
+            /** @description The base URL. */
+            base_url: string;
+            /** @description References of the models that the server has; at most 1000. */
+            models: string[];
+            /** @description The name of the built-in provider that has this address. */
+            provider: string;
+        };
+        /** @description A model that a person can choose. */
+        ModelChoice: {
+            /** @description The price of a million request tokens in US dollars. Absent if requests are free. */
+            input_usd?: string;
+            /** @description Whether runs that name no model use it. */
+            is_default: boolean;
+            /** @description Whether the price is assumed, because it is neither listed nor configured. */
+            is_price_assumed: boolean;
+            /** @description Whether it can be used now: its key is available. */
+            is_usable: boolean;
+            /** @description The kind of model. */
+            kind: components["schemas"]["ModelChoiceKind"];
+            /** @description The reference: `PROVIDER/MODEL`, `route:NAME`, `scripted:FILE` or `demo`. */
+            model_ref: string;
+            /** @description The price of a million reply tokens in US dollars. Absent if requests are free. */
+            output_usd?: string;
+        };
+        /** @description The kind of a model that a person can choose. */
+        ModelChoiceKind: "hosted" | "route" | "scripted" | "demo";
+        /** @description Why the model of an agent's next run cannot be used. */
+        ModelHold: "key_missing";
+        /** @description A model provider. It contains no key. */
+        ModelProvider: {
+            /** @description The base URL. */
+            base_url: string;
+            /** @description The model that is used if only the provider is chosen. */
+            default_model?: string;
+            /** @description Whether a key is available now. */
+            has_key: boolean;
+            /** @description Whether the provider works without settings. */
+            is_built_in: boolean;
+            /** @description Whether the server is on this machine. */
+            is_local: boolean;
+            /** @description Where the key is stored: `env:NAME`, `file:/PATH`, `keyring:SERVICE/ACCOUNT` or `none`. Absent if no place is configured. */
+            key_handle?: string;
+            /** @description The wire format. */
+            kind: string;
+            /** @description The known models of the provider, without a request to it. */
+            models: components["schemas"]["ModelChoice"][];
+            /** @description The name, which is the part of a model reference before the slash. */
+            name: string;
+            /** @description Whether requests need a key. */
+            needs_key: boolean;
+            /** @description Why the provider cannot be used now, and what to do. */
+            problem?: string;
+        };
+        /** @description The result of a test. */
+        ProviderTest: {
+            /** @description The code of the problem: `key_refused`, `key_missing`, `model_unknown`, or the code of a failed model request. */
+            code?: string;
+            /** @description How long the test took, in milliseconds. */
+            duration_ms: number;
+            /** @description What to do, if there is a problem. */
+            hint?: string;
+            /** @description Whether the provider can be used. */
+            is_ok: boolean;
+            /** @description The result in one sentence. */
+            message: string;
+            /** @description References of the models that the provider lists; at most 1000. */
+            models: string[];
+        };
+        /** @description The key to store. */
+        SetProviderKey: {
+            /** @description The key: printable ASCII characters without spaces. Surrounding white space is removed. */
+            key: string;
+            /**
+             * @description Store the key without testing it.
+             * @default false
+             */
+            skip_test?: boolean;
+        };
+        /** @description A stored key: the provider that has it now, and the result of its test. */
+        StoredKey: {
+            /** @description The provider. */
+            provider: components["schemas"]["ModelProvider"];
+            /** @description The result of the test. Absent if it was skipped. */
+            test?: components["schemas"]["ProviderTest"];
+        };
+        /** @description The provider to test. */
+        TestProvider: {
+            /** @description A model of the provider, without the provider's name: the test also checks that it exists. */
+            model?: string | null;
         };
     };
     responses: {
@@ -8045,6 +8247,266 @@ export interface operations {
                     "application/json": components["schemas"]["ReadinessStatus"];
                 };
             };
+        };
+    };
+    list_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelChoice"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_providers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The providers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelProvider"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    find_local_providers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The servers that responded with a list of models */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LocalProvider"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The caller is a process that an agent started */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    set_provider_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The provider. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetProviderKey"];
+            };
+        };
+        responses: {
+            /** @description The key is stored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The caller is a process that an agent started */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The provider does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The provider refuses the key, and nothing was stored */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    remove_provider_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The provider has no stored key */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelProvider"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The caller is a process that an agent started */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The provider does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    test_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The provider. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestProvider"];
+            };
+        };
+        responses: {
+            /** @description The result of the test */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderTest"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The caller is a process that an agent started */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The provider does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
         };
     };
 }

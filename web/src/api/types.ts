@@ -38,7 +38,8 @@ export type Gate = Schemas["Gate"];
 export type EventLevel = Schemas["EventLevel"];
 export type Login = Schemas["Login"];
 export type NotDurable = Schemas["NotDurable"];
-export type ParkedReason = Schemas["ParkedReason"];
+/** The amounts of a run that waits for budget. The page has its own words for the rest. */
+export type ParkedReason = Omit<Schemas["ParkedReason"], "hint" | "message">;
 export type Problem = Schemas["Problem"];
 export type QueuedMessage = Schemas["QueuedMessage"];
 export type Run = Schemas["Run"] & ComingRun;

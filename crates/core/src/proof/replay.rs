@@ -306,6 +306,7 @@ pub const fn is_machine_event(kind: EventKind) -> bool {
         | EventKind::BrakeChanged
         | EventKind::RunQuarantined
         | EventKind::QuarantineResolved
+        | EventKind::AttentionDismissed
         | EventKind::ContentErased
         | EventKind::DataPruned
         | EventKind::RowsBound => false,

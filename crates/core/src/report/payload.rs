@@ -21,8 +21,9 @@ pub use self::agent::{
 pub use self::decision::{AnswerGiven, DecisionAnswered, DecisionAsked, DecisionEscalated};
 pub use self::record::{ContentErased, DataPruned, ErasedTarget, RowsBound};
 pub use self::run::{
-    ActionCancelled, AssistantRoundRecorded, PolicyDecided, ProviderRoundCompleted, QuarantineResolved,
-    RunEnded, RunFault, RunParked, RunQuarantined, RunStarted, RuntimeError, SubRunStarted, ToolExecuted,
+    ActionCancelled, AssistantRoundRecorded, AttentionDismissed, PolicyDecided, ProviderRoundCompleted,
+    QuarantineResolved, RunEnded, RunFault, RunParked, RunQuarantined, RunStarted, RuntimeError,
+    SubRunStarted, ToolExecuted,
 };
 use crate::key::{Digest, OperationId, RunKey};
 
@@ -118,6 +119,8 @@ kinds! {
     RunQuarantined = "run_quarantined",
     /// A quarantined run was resumed or abandoned.
     QuarantineResolved = "quarantine_resolved",
+    /// A person dismissed failures that needed attention.
+    AttentionDismissed = "attention_dismissed",
     /// A person erased contents; the record of the erasure stays.
     ContentErased = "content_erased",
     /// Retention removed old data.
@@ -192,6 +195,7 @@ impl Payload {
             | Self::DecisionAnswered(_)
             | Self::DecisionEscalated(_)
             | Self::BrakeChanged(_)
+            | Self::AttentionDismissed(_)
             | Self::DataPruned(_)
             | Self::RowsBound(_) => None,
         }
@@ -220,6 +224,7 @@ impl Payload {
             | Self::BrakeChanged(_)
             | Self::RunQuarantined(_)
             | Self::QuarantineResolved(_)
+            | Self::AttentionDismissed(_)
             | Self::ContentErased(_)
             | Self::DataPruned(_)
             | Self::RowsBound(_) => None,

@@ -212,9 +212,10 @@ impl Row {
 const fn category(kind: EventKind) -> EventCategory {
     match kind {
         EventKind::MessageAdmitted => EventCategory::Message,
-        EventKind::AgentStateChanged | EventKind::BrakeChanged | EventKind::ContentErased => {
-            EventCategory::StateSync
-        }
+        EventKind::AgentStateChanged
+        | EventKind::BrakeChanged
+        | EventKind::AttentionDismissed
+        | EventKind::ContentErased => EventCategory::StateSync,
         EventKind::WakeDecided
         | EventKind::RunStarted
         | EventKind::SubRunStarted
@@ -261,6 +262,7 @@ fn row_of_kind(kind: EventKind) -> Row {
         EventKind::BrakeChanged => (EventLevel::TurnResult, "A brake was changed"),
         EventKind::RunQuarantined => (EventLevel::ActionRequired, "Run quarantined"),
         EventKind::QuarantineResolved => (EventLevel::TurnResult, "Quarantined run resumed"),
+        EventKind::AttentionDismissed => (EventLevel::Trace, "Failures dismissed"),
         EventKind::ContentErased => (EventLevel::Progress, "Contents erased"),
         EventKind::DataPruned => (EventLevel::Trace, "Old data pruned"),
         EventKind::RowsBound => (EventLevel::Trace, "Settings changed"),
@@ -302,6 +304,7 @@ fn row(payload: &Payload) -> Row {
         Payload::ContentErased(erased) => notice::content_erased(erased, row),
         Payload::RunStarted(_)
         | Payload::QuarantineResolved(_)
+        | Payload::AttentionDismissed(_)
         | Payload::DataPruned(_)
         | Payload::RowsBound(_) => row,
     }
@@ -389,17 +392,27 @@ fn policy_decided(decided: &PolicyDecided) -> Row {
         };
         return Row::plain(level_of(code), &format!("{tool} {verb}")).with_detail(reason);
     }
-    let said = match decided.effect {
-        PolicyEffect::Ask => "waits for approval",
-        PolicyEffect::Permit | PolicyEffect::Deny => "permitted",
-    };
-    Row::plain(EventLevel::Trace, &format!("{tool} {said}")).with_detail(&decided.input)
+    match decided.effect {
+        PolicyEffect::Ask => {
+            let row = Row::plain(EventLevel::Trace, &format!("Waiting for your approval: {tool}"));
+            let detail = format!("{} {}", row.title, decided.input);
+            row.with_summary(detail)
+        }
+        PolicyEffect::Permit | PolicyEffect::Deny => {
+            Row::plain(EventLevel::Trace, &format!("{tool} permitted")).with_detail(&decided.input)
+        }
+    }
 }
 
 fn tool_executed(executed: &ToolExecuted) -> Row {
     let tool = tool(&executed.tool);
     let lasting = format!(" in {} ms", executed.duration_ms);
     match executed.status {
+        StepStatus::Ok if executed.exit_status.is_some_and(|status| status != 0) => {
+            let status = executed.exit_status.unwrap_or_default();
+            let row = Row::plain(EventLevel::Trace, &format!("{tool} ended with exit {status}"));
+            row.with_summary(format!("{tool} ended with exit {status}{lasting}"))
+        }
         StepStatus::Ok => {
             let row = Row::plain(EventLevel::Trace, &format!("{tool} done"));
             row.with_summary(format!("{tool} done{lasting}"))
@@ -412,7 +425,11 @@ fn tool_executed(executed: &ToolExecuted) -> Row {
             ),
             summary: format!("{tool}: outcome unknown, it may or may not have happened"),
         },
-        StepStatus::Planned | StepStatus::Intended | StepStatus::Failed | StepStatus::Denied => {
+        StepStatus::Planned
+        | StepStatus::WaitingForApproval
+        | StepStatus::Intended
+        | StepStatus::Failed
+        | StepStatus::Denied => {
             let row = Row::plain(EventLevel::Trace, &format!("{tool} failed"));
             match &executed.code {
                 Some(code) => row.with_detail(&format!("{code}{lasting}")),

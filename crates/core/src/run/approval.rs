@@ -1,7 +1,9 @@
 //! Approvals within a run: requesting one for an action and continuing with the answer.
 
 use super::plan::Plan;
-use super::{DecisionWrite, InputReads, ReplyCall, RunMachine, RunPhase, Transition, UnexpectedInput};
+use super::{
+    DecisionWrite, InputReads, ReplyCall, RunMachine, RunPhase, StepWrite, Transition, UnexpectedInput,
+};
 use crate::decision::{ApprovalOutcome, ApprovalRequest, ProposedAction};
 use crate::key::{DecisionId, OperationId};
 use crate::policy;
@@ -72,6 +74,7 @@ impl RunMachine {
         match ruling {
             ApprovalOutcome::Approved { until } => {
                 action.fate = ActionStatus::Waiting;
+                moved.steps.push(StepWrite::Approve(action.operation_id));
                 if let Some(question) = &mut action.question {
                     question.until = Some(until);
                 }
@@ -115,6 +118,8 @@ impl RunMachine {
         };
         if action.fate == ActionStatus::AwaitingApproval {
             moved.decisions.push(DecisionWrite::Apply(old));
+        } else {
+            moved.steps.push(StepWrite::AwaitApproval(action.operation_id));
         }
         let asked = action.question.as_ref().map_or(1, |question| question.asked);
         let decision_id = DecisionId::new(&action.operation_id, asked);

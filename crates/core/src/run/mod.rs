@@ -39,7 +39,7 @@ use round::ModelRound;
 pub use approval::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
 pub use input::{InputReads, Interjection, ModelReply, ReplyCall, RunInput, SubRunStart};
 pub use round::{AttemptCost, BUDGET_EXCEEDED, ROUTE_MAX, SkippedModel, UnaffordableModel};
-pub use status::{RunState, RunStatus};
+pub use status::{BrakeState, RunState, RunStatus, StatusFilter, WaitingFor};
 pub use transition::{DecisionWrite, EntryWrite, StepWrite, Transition};
 
 /// The machine kind, stored with every run.

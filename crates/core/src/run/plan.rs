@@ -216,7 +216,7 @@ impl Transition {
             let (fate, status, reason) = match &refusal {
                 None if question.is_some() => (
                     ActionStatus::AwaitingApproval,
-                    StepStatus::Planned,
+                    StepStatus::WaitingForApproval,
                     approval_rule(read).to_owned(),
                 ),
                 None => (
@@ -276,6 +276,7 @@ impl Transition {
             status: result.status,
             duration_ms: result.duration_ms,
             sandbox: result.sandbox,
+            exit_status: result.exit_status,
             reason: result.code,
             usage: Usage::default(),
             attempt: None,
@@ -311,6 +312,7 @@ impl Transition {
             content,
             duration_ms: 0,
             sandbox: None,
+            exit_status: None,
             code,
             again: None,
         };

@@ -318,6 +318,7 @@ fn settle(operation_id: OperationId, status: StepStatus, duration_ms: u64, usage
         status,
         duration_ms,
         sandbox: None,
+        exit_status: None,
         reason: None,
         usage,
         attempt: None,

@@ -1,7 +1,7 @@
 //! The status of a run as one word for the database, the API and the page.
 
 use super::RunOutcome;
-use crate::wake::WakeOutcome;
+use crate::wake::{WaitKind, WakeOutcome};
 
 string_enum! {
     /// Filter for lists of runs.
@@ -13,6 +13,8 @@ string_enum! {
         Open = "open",
         /// Runs that wait until a person resumes or abandons them.
         Quarantined = "quarantined",
+        /// Runs that ended without success: failed, out of rounds, cancelled or abandoned.
+        Unsuccessful = "unsuccessful",
     }
 }
 
@@ -46,6 +48,102 @@ string_enum! {
     }
 }
 
+string_enum! {
+    /// What an open run waits for.
+    pub enum WaitingFor {
+        /// A person's approval of an action.
+        Approval = "approval",
+        /// Budget for the next model request.
+        Budget = "budget",
+        /// The end of runs that it started.
+        SubRuns = "sub_runs",
+        /// A time, such as the next attempt after a failure.
+        Time = "time",
+        /// The end of another run of its agent.
+        Turn = "turn",
+        /// The release of a brake.
+        Brake = "brake",
+    }
+}
+
+string_enum! {
+    /// Selects runs by status.
+    pub enum StatusFilter {
+        /// Runs that have not ended, including waiting ones.
+        Open = "open",
+        /// Open runs that wait for something.
+        Waiting = "waiting",
+        Quarantined = "quarantined",
+        Completed = "completed",
+        Failed = "failed",
+        OutOfRounds = "out_of_rounds",
+        Cancelled = "cancelled",
+        Abandoned = "abandoned",
+    }
+}
+
+impl StatusFilter {
+    /// Returns whether a run with this status, which waits for `waiting`, is selected.
+    #[must_use]
+    pub fn selects(self, status: RunStatus, waiting: Option<WaitingFor>) -> bool {
+        match self {
+            Self::Waiting => status == RunStatus::Open && waiting.is_some(),
+            Self::Open
+            | Self::Quarantined
+            | Self::Completed
+            | Self::Failed
+            | Self::OutOfRounds
+            | Self::Cancelled
+            | Self::Abandoned => self.as_str() == status.as_str(),
+        }
+    }
+
+    /// Returns the smallest set of runs that contains all selected ones and can be listed by an index.
+    #[must_use]
+    pub fn state_of(statuses: &[Self]) -> RunState {
+        let of = |status: &Self| match status {
+            Self::Open | Self::Waiting => RunState::Open,
+            Self::Quarantined => RunState::Quarantined,
+            Self::Completed => RunState::Any,
+            Self::Failed | Self::OutOfRounds | Self::Cancelled | Self::Abandoned => RunState::Unsuccessful,
+        };
+        let Some((first, rest)) = statuses.split_first() else {
+            return RunState::Any;
+        };
+        let state = of(first);
+        if rest.iter().all(|status| of(status) == state) {
+            state
+        } else {
+            RunState::Any
+        }
+    }
+}
+
+impl WaitingFor {
+    /// Returns what a run waits for; none if it works or has ended. What the run itself waits for comes
+    /// before a brake, because it remains after the brake is released.
+    #[must_use]
+    pub const fn of(status: RunStatus, wait: Option<WaitKind>, brake: BrakeState) -> Option<Self> {
+        match (status, wait, brake) {
+            (RunStatus::Open, Some(WaitKind::Decision), _) => Some(Self::Approval),
+            (RunStatus::Open, Some(WaitKind::Budget), _) => Some(Self::Budget),
+            (RunStatus::Open, Some(WaitKind::Children), _) => Some(Self::SubRuns),
+            (RunStatus::Open, Some(WaitKind::Due), _) => Some(Self::Time),
+            (RunStatus::Open, Some(WaitKind::Turn), _) => Some(Self::Turn),
+            (RunStatus::Open, None, BrakeState::Set) => Some(Self::Brake),
+            (RunStatus::Open, None, BrakeState::Released) => None,
+            (_, _, _) => None,
+        }
+    }
+}
+
+/// Whether a brake applies to the agent of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BrakeState {
+    Set,
+    Released,
+}
+
 impl RunStatus {
     /// Returns whether the status is final.
     #[must_use]
@@ -55,6 +153,12 @@ impl RunStatus {
             Self::Completed | Self::Failed | Self::OutOfRounds | Self::Cancelled => true,
             Self::Abandoned | Self::Absorbed | Self::Replaced | Self::Refused | Self::Gone => true,
         }
+    }
+
+    /// Returns whether the run ended by itself without completing its work, which a person should know about.
+    #[must_use]
+    pub const fn is_unsuccessful(self) -> bool {
+        matches!(self, Self::Failed | Self::OutOfRounds)
     }
 
     /// Returns whether it is queued or in progress.

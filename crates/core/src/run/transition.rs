@@ -24,7 +24,7 @@ pub enum StepWrite {
         class: Option<EffectClass>,
         /// The key by which identical actions are counted; none for a model round.
         base: Option<ActionBase>,
-        /// The initial status: planned, intended or already refused.
+        /// The initial status: planned, waiting for an approval, intended or already refused.
         status: StepStatus,
         /// The rule that permitted or denied it, or an error code.
         reason: String,
@@ -33,12 +33,18 @@ pub enum StepWrite {
     Intend(OperationId),
     /// An intended step did not begin and is planned again.
     Postpone(OperationId),
+    /// A planned step needs an approval before it may begin.
+    AwaitApproval(OperationId),
+    /// A step was approved and is planned.
+    Approve(OperationId),
     Settle {
         operation_id: OperationId,
         status: StepStatus,
         duration_ms: u64,
         /// The enforced isolation, if any.
         sandbox: Option<String>,
+        /// The exit status of a command.
+        exit_status: Option<i32>,
         /// Why it ended with this status, unless it was merely permitted.
         reason: Option<String>,
         /// Tokens of a model round.

@@ -9,11 +9,10 @@ use wakeful_core::report::payload::{Actor, AgentStateChanged};
 use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{AgentControl, InteractionMode, Lifecycle, Refusal};
-use wakeful_store::rows::{Agent, AgentOverview, ExternalTriggerRow, RunRow, Visibility};
+use wakeful_store::rows::{Agent, AgentOverview, ExternalTriggerRow, Visibility};
 use wakeful_store::{StoreError, Tx, View};
 
-use super::Previewed;
-use super::run::with_preview;
+use super::run_list::{ListedRun, listed};
 use super::shared::{Shared, announce};
 use crate::{EngineError, Observer as _};
 
@@ -37,7 +36,7 @@ pub struct AgentView {
     /// The agent, its queue and its open run.
     pub overview: AgentOverview,
     /// The agent's newest run.
-    pub last_run: Option<Previewed<RunRow>>,
+    pub last_run: Option<ListedRun>,
 }
 
 /// A change of an agent.
@@ -301,6 +300,6 @@ fn with_last_run(view: &mut View<'_>, overview: AgentOverview) -> Result<AgentVi
         Some(run) => view.run(&run)?,
         None => None,
     };
-    let last_run = row.map(|row| with_preview(view, row)).transpose()?;
+    let last_run = listed(view, row.into_iter().collect())?.pop();
     Ok(AgentView { overview, last_run })
 }

@@ -1,21 +1,26 @@
 //! Messages: sending them, listing the queue and reading the transcript.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use wakeful_core::attention::RunExplanation;
 use wakeful_core::cause::Priority;
 use wakeful_core::conversation::{Attachment, Block};
 use wakeful_core::id::{AgentId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, NewMessage, RunOptions};
-use wakeful_core::run::preview;
+use wakeful_core::run::{RunStatus, WaitingFor, preview};
+use wakeful_core::wake::Wait;
 use wakeful_store::rows::{QueueRow, TranscriptEntryRow};
 use wakeful_store::{StoreError, View};
 
+use super::run_list::brake_of;
 use super::shared::{Ingress, Shared};
 use super::{Previewed, SESSION, planted_bugs};
-use crate::admission::{AdmissionOutcome, PreparedAdmission};
+use crate::admission::PreparedAdmission;
+use crate::run::decode;
 use crate::wake::{admitted_event, opening};
-use crate::{EngineError, Observer as _, stored_run};
+use crate::{EngineError, stored_run};
 
 /// Maximum number of transcript bytes that are read at once.
 pub const TRANSCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -59,6 +64,18 @@ pub struct TranscriptItem {
     pub row: TranscriptEntryRow,
     /// The content; none if it was erased.
     pub blocks: Option<Vec<Block>>,
+    /// The run, after its last entry, if it did not succeed or cannot continue.
+    pub run: Option<TranscriptRun>,
+}
+
+/// A run in a transcript that did not succeed or cannot continue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TranscriptRun {
+    pub status: RunStatus,
+    pub waiting_for: Option<WaitingFor>,
+    pub explanation: RunExplanation,
+    /// A run that runs it again.
+    pub retried_by: Option<RunKey>,
 }
 
 pub struct MessageApi {
@@ -108,37 +125,7 @@ impl MessageApi {
             return self.send_and_start(arrival, entry, how).await;
         }
         let outcome = self.shared.write(move |tx| arrival.commit(tx)).await?;
-        self.sent(agent, run_key, outcome)
-    }
-
-    /// Converts an admission outcome into the caller's result and signals the service loop.
-    pub(super) fn sent(
-        &self,
-        agent: AgentId,
-        run_key: RunKey,
-        outcome: AdmissionOutcome,
-    ) -> Result<MessageReceipt, EngineError> {
-        match outcome {
-            AdmissionOutcome::New(event) => {
-                self.shared.hub.on_events(&agent, &[event]);
-                self.shared.work.signal_agent(agent);
-                Ok(MessageReceipt {
-                    run_key,
-                    is_new: true,
-                })
-            }
-            AdmissionOutcome::Known => {
-                // The first sender may have died before it signalled the loop.
-                self.shared.work.signal_agent(agent);
-                Ok(MessageReceipt {
-                    run_key,
-                    is_new: false,
-                })
-            }
-            AdmissionOutcome::KeyReused => Err(EngineError::KeyReused { run: run_key }),
-            AdmissionOutcome::Refused(refusal) => Err(refusal.into()),
-            AdmissionOutcome::Unknown => Err(EngineError::UnknownAgent(agent)),
-        }
+        self.shared.sent(agent, run_key, outcome)
     }
 
     /// Lists the queued messages of an agent, next first.
@@ -179,7 +166,7 @@ fn conversation(
     rows: Vec<TranscriptEntryRow>,
     newest: u32,
 ) -> Result<TranscriptPage, StoreError> {
-    let (mut lines, mut bytes) = (Vec::new(), 0);
+    let (mut lines, mut bytes, mut seen) = (Vec::new(), 0, BTreeSet::new());
     let (all, wanted) = (rows.len(), usize::try_from(newest).unwrap_or(usize::MAX));
     for row in rows.into_iter().rev().take(wanted) {
         // A missing body was erased; the entry stays visible as a gap.
@@ -190,9 +177,32 @@ fn conversation(
         }
         let blocks = body.map(|body| serde_json::from_slice(&body)).transpose();
         let blocks = blocks.map_err(|_| StoreError::Malformed("a transcript entry"))?;
-        lines.push(TranscriptItem { row, blocks });
+        // The newest entry of each run comes first.
+        let run = if seen.insert(row.run_key) {
+            transcript_run(view, &row.run_key)?
+        } else {
+            None
+        };
+        lines.push(TranscriptItem { row, blocks, run });
     }
     lines.reverse();
     let has_more = lines.len() < all;
     Ok(TranscriptPage { lines, has_more })
+}
+
+/// Describes a run that did not succeed or cannot continue.
+fn transcript_run(view: &mut View<'_>, run: &RunKey) -> Result<Option<TranscriptRun>, StoreError> {
+    let Some(row) = view.run(run)? else {
+        return Ok(None);
+    };
+    let Some(explanation) = RunExplanation::of_run(row.status, decode(&row).ok().as_ref()) else {
+        return Ok(None);
+    };
+    let brake = brake_of(view, &row.agent_id)?;
+    Ok(Some(TranscriptRun {
+        status: row.status,
+        waiting_for: WaitingFor::of(row.status, row.wait().map(Wait::kind), brake),
+        explanation,
+        retried_by: view.retries(run)?.pop(),
+    }))
 }

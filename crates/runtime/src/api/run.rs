@@ -6,11 +6,12 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::report::payload::QuarantineResolved;
 use wakeful_core::report::{Event, EventDraft, SealedEvent};
-use wakeful_core::run::{RunStatus, preview};
+use wakeful_core::run::RunStatus;
 use wakeful_core::wake::{Lifecycle, Refusal, Suspension, Wait};
-use wakeful_store::rows::{RunFilter, RunRow, StepRow};
+use wakeful_store::rows::{RunRow, StepRow};
 use wakeful_store::{StoreError, Tx, View};
 
+use super::run_list::{self, ListedRun, RunPage, RunQuery};
 use super::shared::{Shared, append};
 use super::step_contents::{self, Selection, StepContents};
 use crate::stored_run::StoredRun;
@@ -76,22 +77,18 @@ impl RunApi {
     }
 
     /// Lists runs, newest first.
-    pub async fn list(&self, filter: RunFilter) -> Result<Vec<Previewed<RunRow>>, EngineError> {
-        let named = filter.agent_id.clone();
-        let found = self.shared.store.read(move |view| {
-            if let Some(agent) = &filter.agent_id
-                && view.agent(agent)?.is_none()
-            {
-                return Ok(None);
+    pub async fn list(&self, query: RunQuery) -> Result<RunPage, EngineError> {
+        match query.agent_id.clone() {
+            Some(agent) => {
+                let read = self
+                    .shared
+                    .of_agent(agent, move |view, _| run_list::page(view, &query));
+                read.await
             }
-            let rows = view.runs(&filter)?;
-            let runs = rows.into_iter().map(|row| with_preview(view, row));
-            runs.collect::<Result<Vec<_>, StoreError>>().map(Some)
-        });
-        match (found.await?, named) {
-            (Some(runs), _) => Ok(runs),
-            (None, Some(agent)) => Err(EngineError::UnknownAgent(agent)),
-            (None, None) => Ok(Vec::new()),
+            None => {
+                let read = self.shared.store.read(move |view| run_list::page(view, &query));
+                Ok(read.await?)
+            }
         }
     }
 
@@ -127,18 +124,18 @@ impl RunApi {
 
     /// Returns at most two runs whose keys start with these hex digits, including queued ones: two are
     /// enough to detect an ambiguous prefix.
-    pub async fn with_prefix(&self, hex_prefix: String) -> Result<Vec<Previewed<RunRow>>, EngineError> {
+    pub async fn with_prefix(&self, hex_prefix: String) -> Result<Vec<ListedRun>, EngineError> {
         let found = self.shared.store.read(move |view| {
-            let mut runs = Vec::new();
+            let mut rows = Vec::new();
             for key in view.runs_with_prefix(&hex_prefix)? {
                 let row = match view.run(&key)? {
                     Some(row) => Some(row),
                     None => stored_run::cause(view, &key)?
                         .map(|cause| stored_run::without_run(&cause.message, cause.wake.as_ref())),
                 };
-                runs.extend(row.map(|row| with_preview(view, row)).transpose()?);
+                rows.extend(row);
             }
-            Ok(runs)
+            run_list::listed(view, rows)
         });
         Ok(found.await?)
     }
@@ -202,17 +199,4 @@ fn leave_quarantine_in(
     }
     let event = append(tx, &agent, &mut head, sealed)?;
     Ok(QuarantineExit::Done(agent, Box::new(event), others))
-}
-
-pub(super) fn with_preview(view: &mut View<'_>, row: RunRow) -> Result<Previewed<RunRow>, StoreError> {
-    let message = view.message(&row.run_key)?;
-    let text = match &message {
-        Some(message) => stored_run::text(view, message)?,
-        None => None,
-    };
-    Ok(Previewed {
-        row,
-        preview: text.map(|text| preview(&text)),
-        is_erased: message.is_some_and(|message| message.is_erased()),
-    })
 }

@@ -13,8 +13,10 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_store::rows::{Agent, AgentOutboxRow};
 use wakeful_store::{Store, StoreError, Tx, View, WorkQuery};
 
+use super::message::MessageReceipt;
 use super::start::StartAtOnce;
 use super::work_signal::WorkSignal;
+use crate::admission::AdmissionOutcome;
 use crate::hub::Hub;
 use crate::run::broken;
 use crate::{EngineDefaults, EngineError, Observer as _};
@@ -263,6 +265,36 @@ impl Shared {
             self.signal_everything();
         }
         written
+    }
+
+    /// Converts an admission outcome into the caller's result and signals the service loop.
+    pub(super) fn sent(
+        &self,
+        agent: AgentId,
+        run_key: RunKey,
+        outcome: AdmissionOutcome,
+    ) -> Result<MessageReceipt, EngineError> {
+        match outcome {
+            AdmissionOutcome::New(event) => {
+                self.hub.on_events(&agent, &[event]);
+                self.work.signal_agent(agent);
+                Ok(MessageReceipt {
+                    run_key,
+                    is_new: true,
+                })
+            }
+            AdmissionOutcome::Known => {
+                // The first sender may have died before it signalled the loop.
+                self.work.signal_agent(agent);
+                Ok(MessageReceipt {
+                    run_key,
+                    is_new: false,
+                })
+            }
+            AdmissionOutcome::KeyReused => Err(EngineError::KeyReused { run: run_key }),
+            AdmissionOutcome::Refused(refusal) => Err(refusal.into()),
+            AdmissionOutcome::Unknown => Err(EngineError::UnknownAgent(agent)),
+        }
     }
 
     /// Makes every loop look for work after a write whose outcome is unknown.

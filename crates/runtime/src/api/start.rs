@@ -63,7 +63,7 @@ impl MessageApi {
                 let is_new = true;
                 Ok(MessageReceipt { run_key, is_new })
             }
-            StartedAdmission::NotStarted(outcome) => self.sent(agent_id, run_key, outcome),
+            StartedAdmission::NotStarted(outcome) => self.shared.sent(agent_id, run_key, outcome),
             StartedAdmission::Busy(by) => Err(EngineError::AgentBusy { agent: agent_id, by }),
         }
     }

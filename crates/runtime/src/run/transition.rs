@@ -6,7 +6,7 @@ use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{DecisionPolicy, DecisionStatus};
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::json::{NotCanonical, canonical, canonical_text, digest};
-use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::notice::AgentNotice;
 use wakeful_core::proof::log_binding::attach_log_binding;
@@ -89,8 +89,10 @@ pub(crate) enum CommitOutcome {
 
 enum StepChange {
     Put(Box<StepRow>),
-    Intend(wakeful_core::key::OperationId),
-    Postpone(wakeful_core::key::OperationId),
+    Intend(OperationId),
+    Postpone(OperationId),
+    AwaitApproval(OperationId),
+    Approve(OperationId),
     Settle(StepSettlement),
     Saga(Saga),
 }
@@ -134,11 +136,11 @@ impl PreparedCommit {
             .try_for_each(|refused| tx.record_refusal(refused))?;
         interject::absorb_interjections(tx, &self.joined, run.run_key, self.journal.at)?;
         if run.status != RunStatus::Open {
-            let stamp = Stamp {
-                at: self.journal.at,
-                salt: self.salt,
-            };
-            sub_run::ended(tx, &run, &mut heads.others, stamp)?;
+            let (at, salt) = (self.journal.at, self.salt);
+            sub_run::ended(tx, &run, &mut heads.others, Stamp { at, salt })?;
+            if run.status.is_unsuccessful() {
+                tx.flag_failed_run(&run.run_key)?;
+            }
         }
         self.write_with(tx, heads.own, fence).map(CommitOutcome::Events)
     }
@@ -199,6 +201,8 @@ impl PreparedCommit {
                 StepChange::Put(row) => tx.put_step(row)?,
                 StepChange::Intend(operation) => tx.intend_step(operation)?,
                 StepChange::Postpone(operation) => tx.postpone_step(operation)?,
+                StepChange::AwaitApproval(operation) => tx.await_step_approval(operation)?,
+                StepChange::Approve(operation) => tx.approve_step(operation)?,
                 StepChange::Settle(end) => tx.settle_step(end)?,
                 StepChange::Saga(saga) => self.write_saga(tx, saga)?,
             }
@@ -346,7 +350,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             ends: Vec::new(),
             salt: [0; 32],
             terms: self.decision_policy(&before.agent_id),
-            end_notice: ended(&before, outcome),
+            end_notice: outcome
+                .map(|status| AgentNotice::run_ended(&before.agent_id, &before.run_key, status)),
             run: RunRow {
                 machine_version: MACHINE_VERSION,
                 suspension,
@@ -382,11 +387,6 @@ fn within_bounds(run: RunKey, state: &str) -> Result<(), EngineError> {
         state.len()
     );
     Err(EngineError::InvalidState { run, why })
-}
-
-/// The notice of a run's end, if this is its end.
-fn ended(run: &RunRow, outcome: Option<RunStatus>) -> Option<AgentNotice> {
-    outcome.map(|status| AgentNotice::run_ended(&run.agent_id, &run.run_key, status))
 }
 
 /// The agents of unfinished sub-runs.
@@ -459,17 +459,21 @@ fn step_change(run_key: RunKey, write: StepWrite, input: &RunInput, at: Millis) 
             put_at: at,
             duration_ms: None,
             sandbox: None,
+            exit_status: None,
             usage: Usage::default(),
             attempt: None,
         })),
         StepWrite::Saga(saga) => StepChange::Saga(saga),
         StepWrite::Intend(operation_id) => StepChange::Intend(operation_id),
         StepWrite::Postpone(operation_id) => StepChange::Postpone(operation_id),
+        StepWrite::AwaitApproval(operation_id) => StepChange::AwaitApproval(operation_id),
+        StepWrite::Approve(operation_id) => StepChange::Approve(operation_id),
         StepWrite::Settle {
             operation_id,
             status,
             duration_ms,
             sandbox,
+            exit_status,
             reason,
             usage,
             attempt,
@@ -478,6 +482,7 @@ fn step_change(run_key: RunKey, write: StepWrite, input: &RunInput, at: Millis) 
             status,
             duration_ms,
             sandbox,
+            exit_status,
             reason,
             usage,
             settlement: match (attempt.as_ref().and_then(|attempt| attempt.cost), input) {

@@ -221,7 +221,7 @@ async fn ids_and_numbers_in_paths_and_queries_are_checked() {
     let named = world.get("/api/runs?limit=many").await.message();
     assert!(named.contains("limit"), "{named}");
     for path in [
-        "/api/runs?limit=500&state=open",
+        "/api/runs?limit=500&status=open",
         "/api/agents/main/events?after_seq=1&before_seq=2",
         "/api/status",
         "/api/state",

@@ -134,6 +134,7 @@ fn notices(world: &DaemonEnvironment) -> Result<Vec<Notice>, StoreError> {
 
 fn runs(view: &mut View<'_>) -> Result<Vec<RunEvidence>, StoreError> {
     let filter = RunFilter {
+        until: None,
         agent_id: None,
         state: RunState::Any,
         limit: ROWS_MAX,

@@ -222,6 +222,7 @@ impl ToolHost for AlertTools {
         ToolOutcome {
             content: "{}".into(),
             code: None,
+            exit_status: None,
             sandbox: None,
             blobs: Vec::new(),
             retry_after: None,

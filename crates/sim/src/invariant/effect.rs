@@ -48,7 +48,7 @@ pub(super) fn reported_ok_means_done(evidence: &Evidence) -> Verdict {
                 count == 0 || evidence.ledger.has_sleepers()
             }
             (StepStatus::Failed, EffectClass::Plain) => count == 0,
-            (StepStatus::Planned | StepStatus::Denied, _) => {
+            (StepStatus::Planned | StepStatus::WaitingForApproval | StepStatus::Denied, _) => {
                 let mut deeds = evidence.ledger.deeds.iter();
                 deeds.all(|deed| deed.operation_id != step.operation_id || may_be_a_sleepers(deed, run, step))
             }
@@ -71,7 +71,9 @@ pub(super) fn done_is_reported(evidence: &Evidence) -> Verdict {
             StepStatus::Ok | StepStatus::OutcomeUnknown => true,
             StepStatus::Intended => run.is_open() || run.is_quarantined(),
             StepStatus::Failed => deed.class == EffectClass::Idempotent && evidence.ledger.has_sleepers(),
-            StepStatus::Planned | StepStatus::Denied => may_be_a_sleepers(deed, run, step),
+            StepStatus::Planned | StepStatus::WaitingForApproval | StepStatus::Denied => {
+                may_be_a_sleepers(deed, run, step)
+            }
         };
         unless(is_said && step.class == Some(deed.class), || {
             format!("it was done, but is stored as {step:?}")
@@ -83,7 +85,8 @@ pub(super) fn done_is_reported(evidence: &Evidence) -> Verdict {
 /// Whether a process that had been suspended performed an action that was to be retried: it had failed
 /// temporarily, and waits or was refused when a person was asked again.
 fn may_be_a_sleepers(deed: &Deed, run: &RunEvidence, step: &StepRow) -> bool {
-    let waits = step.status == StepStatus::Planned && step.class == Some(EffectClass::Idempotent);
+    let is_unstarted = matches!(step.status, StepStatus::Planned | StepStatus::WaitingForApproval);
+    let waits = is_unstarted && step.class == Some(EffectClass::Idempotent);
     deed.slept && (waits || is_refused_later(run, step))
 }
 

@@ -44,10 +44,7 @@ pub(super) fn nothing_is_left_open(evidence: &Evidence) -> Verdict {
             says_open == is_open && says_open == run.row.ended_at.is_none(),
             || format!("{} has the status {}", run.row.run_key, run.row.status),
         )?;
-        let left = run
-            .steps
-            .iter()
-            .find(|step| matches!(step.status, StepStatus::Planned | StepStatus::Intended));
+        let left = run.steps.iter().find(|step| step.status.is_open());
         if let (Some(left), false) = (left, is_open) {
             return Err(format!("the run has ended, and this step has not: {left:?}"));
         }

@@ -61,7 +61,12 @@ impl Rebuilt {
                     ..
                 } => self.steps.push((*operation_id, name.clone(), *status)),
                 StepWrite::Intend(operation_id) => self.set(*operation_id, StepStatus::Intended)?,
-                StepWrite::Postpone(operation_id) => self.set(*operation_id, StepStatus::Planned)?,
+                StepWrite::AwaitApproval(operation_id) => {
+                    self.set(*operation_id, StepStatus::WaitingForApproval)?;
+                }
+                StepWrite::Postpone(operation_id) | StepWrite::Approve(operation_id) => {
+                    self.set(*operation_id, StepStatus::Planned)?
+                }
                 StepWrite::Settle {
                     operation_id, status, ..
                 } => self.set(*operation_id, *status)?,

@@ -117,6 +117,7 @@ impl ToolHost for Writer {
         ToolOutcome {
             content: "{}".into(),
             code: None,
+            exit_status: None,
             sandbox: None,
             blobs: Vec::new(),
             retry_after: None,

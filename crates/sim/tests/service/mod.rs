@@ -232,6 +232,7 @@ impl ToolHost for Mailer {
         ToolOutcome {
             content: "{}".into(),
             code,
+            exit_status: None,
             sandbox: None,
             blobs: Vec::new(),
             retry_after: None,

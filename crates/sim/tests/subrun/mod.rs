@@ -299,7 +299,7 @@ async fn judge(store: &Store, seed: u64) -> (usize, usize) {
                 .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
                 .collect();
             let steps = view.steps(run, 0, 1_000)?;
-            let open = |status: StepStatus| matches!(status, StepStatus::Planned | StepStatus::Intended);
+            let open = |status: StepStatus| status.is_open();
             assert!(
                 !steps.iter().any(|step| open(step.status)),
                 "seed {seed}: {run} {steps:?}"

@@ -60,7 +60,8 @@ CREATE TABLE agent_head (
 CREATE INDEX agent_head_queued ON agent_head (agent_id) WHERE queued_count > 0;
 
 -- Why a run was asked for, by whom and with which options. The key is that of the run; a second message with this key
--- is the same message. The parent columns name the run and the action that started a sub-run.
+-- is the same message. The parent columns name the run and the action that started a sub-run; `retry_of` is the ended run
+-- that a person runs again.
 CREATE TABLE message (
     run_key          BLOB    NOT NULL PRIMARY KEY CHECK (length(run_key) = 32),
     agent_id         TEXT    NOT NULL,
@@ -76,8 +77,10 @@ CREATE TABLE message (
     parent_run       BLOB    CHECK (length(parent_run) = 32),
     parent_agent     TEXT,
     parent_operation BLOB    CHECK (length(parent_operation) = 32),
-    sub_run_depth    INTEGER NOT NULL CHECK (sub_run_depth >= 0)
+    sub_run_depth    INTEGER NOT NULL CHECK (sub_run_depth >= 0),
+    retry_of         BLOB    CHECK (length(retry_of) = 32)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX message_of_retry ON message (retry_of, run_key) WHERE retry_of IS NOT NULL;
 CREATE INDEX message_of_parent ON message (parent_run, run_key) WHERE parent_run IS NOT NULL;
 
 -- Messages that wait until their agent is free, in the order of `rank`, not before `due_at_ms`. A row is deleted when
@@ -126,7 +129,8 @@ CREATE TABLE wake_refusal (
 -- The newest state of each run. `wait_kind` is what it waits for, null where it may continue; `wait_until_ms` is when that
 -- ends by itself; `wait_microusd` is what the next request of a run may cost that waits for the budget; a `suspended_at_ms`
 -- in the future shows that the clock was set back. `claim_count` counts how often the run was claimed since it last made
--- progress. `prune_level` is what retention removed: 0 nothing, 1 the trace, 2 the contents as well.
+-- progress. `prune_level` is what retention removed: 0 nothing, 1 the trace, 2 the contents as well. `needs_attention` is
+-- 1 from a failure or an unknown outcome until a person dismisses it or runs it again.
 CREATE TABLE run (
     run_key         BLOB    NOT NULL PRIMARY KEY CHECK (length(run_key) = 32),
     agent_id        TEXT    NOT NULL,
@@ -145,6 +149,7 @@ CREATE TABLE run (
     claim_count     INTEGER NOT NULL DEFAULT 0,
     fault           TEXT,
     prune_level     INTEGER NOT NULL DEFAULT 0 CHECK (prune_level BETWEEN 0 AND 2),
+    needs_attention INTEGER NOT NULL DEFAULT 0 CHECK (needs_attention IN (0, 1)),
     CHECK ((status = 'open') = (ended_at_ms IS NULL)),
     CHECK ((wait_kind IS NULL) = (suspended_at_ms IS NULL)),
     CHECK (wait_kind IS NULL OR status = 'open'),
@@ -161,6 +166,9 @@ CREATE INDEX run_due ON run (wait_until_ms) WHERE status = 'open' AND wait_until
 CREATE INDEX run_suspended ON run (suspended_at_ms) WHERE status = 'open' AND wait_until_ms IS NOT NULL;
 CREATE INDEX run_started ON run (started_at_ms);
 CREATE INDEX run_of_agent ON run (agent_id, started_at_ms);
+-- Ends other than success are rare, so searching for them must not read the others.
+CREATE INDEX run_unsuccessful ON run (started_at_ms) WHERE status IN ('failed', 'out_of_rounds', 'cancelled', 'abandoned');
+CREATE INDEX run_attention ON run (started_at_ms) WHERE needs_attention = 1;
 CREATE INDEX run_quarantined ON run (started_at_ms) WHERE status = 'quarantined';
 CREATE INDEX run_quarantined_of_agent ON run (agent_id, status) WHERE status = 'quarantined';
 -- Retention asks for the oldest runs of which something is left.
@@ -198,6 +206,7 @@ CREATE TABLE step (
     created_at_ms INTEGER NOT NULL,
     duration_ms   INTEGER,
     sandbox       TEXT,
+    exit_status   INTEGER,
     input_tokens  INTEGER NOT NULL,
     output_tokens INTEGER NOT NULL,
     attempt       TEXT,

@@ -151,6 +151,7 @@ fn runs_are_listed_newest_first_by_agent_and_state_within_the_limit() {
         create(&store, runs).await;
         let list = async |agent: Option<&str>, open_only, limit| {
             let filter = RunFilter {
+                until: None,
                 agent_id: agent.map(sample::agent_id),
                 state: if open_only { RunState::Open } else { RunState::Any },
                 limit,

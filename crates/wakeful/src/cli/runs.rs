@@ -1,16 +1,22 @@
-//! `wakeful runs`: lists, shows, resumes, abandons and cancels runs.
+//! `wakeful runs`: lists, shows, retries, resumes, abandons and cancels runs.
 
 mod abandon;
 mod cancel;
+mod retry;
 
-use clap::{Subcommand, ValueEnum};
-use wakeful_api::{GetAgentState, GetRun, Limit, ListAgents, ListRuns, ResumeRun, Run, RunState, Text};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+use wakeful_api::{
+    GetAgentState, GetRun, Limit, ListAgents, ListRuns, ResumeRun, Run, StatusFilter, Statuses, Text,
+};
 use wakeful_core::id::AgentId;
+use wakeful_core::message::MessageKind;
+use wakeful_core::time::Millis;
 
 use super::GlobalArgs;
 use crate::backend::{Backend, read, write_existing};
 use crate::failure::Failure;
-use crate::show::{Out, QueuedView};
+use crate::show::{Out, QueuedView, RunSelection};
 
 /// Runs shown by default.
 const LIST_DEFAULT: u32 = 20;
@@ -22,12 +28,8 @@ pub(crate) enum RunsVerb {
         /// Show only runs of this agent
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
-        /// Show only runs that have not ended; same as `--state open`
-        #[arg(long, conflicts_with = "state")]
-        open: bool,
-        /// Show only runs in this state
-        #[arg(long, value_name = "STATE", value_enum, default_value_t = RunStateArg::Any)]
-        state: RunStateArg,
+        #[command(flatten)]
+        filter: RunFilterArgs,
         /// Maximum number of runs to show
         #[arg(long, value_name = "N", default_value_t = LIST_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
@@ -36,6 +38,17 @@ pub(crate) enum RunsVerb {
     Show {
         /// Run key or a unique prefix of it
         run: String,
+    },
+    /// Run an ended run again: same agent, conversation, text and options, linked to the first run
+    Retry {
+        /// Run key or a unique prefix of it
+        run: String,
+        /// Another text; attachments and options are kept
+        #[arg(long, value_name = "TEXT")]
+        text: Option<String>,
+        /// Another model
+        #[arg(long, value_name = "REF")]
+        model: Option<String>,
     },
     /// Resume a quarantined run
     Resume {
@@ -54,43 +67,92 @@ pub(crate) enum RunsVerb {
     },
 }
 
-/// Filter by the state of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RunStateArg {
-    /// All runs
-    Any,
-    /// Runs that have not ended
-    Open,
-    /// Runs that wait until you resume or abandon them
-    Quarantined,
+/// Which runs to list.
+#[derive(Debug, Args)]
+pub(crate) struct RunFilterArgs {
+    /// Show only runs that have not ended; same as `--status open`
+    #[arg(long, conflicts_with = "status")]
+    open: bool,
+    /// Show only runs with one of these statuses, separated by commas
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(StatusFilter::WORDS))]
+    status: Vec<String>,
+    /// Show only runs started by this kind of message
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(MessageKind::WORDS))]
+    cause: Option<String>,
+    /// Show only runs that started at this RFC 3339 time or later
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Show only runs that started at this RFC 3339 time or earlier
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Show only runs whose message contains this text, or whose key begins with it
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+}
+
+impl RunFilterArgs {
+    fn query(&self) -> Result<ListRuns, Failure> {
+        let mut statuses: Vec<StatusFilter> = self
+            .status
+            .iter()
+            .filter_map(|word| StatusFilter::parse(word))
+            .collect();
+        if self.open {
+            statuses.push(StatusFilter::Open);
+        }
+        Ok(ListRuns {
+            status: (!statuses.is_empty()).then(|| Text(Statuses(statuses))),
+            cause: self.cause.as_deref().and_then(MessageKind::parse),
+            since: time("--since", self.since.as_deref())?,
+            until: time("--until", self.until.as_deref())?,
+            search: self.search.clone().filter(|text| !text.is_empty()),
+            ..ListRuns::default()
+        })
+    }
+}
+
+fn time(option: &str, given: Option<&str>) -> Result<Option<Text<Millis>>, Failure> {
+    let Some(given) = given else { return Ok(None) };
+    let time = Millis::parse(given).ok_or_else(|| {
+        let hint = "write it like 2026-02-17T16:00:00Z";
+        Failure::usage("bad_time", format!("{option}: {given} is not a time"), hint)
+    })?;
+    Ok(Some(Text(time)))
 }
 
 pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
-        RunsVerb::List {
-            agent,
-            open,
-            state,
-            limit,
-        } => {
-            let state = match (open, state) {
-                (true, _) | (_, RunStateArg::Open) => RunState::Open,
-                (false, RunStateArg::Quarantined) => RunState::Quarantined,
-                (false, RunStateArg::Any) => RunState::Any,
-            };
+        RunsVerb::List { agent, filter, limit } => {
             let agent = agent.as_deref().map(AgentId::parse).transpose()?;
             let wanted = ListRuns {
                 agent_id: agent.clone().map(Text),
-                state,
                 limit: Limit(*limit),
-                ..ListRuns::default()
+                ..filter.query()?
             };
+            let is_filtered = wanted
+                != ListRuns {
+                    agent_id: wanted.agent_id.clone(),
+                    limit: wanted.limit,
+                    ..ListRuns::default()
+                };
             let listed = read(shared, async |backend| {
                 let waits = waits(backend, agent).await?;
                 Ok((backend.call(wanted).await?, waits))
             });
             let (list, waits) = listed.await?;
-            out.runs(&list, state, &waits);
+            let selection = if is_filtered {
+                RunSelection::Filtered
+            } else {
+                RunSelection::All
+            };
+            out.runs(&list, selection, &waits);
+        }
+        RunsVerb::Retry { run, text, model } => {
+            let changes = retry::RetryChanges {
+                text: text.clone(),
+                model: model.clone(),
+            };
+            retry::retry(run, changes, shared, out).await?;
         }
         RunsVerb::Show { run } => {
             let found = read(shared, async |backend| {

@@ -123,9 +123,9 @@ pub(super) fn needs(standing: &AttentionSummary) -> Vec<String> {
     }
     match standing.quarantined_runs {
         0 => {}
-        1 => lines.push("blocked  1 run is quarantined: `wakeful runs list --state quarantined`".to_owned()),
+        1 => lines.push("blocked  1 run is quarantined: `wakeful runs list --status quarantined`".to_owned()),
         many => lines.push(format!(
-            "blocked  {many} runs are quarantined: `wakeful runs list --state quarantined`"
+            "blocked  {many} runs are quarantined: `wakeful runs list --status quarantined`"
         )),
     }
     lines

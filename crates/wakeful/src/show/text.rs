@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use wakeful_api::{
-    Activity, AgentControl, AgentStatus, Block, InteractionMode, Run, RunList, RunState, RunSummary, Step,
+    Activity, AgentControl, AgentStatus, Block, InteractionMode, Run, RunList, RunSummary, Step,
     TranscriptLine,
 };
 use wakeful_core::failure::truncate_chars;
@@ -12,6 +12,7 @@ use wakeful_core::run::RunStatus;
 use wakeful_core::sub_run::RunLink;
 use wakeful_runtime::run::describe_fault;
 
+use super::run_words::{next_steps, result, waiting, waits_for};
 use super::view::{QueuedView, ResumedView};
 use wakeful_core::attempt::AttemptOutcome;
 use wakeful_core::policy::PolicyEffect;
@@ -50,7 +51,7 @@ pub(super) fn progress(said: &Payload) -> Option<String> {
             format!(
                 "  ← {} {} in {} ms{}",
                 executed.tool,
-                executed.status,
+                result(executed.status, executed.exit_status),
                 executed.duration_ms,
                 code.unwrap_or_default()
             )
@@ -85,6 +86,7 @@ pub(super) fn progress(said: &Payload) -> Option<String> {
         | Payload::DecisionEscalated(_)
         | Payload::BrakeChanged(_)
         | Payload::QuarantineResolved(_)
+        | Payload::AttentionDismissed(_)
         | Payload::ContentErased(_)
         | Payload::DataPruned(_)
         | Payload::RowsBound(_) => return None,
@@ -109,6 +111,7 @@ pub(super) fn ending(run: &Run) -> Vec<String> {
     if let Some(failure) = &run.failure_artifact {
         lines.push(format!("wakeful: {}: {}", failure.kind, failure.summary));
     }
+    lines.extend(next_steps(run).map(|steps| format!("wakeful: {steps}")));
     if !run.unknown.is_empty() {
         let message = "tool calls may or may not have happened: they were cut off between intent and result, and were not repeated";
         lines.push(format!("wakeful: {} {message}", run.unknown.len()));
@@ -150,7 +153,7 @@ pub(super) fn run(run: &Run) -> String {
     let mut lines = vec![
         format!("run      {}", run.run_key),
         format!("agent    {}", run.agent_id),
-        format!("status   {}", outcome(run)),
+        format!("status   {}{}", outcome(run), waiting(run)),
         format!("started  {}", run.started_at),
     ];
     if let Some(ended_at) = &run.ended_at {
@@ -174,6 +177,8 @@ pub(super) fn run(run: &Run) -> String {
     if run.erased {
         lines.push("erased   its contents were erased permanently".to_owned());
     }
+    lines.extend(run.retries.iter().map(|first| link("retries", first)));
+    lines.extend(run.retried_by.iter().map(|again| link("again", again)));
     if let Some(code) = &run.unreadable {
         lines.push(format!("state    cannot be read ({code})"));
     }
@@ -183,6 +188,10 @@ pub(super) fn run(run: &Run) -> String {
     if let Some(fault) = &run.fault {
         lines.push(format!("fault    {}", describe_fault(fault)));
     }
+    if let Some(explanation) = &run.explanation {
+        lines.push(format!("cause    {}", explanation.message));
+    }
+    lines.extend(next_steps(run).map(|steps| format!("next     {steps}")));
     if !run.steps.is_empty() {
         lines.push("steps".to_owned());
     }
@@ -213,17 +222,26 @@ fn step(number: usize, step: &Step) -> String {
     let (name, notes) = (truncate_chars(&step.name, 32), notes.join(", "));
     let line = format!(
         "  {number:>4}  {name:<32}  {:<15}  {ms:>9}  {notes}",
-        word(&step.status)
+        result(step.status, step.exit_status)
     );
     line.trim_end().to_owned()
 }
 
-pub(super) fn runs(view: &RunList, state: RunState) -> String {
+/// Whether a list contains all runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunSelection {
+    All,
+    Filtered,
+}
+
+pub(super) fn runs(view: &RunList, state: RunSelection) -> String {
     if view.runs.is_empty() {
-        let none = match state {
-            RunState::Any => "no runs yet: `wakeful run \"…\"` starts one",
-            RunState::Open => "no run is open",
-            RunState::Quarantined => "no run is quarantined",
+        let none = match (state, &view.next_before) {
+            (RunSelection::All, _) => "no runs yet: `wakeful run \"…\"` starts one",
+            (RunSelection::Filtered, None) => "no run matches",
+            (RunSelection::Filtered, Some(_)) => {
+                "none of the newest runs matches; narrow the search with --since and --until"
+            }
         };
         return none.to_owned();
     }
@@ -231,7 +249,7 @@ pub(super) fn runs(view: &RunList, state: RunState) -> String {
 }
 
 /// Runs with queued messages: for one agent in the same table, for all agents as counts below it.
-pub(super) fn runs_and_waits(view: &RunList, state: RunState, waits: &QueuedView) -> String {
+pub(super) fn runs_and_waits(view: &RunList, state: RunSelection, waits: &QueuedView) -> String {
     match waits {
         QueuedView::Queue(_, queued) if queued.is_empty() => runs(view, state),
         QueuedView::Queue(agent, queued) => {
@@ -259,7 +277,11 @@ fn table(lines: impl Iterator<Item = String>) -> String {
 }
 
 fn line_of_run(run: &RunSummary) -> String {
-    let status = if run.parked { "parked" } else { run.status.as_str() };
+    let status = match (run.parked, run.waiting_for) {
+        (true, _) => "parked",
+        (false, Some(_)) => "waiting",
+        (false, None) => run.status.as_str(),
+    };
     let line = row(&run.run_key, &run.agent_id, status, &run.started_at);
     // A run that is being retried keeps its last fault although it has left quarantine.
     if let Some(fault) = run
@@ -274,6 +296,9 @@ fn line_of_run(run: &RunSummary) -> String {
     }
     if run.erased {
         return format!("{line}  erased");
+    }
+    if let Some(waiting) = run.waiting_for.and_then(waits_for) {
+        return format!("{line}  {waiting}");
     }
     if run.waiting_on.is_empty() {
         return line;
@@ -390,10 +415,13 @@ pub(super) fn transcript(entries: &[TranscriptLine]) -> String {
             clip_key(&entry.run_key)
         );
         let erased = entry.erased.then(|| "(erased)".to_owned());
+        let run = entry.run.as_ref();
+        let ended = run.map(|run| format!("! {}: {}", run.status, run.explanation.message));
         [head]
             .into_iter()
             .chain(erased)
             .chain(entry.blocks.iter().map(block))
+            .chain(ended)
             .collect::<Vec<_>>()
             .join("\n")
     };
@@ -429,7 +457,7 @@ fn word<T: Serialize>(value: &T) -> String {
     }
 }
 
-fn clip_key(key: &str) -> &str {
+pub(super) fn clip_key(key: &str) -> &str {
     key.get(..SHORT).unwrap_or(key)
 }
 

@@ -264,7 +264,7 @@ fn cannot_be_cancelled(world: &TestHome, run: &str) {
 }
 
 fn is_listed_with_its_reason(world: &TestHome, run: &str) {
-    let list = world.wakeful(&["runs", "list", "--state", "quarantined"]);
+    let list = world.wakeful(&["runs", "list", "--status", "quarantined"]);
     let line = list.stdout.lines().find(|line| line.starts_with(&run[..12]));
     assert!(
         line.is_some_and(|line| line.ends_with("  it broke off five times (crash_loop)")),
@@ -291,7 +291,7 @@ fn a_quarantined_run_is_listed_and_retried_or_abandoned() {
     };
     let listed = |world: &TestHome, state: &str| {
         let list = world
-            .wakeful(&["runs", "list", "--state", state, "--json"])
+            .wakeful(&["runs", "list", "--status", state, "--json"])
             .json();
         list["runs"]
             .as_array()
@@ -338,7 +338,7 @@ fn a_quarantined_run_is_listed_and_retried_or_abandoned() {
         "run_not_quarantined"
     );
     assert_eq!(listed(&world, "quarantined"), Vec::<Value>::new());
-    let said = world.wakeful(&["runs", "list", "--state", "quarantined"]);
+    let said = world.wakeful(&["runs", "list", "--status", "quarantined"]);
     assert_eq!(said.stdout.trim(), "no run is quarantined");
 }
 

@@ -82,6 +82,9 @@ pub struct ToolExecuted {
     /// The sandbox that was enforced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
+    /// Exit status of a command. Absent for other actions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<i32>,
     /// Stable code of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
@@ -103,6 +106,7 @@ impl ToolExecuted {
             status: result.status,
             duration_ms: result.duration_ms,
             sandbox: result.sandbox.clone(),
+            exit_status: result.exit_status,
             code: result.code.clone(),
             attempt: None,
             again_in_ms: None,
@@ -209,4 +213,11 @@ pub struct QuarantineResolved {
     pub run_key: RunKey,
     /// The new status of the run.
     pub status: RunStatus,
+}
+
+/// A person dismissed failures that needed attention.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AttentionDismissed {
+    /// Keys of the dismissed runs.
+    pub run_keys: Vec<RunKey>,
 }

@@ -49,7 +49,7 @@ assistant_round_recorded | {"text": "Done.", "tools": []} | TurnResult | Assista
 assistant_round_recorded | {"text": "", "tools": ["A", "B"]} | Progress | Model requested tools: A, B
 assistant_round_recorded | {"text": " ", "tools": []} | Progress | Model round recorded
 policy_decided | {"tool": "Exec", "effect": "permit", "rule": "registered_tool", "input": "[1]"} | Trace | Exec permitted: [1]
-policy_decided | {"tool": "Exec", "effect": "ask", "rule": "ask_tool", "input": "[1]"} | Trace | Exec waits for approval: [1]
+policy_decided | {"tool": "Exec", "effect": "ask", "rule": "ask_tool", "input": "[1]"} | Trace | Waiting for your approval: Exec [1]
 policy_decided | {"tool": "Exec", "effect": "deny", "status": "denied", "code": "denied_tool"} | Trace | Exec denied: denied_tool
 policy_decided | {"tool": "Exec", "effect": "permit", "status": "failed", "code": "invalid_arguments"} | Trace | Exec refused: invalid_arguments
 policy_decided | {"tool": "Exec", "status": "denied", "code": "outcome_unknown_undecided"} | ActionRequired | Exec denied: outcome_unknown_undecided
@@ -77,6 +77,7 @@ brake_changed | {"is_on": false, "scope": "main"} | TurnResult | Brake released 
 run_quarantined | {"why": "its state cannot be read"} | ActionRequired | Run quarantined: its state cannot be read
 quarantine_resolved | {"status": "abandoned"} | TurnResult | Quarantined run abandoned
 quarantine_resolved | {"status": "open"} | TurnResult | Quarantined run resumed
+attention_dismissed | {"run_keys": []} | Trace | Failures dismissed
 content_erased | {"events": 3, "blobs": 2, "reason": "a name"} | Progress | 3 events and 2 contents erased: a name
 rows_bound | {"records": []} | Trace | Settings changed
 data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data pruned
@@ -145,6 +146,7 @@ fn every_kind_has_exactly_one_category_for_any_payload() {
         ("run_parked", EventCategory::OperatorNotification),
         ("run_quarantined", EventCategory::OperatorNotification),
         ("quarantine_resolved", EventCategory::Runtime),
+        ("attention_dismissed", EventCategory::StateSync),
         ("run_started", EventCategory::Runtime),
         ("runtime_error", EventCategory::OperatorNotification),
         ("sub_run_started", EventCategory::Runtime),

@@ -270,6 +270,7 @@ fn settle(text: &str) -> RunMachine {
         status: StepStatus::Ok,
         content: BlobHash(Digest::of(b"result")),
         duration_ms: 1,
+        exit_status: None,
         sandbox: None,
         code: None,
         again: None,

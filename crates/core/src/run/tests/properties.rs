@@ -42,7 +42,12 @@ fn puts(writes: &[StepWrite]) -> impl Iterator<Item = (OperationId, ActionBase)>
         StepWrite::Put {
             operation_id, base, ..
         } => base.map(|base| (*operation_id, base)),
-        StepWrite::Intend(_) | StepWrite::Postpone(_) | StepWrite::Settle { .. } | StepWrite::Saga(_) => None,
+        StepWrite::Intend(_)
+        | StepWrite::Postpone(_)
+        | StepWrite::Settle { .. }
+        | StepWrite::Saga(_)
+        | StepWrite::AwaitApproval(_)
+        | StepWrite::Approve(_) => None,
     })
 }
 
@@ -68,7 +73,12 @@ fn settled(writes: &[StepWrite]) -> BTreeMap<OperationId, StepStatus> {
         StepWrite::Settle {
             operation_id, status, ..
         } => Some((*operation_id, *status)),
-        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Postpone(_) | StepWrite::Saga(_) => None,
+        StepWrite::Put { .. }
+        | StepWrite::Intend(_)
+        | StepWrite::Postpone(_)
+        | StepWrite::Saga(_)
+        | StepWrite::AwaitApproval(_)
+        | StepWrite::Approve(_) => None,
     });
     ends.collect()
 }
@@ -77,9 +87,12 @@ fn settled(writes: &[StepWrite]) -> BTreeMap<OperationId, StepStatus> {
 fn sagas(writes: &[StepWrite]) -> [BTreeSet<OperationId>; 2] {
     let sagas = writes.iter().filter_map(|write| match write {
         StepWrite::Saga(saga) => Some((saga.operation_id, saga.phase == saga::SagaPhase::Intent)),
-        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Postpone(_) | StepWrite::Settle { .. } => {
-            None
-        }
+        StepWrite::Put { .. }
+        | StepWrite::Intend(_)
+        | StepWrite::Postpone(_)
+        | StepWrite::Settle { .. }
+        | StepWrite::AwaitApproval(_)
+        | StepWrite::Approve(_) => None,
     });
     let (begun, ended): (Vec<_>, Vec<_>) = sagas.partition(|(_, begins)| *begins);
     [begun, ended].map(|some| some.into_iter().map(|(operation_id, _)| operation_id).collect())
@@ -89,7 +102,12 @@ fn sagas(writes: &[StepWrite]) -> [BTreeSet<OperationId>; 2] {
 fn postponed(writes: &[StepWrite]) -> BTreeSet<OperationId> {
     let taken_back = writes.iter().filter_map(|write| match write {
         StepWrite::Postpone(operation_id) => Some(*operation_id),
-        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Settle { .. } | StepWrite::Saga(_) => None,
+        StepWrite::Put { .. }
+        | StepWrite::Intend(_)
+        | StepWrite::Settle { .. }
+        | StepWrite::Saga(_)
+        | StepWrite::AwaitApproval(_)
+        | StepWrite::Approve(_) => None,
     });
     taken_back.collect()
 }
@@ -107,7 +125,7 @@ proptest! {
             let [begun, ended] = sagas(&step.moved.steps);
             let intended = step.moved.steps.iter().filter_map(|write| match write {
                 StepWrite::Intend(operation_id) => Some(*operation_id),
-                StepWrite::Put { .. } | StepWrite::Postpone(_) | StepWrite::Settle { .. } | StepWrite::Saga(_) => None,
+                StepWrite::Put { .. } | StepWrite::Postpone(_) | StepWrite::Settle { .. } | StepWrite::Saga(_) | StepWrite::AwaitApproval(_) | StepWrite::Approve(_) => None,
             });
             prop_assert_eq!(&begun, &intended.filter(is_saga).collect());
             let over: BTreeSet<_> = settled(&step.moved.steps).into_keys().filter(|id| open.contains(id)).collect();
@@ -205,7 +223,7 @@ proptest! {
             let intents = step.moved.steps.iter().filter_map(|write| match write {
                 StepWrite::Intend(operation_id) => Some(*operation_id),
                 StepWrite::Put { operation_id, status: StepStatus::Intended, .. } => Some(*operation_id),
-                StepWrite::Put { .. } | StepWrite::Postpone(_) | StepWrite::Settle { .. } | StepWrite::Saga(_) => None,
+                StepWrite::Put { .. } | StepWrite::Postpone(_) | StepWrite::Settle { .. } | StepWrite::Saga(_) | StepWrite::AwaitApproval(_) | StepWrite::Approve(_) => None,
             });
             let effects: Vec<OperationId> = step.moved.effects.iter().map(operation).collect();
             prop_assert_eq!(intents.collect::<Vec<_>>(), effects.clone());

@@ -23,7 +23,12 @@ fn attempts(played: &PlayedRun) -> Vec<AttemptRecord> {
     let writes = played.steps.iter().flat_map(|step| &step.moved.steps);
     let records = writes.filter_map(|write| match write {
         StepWrite::Settle { attempt, .. } => attempt.as_deref().cloned(),
-        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Postpone(_) | StepWrite::Saga(_) => None,
+        StepWrite::Put { .. }
+        | StepWrite::Intend(_)
+        | StepWrite::Postpone(_)
+        | StepWrite::AwaitApproval(_)
+        | StepWrite::Approve(_)
+        | StepWrite::Saga(_) => None,
     });
     records.collect()
 }

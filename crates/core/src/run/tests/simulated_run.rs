@@ -378,6 +378,7 @@ impl PlayedRun {
             status,
             content,
             duration_ms: 7,
+            exit_status: None,
             sandbox: Some("none".into()),
             code: None,
             again: None,
@@ -424,20 +425,12 @@ impl PlayedRun {
                 );
                 assert!(known.is_none(), "step {operation_id} was put twice");
             }
-            StepWrite::Intend(operation_id) => {
-                let row = self.rows.get_mut(operation_id).expect("a step that was put");
-                assert_eq!(row.status, StepStatus::Planned, "step {operation_id} begins");
-                row.status = StepStatus::Intended;
+            StepWrite::Intend(id) => self.change(id, StepStatus::Planned, StepStatus::Intended),
+            StepWrite::Postpone(id) => self.change(id, StepStatus::Intended, StepStatus::Planned),
+            StepWrite::AwaitApproval(id) => {
+                self.change(id, StepStatus::Planned, StepStatus::WaitingForApproval);
             }
-            StepWrite::Postpone(operation_id) => {
-                let row = self.rows.get_mut(operation_id).expect("a step that was put");
-                assert_eq!(
-                    row.status,
-                    StepStatus::Intended,
-                    "step {operation_id} waits again"
-                );
-                row.status = StepStatus::Planned;
-            }
+            StepWrite::Approve(id) => self.change(id, StepStatus::WaitingForApproval, StepStatus::Planned),
             StepWrite::Settle {
                 operation_id, status, ..
             } => {
@@ -447,6 +440,12 @@ impl PlayedRun {
             }
             StepWrite::Saga(_) => {}
         }
+    }
+
+    fn change(&mut self, id: &OperationId, from: StepStatus, to: StepStatus) {
+        let row = self.rows.get_mut(id).expect("a step that was put");
+        assert_eq!(row.status, from, "step {id} becomes {to}");
+        row.status = to;
     }
 
     fn keep(&mut self, blob: &Blob) {
@@ -493,5 +492,5 @@ impl Ask {
 }
 
 pub(super) const fn is_open(status: StepStatus) -> bool {
-    matches!(status, StepStatus::Planned | StepStatus::Intended)
+    status.is_open()
 }

@@ -90,16 +90,23 @@ impl RebuiltRun {
                 put_at,
                 duration_ms: None,
                 sandbox: None,
+                exit_status: None,
                 usage: Usage::default(),
                 attempt: None,
             }),
             StepWrite::Intend(id) => self.set(*id, |step| step.status = StepStatus::Intended),
-            StepWrite::Postpone(id) => self.set(*id, |step| step.status = StepStatus::Planned),
+            StepWrite::Postpone(id) | StepWrite::Approve(id) => {
+                self.set(*id, |step| step.status = StepStatus::Planned);
+            }
+            StepWrite::AwaitApproval(id) => {
+                self.set(*id, |step| step.status = StepStatus::WaitingForApproval);
+            }
             StepWrite::Settle {
                 operation_id,
                 status,
                 duration_ms,
                 sandbox,
+                exit_status,
                 reason,
                 usage,
                 attempt,
@@ -107,6 +114,7 @@ impl RebuiltRun {
                 step.status = *status;
                 step.duration_ms = Some(*duration_ms);
                 step.sandbox.clone_from(sandbox);
+                step.exit_status = *exit_status;
                 step.usage = *usage;
                 step.attempt = attempt.as_deref().cloned();
                 if let Some(reason) = reason {
@@ -356,6 +364,7 @@ fn differing(step: &StepRow, expected: &StepRow) -> Vec<&'static str> {
         (step.put_at == expected.put_at, "step.created_at_ms"),
         (step.duration_ms == expected.duration_ms, "step.duration_ms"),
         (step.sandbox == expected.sandbox, "step.sandbox"),
+        (step.exit_status == expected.exit_status, "step.exit_status"),
         (
             step.usage.input_tokens == expected.usage.input_tokens,
             "step.input_tokens",

@@ -85,7 +85,7 @@ fn needs(view: &mut View<'_>) -> Result<Vec<Check>, StoreError> {
                 "{} quarantined runs wait until you resume or abandon them",
                 owed.quarantined_runs
             ),
-            "`wakeful runs list --state quarantined` shows them",
+            "`wakeful runs list --status quarantined` shows them",
         ));
     }
     checks.extend(failed_notifications(view)?);

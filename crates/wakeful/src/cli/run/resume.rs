@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use wakeful_api::{AgentControl, GetAgentStatus, Limit, ListRuns, ResumeAgent, Run, Text};
+use wakeful_api::{
+    AgentControl, GetAgentStatus, Limit, ListRuns, ResumeAgent, Run, StatusFilter, Statuses, Text,
+};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
@@ -39,6 +41,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
         .with_settings(&settings.config);
     let wanted = agent_id.clone();
     let filter = RunFilter {
+        until: None,
         agent_id,
         state: RunState::Open,
         limit: ROWS_MAX,
@@ -82,7 +85,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
 async fn through_daemon(backend: &Backend, agent: Option<AgentId>, out: &Out) -> Result<u8, Failure> {
     let open = ListRuns {
         agent_id: agent.map(Text),
-        state: wakeful_api::RunState::Open,
+        status: Some(Text(Statuses(vec![StatusFilter::Open]))),
         limit: Limit(RUNS_COUNTED_MAX),
         ..ListRuns::default()
     };

@@ -1,0 +1,172 @@
+//! Retries: an ended run is run again by a new message that is linked to it.
+
+use wakeful_core::blob::Blob;
+use wakeful_core::conversation::{Block, text_of};
+use wakeful_core::key::RunKey;
+use wakeful_core::message::{Message, RetryContents, RunOptions};
+use wakeful_core::report::SealedEvent;
+use wakeful_core::run::RunStatus;
+use wakeful_core::wake::CauseFacts;
+use wakeful_store::rows::PackedBlob;
+use wakeful_store::{StoreError, Tx, View};
+
+use super::message::MessageReceipt;
+use super::run::RunApi;
+use crate::admission::{AdmissionOutcome, PreparedAdmission};
+use crate::wake::{admitted_event, opening};
+use crate::{EngineError, Stamp, stored_run};
+
+/// What to change when a run is run again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RetryRequest {
+    /// Another text.
+    pub text: Option<String>,
+    /// Another model.
+    pub model: Option<String>,
+}
+
+/// The ended run, and the contents of its message.
+struct EndedRun {
+    message: Message,
+    status: RunStatus,
+    body: Option<Vec<u8>>,
+}
+
+/// A retry that is ready to be admitted.
+struct PreparedRetry {
+    old: Message,
+    contents: RetryContents,
+    options: RunOptions,
+    text: String,
+    body: PackedBlob,
+}
+
+/// The result of the admitting transaction.
+enum RetryOutcome {
+    /// A retry of the run is queued or open.
+    UnderWay(RunKey),
+    Admitted(RunKey, AdmissionOutcome),
+}
+
+impl RunApi {
+    /// Runs an ended run again. While a retry is queued or open, that one is returned.
+    pub async fn retry(&self, run: RunKey, request: RetryRequest) -> Result<MessageReceipt, EngineError> {
+        let found = self.shared.store.read(move |view| ended(view, run)).await?;
+        let EndedRun {
+            message,
+            status,
+            body,
+        } = found.ok_or(EngineError::UnknownRun(run))?;
+        match status {
+            RunStatus::Quarantined => return Err(EngineError::RetryOfQuarantined { run }),
+            RunStatus::Queued | RunStatus::Open => return Err(EngineError::NotEnded { run }),
+            RunStatus::Completed | RunStatus::Failed | RunStatus::OutOfRounds => {}
+            RunStatus::Cancelled | RunStatus::Abandoned | RunStatus::Absorbed => {}
+            RunStatus::Replaced | RunStatus::Refused | RunStatus::Gone => {}
+        }
+        let blocks = body
+            .as_deref()
+            .and_then(|body| serde_json::from_slice::<Vec<Block>>(body).ok());
+        let (Some(body), Some(blocks)) = (body, blocks) else {
+            return Err(EngineError::RunErased { run });
+        };
+        let (contents, text, blob) = match request.text {
+            None => (RetryContents::Same, text_of(&blocks), Blob::new(body)),
+            Some(text) => {
+                let attachments = blocks.into_iter().filter_map(|block| match block {
+                    Block::Attachment(attachment) => Some(attachment),
+                    Block::Text { .. }
+                    | Block::Thinking { .. }
+                    | Block::ToolUse(_)
+                    | Block::ToolResult { .. } => None,
+                });
+                let (_, blob) = opening(&text, attachments.collect());
+                (RetryContents::Written(blob.hash()), text, blob)
+            }
+        };
+        let retry = PreparedRetry {
+            options: RunOptions {
+                model_ref: request.model.or_else(|| message.options.model_ref.clone()),
+                ..message.options.clone()
+            },
+            body: self.shared.store.pack(blob).await?,
+            old: message,
+            contents,
+            text,
+        };
+        let agent = retry.old.agent_id.clone();
+        let (at, salt) = (self.shared.clock.now(), self.shared.entropy.random_bytes());
+        let outcome = self.shared.write(move |tx| retry.commit(tx, Stamp { at, salt }));
+        match outcome.await? {
+            RetryOutcome::UnderWay(run_key) => {
+                self.shared.work.signal_agent(agent);
+                Ok(MessageReceipt {
+                    run_key,
+                    is_new: false,
+                })
+            }
+            RetryOutcome::Admitted(run_key, outcome) => self.shared.sent(agent, run_key, outcome),
+        }
+    }
+}
+
+fn ended(view: &mut View<'_>, run: RunKey) -> Result<Option<EndedRun>, StoreError> {
+    let Some(cause) = stored_run::cause(view, &run)? else {
+        return Ok(None);
+    };
+    let row = view.run(&run)?;
+    let row = row.unwrap_or_else(|| stored_run::without_run(&cause.message, cause.wake.as_ref()));
+    Ok(Some(EndedRun {
+        status: row.status,
+        body: view.blob(&cause.message.body)?,
+        message: cause.message,
+    }))
+}
+
+impl PreparedRetry {
+    /// Admits the message, unless a retry is under way. The lock on the agent's head makes two requests at
+    /// once see each other.
+    fn commit(&self, tx: &mut Tx<'_>, stamp: Stamp) -> Result<RetryOutcome, StoreError> {
+        let agent = &self.old.agent_id;
+        tx.lock_head_to_announce(agent)?;
+        let mut ended = 0_u64;
+        for key in tx.retries(&self.old.run_key)? {
+            if is_ended(tx, &key)? {
+                ended = ended.saturating_add(1);
+            } else {
+                return Ok(RetryOutcome::UnderWay(key));
+            }
+        }
+        let message = Message {
+            options: self.options.clone(),
+            ..self.old.retry(self.contents, ended, stamp.at)
+        };
+        let run_key = message.run_key;
+        let sealed = self.seal(&message, stamp)?;
+        let admission = PreparedAdmission {
+            // A person requests it, whatever caused the first run.
+            facts: CauseFacts::of(&wakeful_core::cause::Cause::default(), agent),
+            message,
+            body: self.body.clone(),
+            sealed,
+        };
+        let outcome = admission.commit(tx)?;
+        if let AdmissionOutcome::New(_) = &outcome {
+            tx.dismiss_run(&self.old.run_key)?;
+        }
+        Ok(RetryOutcome::Admitted(run_key, outcome))
+    }
+
+    fn seal(&self, message: &Message, stamp: Stamp) -> Result<SealedEvent, StoreError> {
+        let draft = admitted_event(message, &self.text);
+        SealedEvent::new(draft, stamp.at, Some(message.run_key), stamp.salt)
+            .map_err(|_| StoreError::Malformed("message_admitted"))
+    }
+}
+
+fn is_ended(tx: &mut Tx<'_>, run: &RunKey) -> Result<bool, StoreError> {
+    match tx.run(run)? {
+        Some(row) => Ok(row.status.is_ended()),
+        None => Ok(!tx.is_queued(run)?),
+    }
+}
