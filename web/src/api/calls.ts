@@ -1,6 +1,5 @@
 // Every call that the page makes, by name. Components never spell a path.
 import createClient from "openapi-fetch";
-import type { AcceptedMessage, RunsPageOf } from "./coming";
 import { failureOf, unreachable } from "./failure";
 import type { paths } from "./schema.gen";
 import { setLoggedOut } from "./session";
@@ -13,15 +12,9 @@ import type {
   CreateAgent,
   CreateSubscription,
   EditSchedule,
-  LocalProvider,
-  ModelChoice,
-  ModelProvider,
-  ProviderTest,
-  RunSummary,
   SetAgentSettings,
   SetBrake,
   SettingList,
-  StoredKey,
 } from "./types";
 
 /** Fills several screens; the reader asks for more. */
@@ -88,7 +81,7 @@ export const resumeRun = (runKey: string) =>
 export const abandonRun = (runKey: string) =>
   responseBody(client.POST("/api/runs/{run_key}/abandon", { params: run(runKey) }));
 export const getQuarantined = () =>
-  responseBody(client.GET("/api/runs", { params: { query: { state: "quarantined", limit: RUNS_PER_PAGE } } }));
+  responseBody(client.GET("/api/runs", { params: { query: { status: "quarantined", limit: RUNS_PER_PAGE } } }));
 export const getDecisions = () => responseBody(client.GET("/api/decisions"));
 export const getDecision = (id: string) =>
   responseBody(client.GET("/api/decisions/{decision_id}", { params: decision(id) }));
@@ -207,36 +200,25 @@ export const getAgentSettings = (id: string) =>
   responseBody<AgentSettings>(coming.GET("/api/agents/{agent_id}/settings", { params: agent(id) }));
 export const setAgentSettings = (id: string, body: SetAgentSettings) =>
   responseBody<AgentSettings>(coming.POST("/api/agents/{agent_id}/settings", { params: agent(id), body }));
-export const getModels = () => responseBody<ModelChoice[]>(coming.GET("/api/models"));
-export const getProviders = () => responseBody<ModelProvider[]>(coming.GET("/api/providers"));
-export const findLocalProviders = () => responseBody<LocalProvider[]>(coming.GET("/api/providers/local"));
-export const setProviderKey = (name: string, key: string, skipTest: boolean) =>
-  responseBody<StoredKey>(
-    coming.POST("/api/providers/{provider}/key", { params: provider(name), body: { key, skip_test: skipTest } }),
-  );
+export const getModels = () => responseBody(client.GET("/api/models"));
+export const getProviders = () => responseBody(client.GET("/api/providers"));
+export const findLocalProviders = () => responseBody(client.GET("/api/providers/local"));
+export const setProviderKey = (name: string, body: { key: string; skip_test: boolean }) =>
+  responseBody(client.POST("/api/providers/{provider}/key", { params: provider(name), body }));
 export const removeProviderKey = (name: string) =>
-  responseBody<ModelProvider>(coming.DELETE("/api/providers/{provider}/key", { params: provider(name) }));
+  responseBody(client.DELETE("/api/providers/{provider}/key", { params: provider(name) }));
 export const testProvider = (name: string) =>
-  responseBody<ProviderTest>(coming.POST("/api/providers/{provider}/test", { params: provider(name), body: {} }));
+  responseBody(client.POST("/api/providers/{provider}/test", { params: provider(name), body: {} }));
 export const getSettings = () => responseBody<SettingList>(coming.GET("/api/settings"));
 /** Sets a setting; without a value the default applies again. */
 export const setSetting = (name: string, value: string | null) =>
   responseBody<SettingList>(coming.POST("/api/settings", { body: { name, value } }));
-export interface RunFilter {
-  agent_id?: string;
-  status?: string;
-  cause?: string;
-  since?: string;
-  until?: string;
-  search?: string;
-}
+export type RunFilter = NonNullable<paths["/api/runs"]["get"]["parameters"]["query"]>;
 export const listRuns = (filter: RunFilter, before?: string) =>
-  responseBody<RunsPageOf<RunSummary>>(
-    coming.GET("/api/runs", { params: { query: { ...filter, before, limit: RUNS_PER_PAGE } } }),
-  );
+  responseBody(client.GET("/api/runs", { params: { query: { ...filter, before, limit: RUNS_PER_PAGE } } }));
 /** Runs an ended run again. While a retry of it is queued or open, that one is returned. */
 export const retryRun = (runKey: string, body: { text?: string; model?: string; from_round?: number }) =>
-  responseBody<AcceptedMessage>(coming.POST("/api/runs/{run_key}/retry", { params: run(runKey), body }));
+  responseBody<{ run_key: string }>(coming.POST("/api/runs/{run_key}/retry", { params: run(runKey), body }));
 /** One step with its whole texts. */
 export const getStep = (runKey: string, operationId: string) =>
   responseBody(

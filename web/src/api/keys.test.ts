@@ -20,7 +20,7 @@ const all: Record<keyof typeof keys, QueryKey> = {
   run: keys.run("r"),
   runWhy: keys.runWhy("r"),
   runStep: keys.runStep("r", "o"),
-  runs: keys.runs(),
+  anyRunList: keys.anyRunList(),
   runList: keys.runList("?status=open"),
   quarantinedRuns: keys.quarantinedRuns(),
   decisions: keys.decisions(),

@@ -17,8 +17,8 @@ export const keys = {
   run: (runKey: string) => [...keys.anyRun(), runKey] as const,
   runWhy: (runKey: string) => [...keys.run(runKey), "why"] as const,
   runStep: (runKey: string, operationId: string) => [...keys.run(runKey), "step", operationId] as const,
-  runs: () => ["runs"] as const,
-  runList: (search: string) => [...keys.runs(), search] as const,
+  anyRunList: () => ["runs"] as const,
+  runList: (search: string) => [...keys.anyRunList(), search] as const,
   quarantinedRuns: () => ["quarantined-runs"] as const,
   decisions: () => ["decisions"] as const,
   fullDecision: (decisionId: string) => ["full-decision", decisionId] as const,
@@ -49,7 +49,7 @@ export const ACTIVITY_KEYS: readonly QueryKey[] = [
   keys.anyAgent(),
   keys.runtime(),
   keys.anyRun(),
-  keys.runs(),
+  keys.anyRunList(),
 ];
 
 /** Whether a key belongs to a log of events. Streams continue logs without gaps, so a log is never fetched again. */

@@ -142,6 +142,7 @@ export function sampleRun(over: Partial<Run> = {}): Run {
     agent_id: "main",
     outcome: "completed",
     final_text: "",
+    counts: { model_rounds: 1, tool_calls: 0, denied: 0, failed: 0, unknown: 0 },
     rounds: 1,
     tool_calls: [],
     denied: [],

@@ -440,6 +440,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists what needs a person, over all agents.
+         * @description The list follows from stored state: a failure stays until it is dismissed or run again, however many events follow it.
+         */
+        get: operations["list_attention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/attention/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Dismisses failed runs and runs with unknown outcomes, for all clients.
+         * @description Runs that do not need attention are skipped.
+         */
+        post: operations["dismiss_attention"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/brake": {
         parameters: {
             query?: never;
@@ -888,6 +928,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the models that a person can choose for a run, an agent or as the default. */
+        get: operations["list_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/openapi.json": {
         parameters: {
             query?: never;
@@ -936,6 +993,84 @@ export interface paths {
         put?: never;
         /** Confirms that a provider may receive agents' work under the current policies. */
         post: operations["confirm_provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the built-in and the configured model providers.
+         * @description Nothing is sent to a provider. Keys are never returned, only where they are stored.
+         */
+        get: operations["list_providers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/local": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Looks for model servers on this machine, at the usual ports of Ollama, LM Studio, llama.cpp and vLLM.
+         * @description Only loopback addresses are tried, and only when this endpoint is called.
+         */
+        get: operations["find_local_providers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/{provider}/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stores the key of a provider, in the system's keyring or in a file that only the owner can read.
+         * @description The key is tested first with a request that costs nothing. If the provider refuses the key, nothing is stored unless `skip_test` is true. Running work uses the key from the next model request on.
+         */
+        post: operations["set_provider_key"];
+        /** Removes the stored key of a provider. A file or keyring entry that Wakeful did not create stays. */
+        delete: operations["remove_provider_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/{provider}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tests whether a provider can be reached, accepts its key and knows a model, without cost. */
+        post: operations["test_provider"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1027,6 +1162,26 @@ export interface paths {
         put?: never;
         /** Resumes a quarantined run. */
         post: operations["resume_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_key}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Runs an ended run again: a new message of the same agent and conversation, linked to the run.
+         * @description While a retry of the run is queued or open, that one is returned as a duplicate.
+         */
+        post: operations["retry_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1490,101 +1645,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/models": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Lists the models that a person can choose for a run, an agent or as the default. */
-        get: operations["list_models"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/providers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Lists the built-in and the configured model providers.
-         * @description Nothing is sent to a provider. Keys are never returned, only where they are stored.
-         */
-        get: operations["list_providers"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/providers/local": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Looks for model servers on this machine, at the usual ports of Ollama, LM Studio, llama.cpp and vLLM.
-         * @description Only loopback addresses are tried, and only when this endpoint is called.
-         */
-        get: operations["find_local_providers"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/providers/{provider}/key": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Stores the key of a provider, in the system's keyring or in a file that only the owner can read.
-         * @description The key is tested first with a request that costs nothing. If the provider refuses the key, nothing is stored unless `skip_test` is true. Running work uses the key from the next model request on.
-         */
-        post: operations["set_provider_key"];
-        /** Removes the stored key of a provider. A file or keyring entry that Wakeful did not create stays. */
-        delete: operations["remove_provider_key"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/providers/{provider}/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Tests whether a provider can be reached, accepts its key and knows a model, without cost. */
-        post: operations["test_provider"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1953,6 +2013,47 @@ export interface components {
             requested_model_ref: string;
             /** @description The model that answered last. */
             winning_model_ref?: string;
+        };
+        /** @description A person dismissed failures that needed attention. */
+        AttentionDismissed: {
+            /** @description Keys of the dismissed runs. */
+            run_keys: components["schemas"]["RunKey"][];
+        };
+        /** @description One thing that needs a person. */
+        AttentionItem: {
+            /** @description The decision. */
+            decision: components["schemas"]["Decision"];
+            /** @constant */
+            kind: "pending_decision";
+        } | {
+            /** @constant */
+            kind: "quarantined_run";
+            /** @description The run. */
+            run: components["schemas"]["RunSummary"];
+        } | {
+            /** @constant */
+            kind: "parked_run";
+            /** @description Why it waits. */
+            parked?: components["schemas"]["ParkedReason"];
+            /** @description The run. */
+            run: components["schemas"]["RunSummary"];
+        } | {
+            /** @description The agent and the reason. */
+            agent: components["schemas"]["StuckAgent"];
+            /** @constant */
+            kind: "stuck_agent";
+        } | components["schemas"]["FailedRuns"] | {
+            /** @constant */
+            kind: "unknown_outcome";
+            /** @description The run. */
+            run: components["schemas"]["RunSummary"];
+        };
+        /** @description What needs a person, over all agents. */
+        AttentionList: {
+            /** @description The items: decisions first, then runs and agents that cannot continue, then failures. */
+            items: components["schemas"]["AttentionItem"][];
+            /** @description The number of decisions and runs that need attention and are not part of the list, because it is limited. */
+            more?: number;
         };
         /** @description The authority of a message. It is derived at admission and never accepted from a sender. */
         Authority: "operator_instruction" | "runtime_instruction" | "integration_signal" | "external_evidence";
@@ -2685,6 +2786,12 @@ export interface components {
             /** @constant */
             erased?: false;
             /** @constant */
+            kind: "attention_dismissed";
+            payload: components["schemas"]["AttentionDismissed"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
             kind: "content_erased";
             payload: components["schemas"]["ContentErased"];
         } | {
@@ -2774,6 +2881,33 @@ export interface components {
         };
         /** @description Whether an external trigger accepts deliveries. */
         ExternalTriggerStatus: "active" | "revoked";
+        /** @description Runs of one agent that ended without success for the same reason. */
+        FailedRuns: {
+            /** @description The agent of the runs. */
+            agent_id: string;
+            /** @description The kind of the failure, or `out_of_rounds`. */
+            code: string;
+            /** @description The number of runs. */
+            count: number;
+            /**
+             * Format: date-time
+             * @description When the first of them ended.
+             */
+            first_at: string;
+            /**
+             * Format: date-time
+             * @description When the last of them ended.
+             */
+            last_at: string;
+            /** @description The cause in plain words. */
+            message: string;
+            /** @description What a person can do, the most useful step first. */
+            next_steps: components["schemas"]["NextStep"][];
+            /** @description The beginning of the message that started the newest one. */
+            preview?: string;
+            /** @description The newest runs, newest first; at most 20. */
+            run_keys: string[];
+        };
         /** @description The stored description of a failure: bounded in size, without raw logs or secrets. */
         FailureArtifact: {
             /** @description The stage at which it failed. */
@@ -3095,6 +3229,15 @@ export interface components {
             /** @description Whether the file belongs to the agent or to the workspace. */
             root: components["schemas"]["GuidanceRoot"];
         };
+        /** @description A model server that was found on this machine. */
+        LocalProvider: {
+            /** @description The base URL. */
+            base_url: string;
+            /** @description References of the models that the server has; at most 1000. */
+            models: string[];
+            /** @description The name of the built-in provider that has this address. */
+            provider: string;
+        };
         /** @description A browser that is logged in. */
         Login: {
             /** Format: date-time */
@@ -3179,8 +3322,54 @@ export interface components {
         MessageKind: "operator_prompt" | "notice" | "timer_tick" | "hint" | "internal_followup";
         /** @description An amount of money in millionths of a dollar. */
         MicroUsd: number;
+        /** @description A model that a person can choose. */
+        ModelChoice: {
+            /** @description The price of a million request tokens in US dollars. Absent if requests are free. */
+            input_usd?: string;
+            /** @description Whether runs that name no model use it. */
+            is_default: boolean;
+            /** @description Whether the price is assumed, because it is neither listed nor configured. */
+            is_price_assumed: boolean;
+            /** @description Whether it can be used now: its key is available. */
+            is_usable: boolean;
+            /** @description The kind of model. */
+            kind: components["schemas"]["ModelChoiceKind"];
+            /** @description The reference: `PROVIDER/MODEL`, `route:NAME`, `scripted:FILE` or `demo`. */
+            model_ref: string;
+            /** @description The price of a million reply tokens in US dollars. Absent if requests are free. */
+            output_usd?: string;
+        };
+        /** @description The kind of a model that a person can choose. */
+        ModelChoiceKind: "hosted" | "route" | "scripted" | "demo";
         /** @description Whether the same request may be sent again. */
         ModelFailureKind: "retryable" | "fail_fast";
+        /** @description Why the model of an agent's next run cannot be used. */
+        ModelHold: "key_missing";
+        /** @description A model provider. It contains no key. */
+        ModelProvider: {
+            /** @description The base URL. */
+            base_url: string;
+            /** @description The model that is used if only the provider is chosen. */
+            default_model?: string;
+            /** @description Whether a key is available now. */
+            has_key: boolean;
+            /** @description Whether the provider works without settings. */
+            is_built_in: boolean;
+            /** @description Whether the server is on this machine. */
+            is_local: boolean;
+            /** @description Where the key is stored: `env:NAME`, `file:/PATH`, `keyring:SERVICE/ACCOUNT` or `none`. Absent if no place is configured. */
+            key_handle?: string;
+            /** @description The wire format. */
+            kind: string;
+            /** @description The known models of the provider, without a request to it. */
+            models: components["schemas"]["ModelChoice"][];
+            /** @description The name, which is the part of a model reference before the slash. */
+            name: string;
+            /** @description Whether requests need a key. */
+            needs_key: boolean;
+            /** @description Why the provider cannot be used now, and what to do. */
+            problem?: string;
+        };
         /** @description Where an agent's model was chosen. */
         ModelSource: "runtime_default" | "agent_override";
         /** @description The next firing of a schedule and the outcome of its previous one. */
@@ -3197,6 +3386,8 @@ export interface components {
             /** @description The status of the schedule. */
             status: components["schemas"]["ScheduleStatus"];
         };
+        /** @description What a person can do about a run that did not succeed. */
+        NextStep: "retry" | "change_model" | "check_provider" | "new_conversation" | "raise_cap" | "resume" | "abandon";
         /** @description Why a brake or cancellation that is in force is not stored in the database yet. */
         NotDurable: {
             /** @description The error code, such as `disk_full`, `database_unreachable` or `database_slow`. */
@@ -3397,6 +3588,21 @@ export interface components {
             /** @description Details of the HTTP exchange. */
             transport_diagnostics?: components["schemas"]["TransportDiagnostics"];
         };
+        /** @description The result of a test. */
+        ProviderTest: {
+            /** @description The code of the problem: `key_refused`, `key_missing`, `model_unknown`, or the code of a failed model request. */
+            code?: string;
+            /** @description How long the test took, in milliseconds. */
+            duration_ms: number;
+            /** @description What to do, if there is a problem. */
+            hint?: string;
+            /** @description Whether the provider can be used. */
+            is_ok: boolean;
+            /** @description The result in one sentence. */
+            message: string;
+            /** @description References of the models that the provider lists; at most 1000. */
+            models: string[];
+        };
         /** @description A quarantined run was resumed or abandoned. */
         QuarantineResolved: {
             /** @description Key of the run. */
@@ -3516,6 +3722,17 @@ export interface components {
             children?: components["schemas"]["RunLink"][];
             /** @description The cost in dollars. Absent if the run cost nothing. */
             cost_usd?: string;
+            /**
+             * @description The steps of the run, counted.
+             * @default {
+             *       "denied": 0,
+             *       "failed": 0,
+             *       "model_rounds": 0,
+             *       "tool_calls": 0,
+             *       "unknown": 0
+             *     }
+             */
+            counts: components["schemas"]["StepCounts"];
             /** @description The operation ids of calls that the policy denied. */
             denied: string[];
             /** @description The duration from start to end in milliseconds; 0 while the run is open. */
@@ -3527,6 +3744,8 @@ export interface components {
             ended_at?: string;
             /** @description Whether a person erased the contents of the run. */
             erased?: boolean;
+            /** @description Why the run did not succeed or cannot continue, and what to do. Absent if there is nothing to do. */
+            explanation?: components["schemas"]["RunExplanation"];
             /** @description The details of the failure, if the run failed. */
             failure_artifact?: components["schemas"]["FailureArtifact"];
             /** @description Why the run is quarantined. */
@@ -3543,6 +3762,10 @@ export interface components {
             parked?: components["schemas"]["ParkedReason"];
             /** @description All attempts of the run's model rounds. */
             provider_attempt_timeline?: components["schemas"]["AttemptTimeline"];
+            /** @description The runs that run this one again. */
+            retried_by?: components["schemas"]["RunLink"][];
+            /** @description The ended run that this one runs again. */
+            retries?: components["schemas"]["RunLink"];
             /** @description The number of model replies. */
             rounds: number;
             /** @description The run's key. */
@@ -3562,6 +3785,8 @@ export interface components {
             unknown: string[];
             /** @description The code of the error that prevented reading the run's state. Only its stored rows are shown then. */
             unreadable?: string;
+            /** @description What an open run waits for. Absent if it works or has ended. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /** @description The folder in which the run's commands are executed. */
             workspace?: string;
         };
@@ -3614,6 +3839,15 @@ export interface components {
             /** @description Token counts of all requests. */
             token_usage: components["schemas"]["Usage"];
         };
+        /** @description Why a run did not succeed or cannot continue, in plain words. */
+        RunExplanation: {
+            /** @description The kind of the failure, or the status of the run. */
+            code: string;
+            /** @description The cause in one or two sentences. */
+            message: string;
+            /** @description What a person can do, the most useful step first. */
+            next_steps: components["schemas"]["NextStep"][];
+        };
         /** @description What holds the agent of an open run. */
         RunHold: "braked" | "paused";
         /** @description The key of a run. It is derived, because two replicas that receive the same cause must compute the same key, or the work is done twice. */
@@ -3629,6 +3863,8 @@ export interface components {
         };
         /** @description A list of runs. */
         RunList: {
+            /** @description The number of runs per status, for the same filter without `status`. Only on the first page. */
+            counts?: components["schemas"]["StatusCounts"];
             /** @description The value of `before` for the next page. Absent on the last page. */
             next_before?: string;
             /** @description The runs, newest first. */
@@ -3659,14 +3895,29 @@ export interface components {
             /** @description Key of the run. */
             run_key: components["schemas"]["RunKey"];
         };
-        /** @description Filter for lists of runs. */
-        RunState: "any" | "open" | "quarantined";
         /** @description The status of a run. */
         RunStatus: "queued" | "open" | "quarantined" | "completed" | "failed" | "out_of_rounds" | "cancelled" | "abandoned" | "absorbed" | "replaced" | "refused" | "gone";
         /** @description A run in a list. */
         RunSummary: {
             /** @description The agent of the run. */
             agent_id: string;
+            /** @description The kind of message that started the run. */
+            cause_kind?: components["schemas"]["MessageKind"];
+            /** @description The cost in dollars. Absent if the run cost nothing. */
+            cost_usd?: string;
+            /**
+             * @description The steps of the run, counted.
+             * @default {
+             *       "denied": 0,
+             *       "failed": 0,
+             *       "model_rounds": 0,
+             *       "tool_calls": 0,
+             *       "unknown": 0
+             *     }
+             */
+            counts: components["schemas"]["StepCounts"];
+            /** @description The duration from start to end in milliseconds. Absent while the run is open. */
+            duration_ms?: number;
             /**
              * Format: date-time
              * @description When the run ended.
@@ -3676,6 +3927,8 @@ export interface components {
             erased?: boolean;
             /** @description Why the run is quarantined. */
             fault?: string;
+            /** @description The model of the run. */
+            model?: string;
             /** @description Whether the run is open and waits for budget. Retrieve the run for the amount. */
             parked?: boolean;
             /** @description The beginning of the message that started the run. */
@@ -3691,6 +3944,8 @@ export interface components {
             status: components["schemas"]["RunStatus"];
             /** @description The number of state transitions. */
             transitions: number;
+            /** @description What an open run waits for. Absent if it works or has ended. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /** @description The sub-runs without which the run cannot continue. */
             waiting_on?: string[];
         };
@@ -4041,6 +4296,16 @@ export interface components {
             clear: true;
             model?: null;
         });
+        /** @description The key to store. */
+        SetProviderKey: {
+            /** @description The key: printable ASCII characters without spaces. Surrounding white space is removed. */
+            key: string;
+            /**
+             * @description Store the key without testing it.
+             * @default false
+             */
+            skip_test?: boolean;
+        };
         /** @description How urgent the answer is, from lowest to highest. */
         Severity: "warning" | "low" | "medium" | "high" | "critical";
         /** @description A watched folder or Git repository. Its changes wake the agents that subscribe to it. */
@@ -4076,6 +4341,27 @@ export interface components {
             source_id: string;
             /** @description The number of files or refs that could not be read. They are treated as unchanged. */
             unreadable: number;
+        };
+        /** @description The number of runs per status. */
+        StatusCounts: {
+            /** @description Abandoned runs. */
+            abandoned: number;
+            /** @description Cancelled runs. */
+            cancelled: number;
+            /** @description Completed runs. */
+            completed: number;
+            /** @description Failed runs. */
+            failed: number;
+            /** @description Whether there are more runs than were counted: at most 10,000, and with `search` 2,000. */
+            is_lower_bound?: boolean;
+            /** @description Runs that have not ended, including waiting ones. */
+            open: number;
+            /** @description Runs that used all their rounds. */
+            out_of_rounds: number;
+            /** @description Quarantined runs. */
+            quarantined: number;
+            /** @description Open runs that wait for something. */
+            waiting: number;
         };
         /** @description One step of a run: a model round or a tool call. */
         Step: {
@@ -4114,10 +4400,23 @@ export interface components {
             /** @description The tokens used by a model round. */
             token_usage: components["schemas"]["TokenUsage"];
         };
+        /** @description The steps of a run, counted. */
+        StepCounts: {
+            /** @description Tool calls that were denied. */
+            denied: number;
+            /** @description Tool calls that failed, including commands with a non-zero exit status. */
+            failed: number;
+            /** @description Model replies. */
+            model_rounds: number;
+            /** @description All tool calls. */
+            tool_calls: number;
+            /** @description Tool calls with an unknown outcome. */
+            unknown: number;
+        };
         /** @description The kind of a step. */
         StepKind: "model" | "tool";
         /** @description How far a step has come, or how it ended. */
-        StepStatus: "planned" | "intended" | "ok" | "failed" | "denied" | "outcome_unknown";
+        StepStatus: "planned" | "waiting_for_approval" | "intended" | "ok" | "failed" | "denied" | "outcome_unknown";
         /** @description A text of a step, within a bound. */
         StepText: {
             /** @description The size of the whole text in bytes. */
@@ -4126,6 +4425,13 @@ export interface components {
             text: string;
             /** @description Whether `text` is not the whole text. */
             truncated?: boolean;
+        };
+        /** @description A stored key: the provider that has it now, and the result of its test. */
+        StoredKey: {
+            /** @description The provider. */
+            provider: components["schemas"]["ModelProvider"];
+            /** @description The result of the test. Absent if it was skipped. */
+            test?: components["schemas"]["ProviderTest"];
         };
         /** @description A ticket that opens one event stream. */
         StreamTicket: {
@@ -4236,6 +4542,11 @@ export interface components {
         };
         /** @description The status of a task. Any status may follow any other. */
         TaskStatus: "open" | "in_progress" | "done" | "dropped";
+        /** @description The provider to test. */
+        TestProvider: {
+            /** @description A model of the provider, without the provider's name: the test also checks that it exists. */
+            model?: string | null;
+        };
         /** @description Token counts as reported by the providers. */
         TokenUsage: {
             /** @description The input tokens that were read from the provider's cache. */
@@ -4253,6 +4564,11 @@ export interface components {
         };
         /** @description One tool call of a run. */
         ToolCall: {
+            /**
+             * Format: int32
+             * @description The exit status of a command. Absent for other tools.
+             */
+            exit_status?: number;
             /** @description The name of the tool. */
             name: string;
             /** @description The operation id of the call. */
@@ -4272,6 +4588,11 @@ export interface components {
             code?: string;
             /** @description Duration in milliseconds. */
             duration_ms: number;
+            /**
+             * Format: int32
+             * @description Exit status of a command. Absent for other actions.
+             */
+            exit_status?: number;
             /** @description Id of the action. */
             operation_id: components["schemas"]["OperationId"];
             /** @description The sandbox that was enforced. */
@@ -4305,8 +4626,21 @@ export interface components {
             erased?: boolean;
             /** @description The author of the entry. */
             role: components["schemas"]["Role"];
+            /** @description How the run of this entry ended, or why it cannot continue. Only on the last entry of a run that did not succeed, is quarantined or waits for budget. */
+            run?: components["schemas"]["TranscriptRun"];
             /** @description The run that the entry belongs to. */
             run_key: string;
+        };
+        /** @description A run in a transcript that did not succeed or cannot continue. */
+        TranscriptRun: {
+            /** @description The cause, and what a person can do. */
+            explanation: components["schemas"]["RunExplanation"];
+            /** @description The run that runs this one again, if there is one. */
+            retried_by?: string;
+            /** @description The status of the run. */
+            status: components["schemas"]["RunStatus"];
+            /** @description What an open run waits for. */
+            waiting_for?: components["schemas"]["WaitingFor"];
         };
         /** @description Details of one HTTP exchange with a provider. */
         TransportDiagnostics: {
@@ -4381,6 +4715,8 @@ export interface components {
         Visibility: "public" | "private";
         /** @description What an open run waits for. */
         WaitKind: "budget" | "due" | "decision" | "children" | "turn";
+        /** @description What an open run waits for. */
+        WaitingFor: "approval" | "budget" | "sub_runs" | "time" | "turn" | "brake";
         /** @description The verdict on a cause: whether it wakes the agent, and why. */
         Wake: {
             /**
@@ -4549,98 +4885,6 @@ export interface components {
             record_id: string;
             /** @description The number of writes to the record, including this one. */
             version: number;
-        };
-        /** @description A model server that was found on this machine. */
-        LocalProvider: {
-            /** @description The base URL. */
-            base_url: string;
-            /** @description References of the models that the server has; at most 1000. */
-            models: string[];
-            /** @description The name of the built-in provider that has this address. */
-            provider: string;
-        };
-        /** @description A model that a person can choose. */
-        ModelChoice: {
-            /** @description The price of a million request tokens in US dollars. Absent if requests are free. */
-            input_usd?: string;
-            /** @description Whether runs that name no model use it. */
-            is_default: boolean;
-            /** @description Whether the price is assumed, because it is neither listed nor configured. */
-            is_price_assumed: boolean;
-            /** @description Whether it can be used now: its key is available. */
-            is_usable: boolean;
-            /** @description The kind of model. */
-            kind: components["schemas"]["ModelChoiceKind"];
-            /** @description The reference: `PROVIDER/MODEL`, `route:NAME`, `scripted:FILE` or `demo`. */
-            model_ref: string;
-            /** @description The price of a million reply tokens in US dollars. Absent if requests are free. */
-            output_usd?: string;
-        };
-        /** @description The kind of a model that a person can choose. */
-        ModelChoiceKind: "hosted" | "route" | "scripted" | "demo";
-        /** @description Why the model of an agent's next run cannot be used. */
-        ModelHold: "key_missing";
-        /** @description A model provider. It contains no key. */
-        ModelProvider: {
-            /** @description The base URL. */
-            base_url: string;
-            /** @description The model that is used if only the provider is chosen. */
-            default_model?: string;
-            /** @description Whether a key is available now. */
-            has_key: boolean;
-            /** @description Whether the provider works without settings. */
-            is_built_in: boolean;
-            /** @description Whether the server is on this machine. */
-            is_local: boolean;
-            /** @description Where the key is stored: `env:NAME`, `file:/PATH`, `keyring:SERVICE/ACCOUNT` or `none`. Absent if no place is configured. */
-            key_handle?: string;
-            /** @description The wire format. */
-            kind: string;
-            /** @description The known models of the provider, without a request to it. */
-            models: components["schemas"]["ModelChoice"][];
-            /** @description The name, which is the part of a model reference before the slash. */
-            name: string;
-            /** @description Whether requests need a key. */
-            needs_key: boolean;
-            /** @description Why the provider cannot be used now, and what to do. */
-            problem?: string;
-        };
-        /** @description The result of a test. */
-        ProviderTest: {
-            /** @description The code of the problem: `key_refused`, `key_missing`, `model_unknown`, or the code of a failed model request. */
-            code?: string;
-            /** @description How long the test took, in milliseconds. */
-            duration_ms: number;
-            /** @description What to do, if there is a problem. */
-            hint?: string;
-            /** @description Whether the provider can be used. */
-            is_ok: boolean;
-            /** @description The result in one sentence. */
-            message: string;
-            /** @description References of the models that the provider lists; at most 1000. */
-            models: string[];
-        };
-        /** @description The key to store. */
-        SetProviderKey: {
-            /** @description The key: printable ASCII characters without spaces. Surrounding white space is removed. */
-            key: string;
-            /**
-             * @description Store the key without testing it.
-             * @default false
-             */
-            skip_test?: boolean;
-        };
-        /** @description A stored key: the provider that has it now, and the result of its test. */
-        StoredKey: {
-            /** @description The provider. */
-            provider: components["schemas"]["ModelProvider"];
-            /** @description The result of the test. Absent if it was skipped. */
-            test?: components["schemas"]["ProviderTest"];
-        };
-        /** @description The provider to test. */
-        TestProvider: {
-            /** @description A model of the provider, without the provider's name: the test also checks that it exists. */
-            model?: string | null;
         };
     };
     responses: {
@@ -5385,8 +5629,8 @@ export interface operations {
                 before?: string;
                 /** @description The maximum number of runs. */
                 limit?: number;
-                /** @description Return only runs in this state. */
-                state?: components["schemas"]["RunState"];
+                /** @description Return only runs with one of these statuses, separated by commas. */
+                status?: string;
             };
             header?: never;
             path: {
@@ -5690,6 +5934,66 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_attention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What needs a person */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttentionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    dismiss_attention: {
+        parameters: {
+            query: {
+                /** @description The runs to dismiss. */
+                run_keys: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What still needs a person */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttentionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
@@ -6899,6 +7203,34 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelChoice"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     get_open_api: {
         parameters: {
             query?: never;
@@ -6987,6 +7319,238 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_providers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The providers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelProvider"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    find_local_providers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The servers that responded with a list of models */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LocalProvider"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The caller is a process that an agent started */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    set_provider_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The provider. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetProviderKey"];
+            };
+        };
+        responses: {
+            /** @description The key is stored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The caller is a process that an agent started */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The provider does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The provider refuses the key, and nothing was stored */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    remove_provider_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The provider has no stored key */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelProvider"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The caller is a process that an agent started */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The provider does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: components["responses"]["Conflict"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    test_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The provider. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestProvider"];
+            };
+        };
+        responses: {
+            /** @description The result of the test */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderTest"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The caller is a process that an agent started */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The provider does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -6994,12 +7558,20 @@ export interface operations {
                 agent_id?: string;
                 /** @description Return only runs that are older than this one. */
                 before?: string;
-                /** @description The maximum number of runs. */
+                /** @description Return only runs that were started by this kind of message. */
+                cause?: components["schemas"]["MessageKind"];
+                /** @description The maximum number of runs. A page can be shorter, because a request examines a limited number of runs. */
                 limit?: number;
                 /** @description Return only runs whose key begins with these digits, at most two, which is enough to detect an ambiguous prefix. The other parameters are ignored. */
                 prefix?: string;
-                /** @description Return only runs in this state. */
-                state?: components["schemas"]["RunState"];
+                /** @description Return only runs whose message contains this text, in upper or lower case, or whose key begins with it. */
+                search?: string;
+                /** @description Return only runs that started at this time or later. */
+                since?: string;
+                /** @description Return only runs with one of these statuses, separated by commas. `open` includes `waiting`. */
+                status?: string;
+                /** @description Return only runs that started at this time or earlier. */
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -7172,6 +7744,51 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description The run is not quarantined (`run_not_quarantined`) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retry_run: {
+        parameters: {
+            query?: {
+                /** @description Another model. */
+                model?: string;
+                /** @description Another text. Attachments and options are kept. */
+                text?: string;
+            };
+            header?: never;
+            path: {
+                run_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The message is stored; its run starts now or later */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptedMessage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description The run has not ended (`run_open`), is quarantined (`run_quarantined`), its message was erased (`run_erased`), or the model does not exist */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8247,266 +8864,6 @@ export interface operations {
                     "application/json": components["schemas"]["ReadinessStatus"];
                 };
             };
-        };
-    };
-    list_models: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The models */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelChoice"][];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["Misdirected"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["HeadTooLarge"];
-            500: components["responses"]["Broken"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    list_providers: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The providers */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelProvider"][];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["Misdirected"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["HeadTooLarge"];
-            500: components["responses"]["Broken"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    find_local_providers: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The servers that responded with a list of models */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LocalProvider"][];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The caller is a process that an agent started */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            421: components["responses"]["Misdirected"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["HeadTooLarge"];
-            500: components["responses"]["Broken"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    set_provider_key: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The provider. */
-                provider: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["SetProviderKey"];
-            };
-        };
-        responses: {
-            /** @description The key is stored */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["StoredKey"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The caller is a process that an agent started */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The provider does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            408: components["responses"]["RequestTimeout"];
-            /** @description The provider refuses the key, and nothing was stored */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["NotJson"];
-            421: components["responses"]["Misdirected"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["HeadTooLarge"];
-            500: components["responses"]["Broken"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    remove_provider_key: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                provider: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The provider has no stored key */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelProvider"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The caller is a process that an agent started */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The provider does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            409: components["responses"]["Conflict"];
-            421: components["responses"]["Misdirected"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["HeadTooLarge"];
-            500: components["responses"]["Broken"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    test_provider: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The provider. */
-                provider: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["TestProvider"];
-            };
-        };
-        responses: {
-            /** @description The result of the test */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ProviderTest"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The caller is a process that an agent started */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The provider does not exist */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["NotJson"];
-            421: components["responses"]["Misdirected"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["HeadTooLarge"];
-            500: components["responses"]["Broken"];
-            503: components["responses"]["Unavailable"];
         };
     };
 }

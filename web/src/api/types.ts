@@ -1,5 +1,4 @@
 // Short names for the schemas of the API contract.
-import type { ComingRun, ComingSummary } from "./coming";
 import type { components } from "./schema.gen";
 
 type Schemas = components["schemas"];
@@ -42,9 +41,9 @@ export type NotDurable = Schemas["NotDurable"];
 export type ParkedReason = Omit<Schemas["ParkedReason"], "hint" | "message">;
 export type Problem = Schemas["Problem"];
 export type QueuedMessage = Schemas["QueuedMessage"];
-export type Run = Schemas["Run"] & ComingRun;
+export type Run = Schemas["Run"];
 export type RunCause = Schemas["RunCause"];
-export type RunSummary = Schemas["RunSummary"] & ComingSummary;
+export type RunSummary = Schemas["RunSummary"];
 export type RunLink = Schemas["RunLink"];
 export type RunStatus = Schemas["RunStatus"];
 export type RuntimeStatus = Schemas["RuntimeStatus"];
@@ -71,16 +70,10 @@ export type WakeCause = Schemas["WakeCause"];
 export type WhyNot = Schemas["WhyNot"];
 export type WhyRun = Schemas["WhyRun"];
 export type JournalCategory = Schemas["JournalCategory"];
-export type {
-  AgentSettings,
-  LocalProvider,
-  ModelChoice,
-  ModelProvider,
-  ProviderTest,
-  SetAgentSettings,
-  Setting,
-  SettingList,
-  StatusCounts,
-  StoredKey,
-  WaitingFor,
-} from "./coming";
+export type LocalProvider = Schemas["LocalProvider"];
+export type ModelProvider = Schemas["ModelProvider"];
+export type ProviderTest = Schemas["ProviderTest"];
+export type RunExplanation = Schemas["RunExplanation"];
+export type StatusCounts = Schemas["StatusCounts"];
+export type WaitingFor = Schemas["WaitingFor"];
+export type { AgentSettings, SetAgentSettings, Setting, SettingList } from "./coming";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { sampleDecision, sampleEvent } from "../api/samples";
+import { sampleDecision, sampleEvent, sampleRun } from "../api/samples";
 import { attentionItems } from "./attention";
 
 const urgent = (seq: number, runKey: string) => sampleEvent(seq, { run_key: runKey, visibility: "action_required" });
@@ -92,6 +92,7 @@ it("lists decisions first, and each item once", () => {
     agent_id: "main",
     status: "quarantined" as const,
     transitions: 1,
+    counts: sampleRun().counts,
     started_at: "2026-01-01T00:00:00Z",
   };
   const server = { decisions: [sampleDecision()], quarantined: [run] };

@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { sampleDecision } from "../api/samples";
+import { sampleDecision, sampleRun } from "../api/samples";
 import type { Decision } from "../api/types";
 import { attentionItems } from "../briefing/attention";
 import { NeedsAttention } from "../briefing/NeedsAttention";
@@ -156,6 +156,7 @@ it("resumes or abandons a quarantined run", async () => {
     agent_id: "main",
     status: "quarantined" as const,
     transitions: 4,
+    counts: sampleRun().counts,
     started_at: "2026-01-01T00:00:00Z",
     fault: "its state cannot be read",
   };

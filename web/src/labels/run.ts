@@ -104,16 +104,16 @@ export const run = {
   tokenCount: (count: number) => pluralize(count, "token"),
   unknownOutcomes: (count: number) => `${count} with unknown outcome`,
   unnamed: "a run",
+  waiting: {
+    approval: "Waiting for your approval",
+    budget: "Waiting: daily cap reached",
+    sub_runs: "Waiting for sub-runs",
+    time: "Waiting for the next attempt",
+    turn: "Waiting for another run",
+    brake: "Held by a brake",
+  } satisfies Record<WaitingFor, string>,
   unreadable: (reason: string) =>
     `The state of this run cannot be read (${reason}). The page shows what its database rows contain.`,
-  waitingFor: {
-    approval: "Waiting for your approval",
-    budget: "Waiting for budget",
-    sub_runs: "Waiting for sub-runs",
-    time: "Waiting for a time",
-    turn: "Waiting for another run",
-    brake: "Waiting for the brake",
-  } satisfies Record<WaitingFor, string>,
   workspace: "Workspace",
 };
 
@@ -231,6 +231,7 @@ export const step = {
   },
   statuses: {
     planned: "planned",
+    waiting_for_approval: "waiting for your approval",
     intended: "in progress",
     ok: "ok",
     failed: "failed",

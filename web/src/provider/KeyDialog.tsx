@@ -19,7 +19,7 @@ export function KeyDialog({ provider: { name }, onClose, onStored }: KeyDialogPr
   const [skipsTest, setSkipsTest] = useState(false);
   const [error, setError] = useState<string>();
   const storing = useMutation({
-    mutationFn: (sent: string) => setProviderKey(name, sent, skipsTest),
+    mutationFn: (sent: string) => setProviderKey(name, { key: sent, skip_test: skipsTest }),
     // The variables of a mutation stay in memory; the key must not.
     gcTime: 0,
     onSuccess: async () => {

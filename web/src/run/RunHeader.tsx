@@ -12,10 +12,9 @@ import { formatDuration } from "../text/time";
 import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
-import { summaryStatus } from "./filters";
 import { RetryDialog } from "./RetryDialog";
 import { fallbackOf } from "./round";
-import { isOpen, isRetryable, outcomeTone } from "./text";
+import { isOpen, isRetryable, runState } from "./text";
 
 const TITLE_CHARS_MAX = 80;
 
@@ -27,6 +26,7 @@ export function RunHeader({ run }: { run: Run }) {
     onSuccess: () => client.invalidateQueries({ queryKey: keys.run(run.run_key) }),
   });
   const [isRetrying, setRetrying] = useState(false);
+  const { text, tone } = runState(run.outcome, run.waiting_for);
   const isAsked = cancelling.isSuccess && isOpen(run.outcome);
   const notDurable = cancelling.data && "not_durable" in cancelling.data ? cancelling.data.not_durable : undefined;
   return (
@@ -43,12 +43,7 @@ export function RunHeader({ run }: { run: Run }) {
               : labels.run.tabTitle(run.agent_id)}
           </h1>
           <p className="lede" role="status">
-            <Badge tone={run.parked || run.waiting_for ? "warn" : outcomeTone(run.outcome)}>
-              {run.parked
-                ? labels.agent.activity.parked.label
-                : summaryStatus({ status: run.outcome, waiting_for: run.waiting_for })}
-            </Badge>{" "}
-            {summary(run)}
+            <Badge tone={tone}>{text}</Badge> {summary(run)}
           </p>
         </div>
         {isRetryable(run.outcome) && (

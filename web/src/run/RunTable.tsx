@@ -6,8 +6,7 @@ import { oneLine } from "../text/number";
 import { formatDuration } from "../text/time";
 import { Badge } from "../ui/Badge";
 import { Time } from "../ui/Time";
-import { summaryStatus } from "./filters";
-import { outcomeTone } from "./text";
+import { runState } from "./text";
 
 const PREVIEW_CHARS_MAX = 90;
 
@@ -45,7 +44,7 @@ export function RunTable({ runs, isStale }: { runs: readonly RunSummary[]; isSta
 
 function RunRow({ run }: { run: RunSummary }) {
   const { agent_id: agentId, run_key: runKey, cause_kind: cause, duration_ms: duration } = run;
-  const isWaiting = run.status === "open" && run.waiting_for !== undefined;
+  const state = runState(run.status, run.waiting_for);
   return (
     <tr>
       <th scope="row">
@@ -54,7 +53,7 @@ function RunRow({ run }: { run: RunSummary }) {
         </Link>
       </th>
       <td>
-        <Badge tone={isWaiting ? "warn" : outcomeTone(run.status)}>{summaryStatus(run)}</Badge>
+        <Badge tone={state.tone}>{state.text}</Badge>
       </td>
       <td>
         <Link to={agentPath(agentId)}>{agentId}</Link>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { filtersOf, isFiltered, requestOf, searchOf, summaryStatus } from "./filters";
+import { filtersOf, isFiltered, requestOf, searchOf } from "./filters";
 
 const ALL = {
   search: "two words",
@@ -35,10 +35,4 @@ it("asks the server for the filters, and for nothing else", () => {
     since: "2026-01-01T00:00:00.000Z",
   });
   expect(requestOf(filtersOf(""), now)).toEqual({});
-});
-
-it("names what an open run waits for, and no ended one", () => {
-  expect(summaryStatus({ status: "open", waiting_for: "approval" })).toBe("Waiting for your approval");
-  expect(summaryStatus({ status: "open" })).toBe("Open");
-  expect(summaryStatus({ status: "failed", waiting_for: "approval" })).toBe("Failed");
 });

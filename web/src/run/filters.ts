@@ -1,6 +1,6 @@
 // The filters of the list of runs. They are kept in the address, so that a reload, a bookmark and the back button keep them.
 import type { RunFilter } from "../api/calls";
-import type { RunSummary } from "../api/types";
+import type { RunCause } from "../api/types";
 import { labels } from "../labels";
 
 /** Each status by which runs can be filtered, in the order in which they are shown. */
@@ -61,18 +61,11 @@ export function requestOf(filters: Filters, now: number): RunFilter {
     ...(search.trim() === "" ? {} : { search: search.trim() }),
     ...(agent === "" ? {} : { agent_id: agent }),
     ...(statuses.length === 0 ? {} : { status: statuses.join(",") }),
-    ...(cause === "" ? {} : { cause }),
+    ...(cause === "" ? {} : { cause: cause as RunCause["kind"] }),
     ...(since === undefined ? {} : { since }),
   };
 }
 
 export function isFiltered(filters: Filters): boolean {
   return searchOf(filters) !== "";
-}
-
-/** The status of a run, and what an open one waits for. */
-export function summaryStatus(run: Pick<RunSummary, "status" | "waiting_for">): string {
-  return run.waiting_for === undefined || run.status !== "open"
-    ? (labels.run.statuses[run.status] ?? run.status)
-    : labels.run.waitingFor[run.waiting_for];
 }

@@ -1,5 +1,5 @@
 // Texts for the stable codes of runs, steps, verdicts and sandboxes. An unknown code is shown with spaces for underscores.
-import type { Gate, RunCause, Step, StepStatus } from "../api/types";
+import type { Gate, RunCause, RunStatus, Step, StepStatus, WaitingFor } from "../api/types";
 import { labels } from "../labels";
 import { joinList } from "../text/number";
 
@@ -16,6 +16,12 @@ export function outcomeTone(outcome: string): Tone {
   return outcome === "out_of_rounds" ? "warn" : "quiet";
 }
 
+/** The status of a run: what an open run waits for, where it waits. */
+export function runState(status: RunStatus, waitingFor?: WaitingFor): { text: string; tone: Tone } {
+  if (status === "open" && waitingFor) return { text: labels.run.waiting[waitingFor], tone: "warn" };
+  return { text: outcomeText(status), tone: outcomeTone(status) };
+}
+
 export function isOpen(outcome: string): boolean {
   return outcome === "open" || outcome === "queued";
 }
@@ -27,6 +33,7 @@ export function isRetryable(outcome: string): boolean {
 
 const STATUS_TONES: Record<StepStatus, Tone> = {
   planned: "quiet",
+  waiting_for_approval: "warn",
   intended: "busy",
   ok: "good",
   failed: "bad",

@@ -88,7 +88,7 @@ function isLive({ status }: Schedule): boolean {
 
 /** That a schedule was saved, and what to know about it. */
 function SavedNotice({ saved }: { saved: Schedule }) {
-  const { note } = saved as Schedule & { note?: string };
+  const { note } = saved;
   return (
     <p className="notice" role="status">
       <Icon name={note ? "alert" : "check"} />
