@@ -118,7 +118,7 @@ it("a schedule that would always be skipped is created with a note", async () =>
   await role("button", { name: "New schedule" }).click();
   const dialog = role("dialog", { name: "New schedule" });
   await audit(page);
-  await dialog.getByText("Cron", { exact: true }).click();
+  await dialog.getByRole("radio", { name: "Cron" }).check();
   await dialog.getByLabel("Cron pattern").fill("0 9 * * 1-5");
   await dialog.getByLabel("Time zone").fill("Europe/Berlin");
   await dialog.getByLabel("Only if something changed").check();
