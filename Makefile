@@ -4,7 +4,7 @@
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wakeful/target
 
 .DEFAULT_GOAL := help
-.PHONY: help run stop test build bench torture fmt
+.PHONY: help run stop test build install uninstall package bench torture fmt
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\): ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -24,6 +24,15 @@ build: ## build the program for use
 	@scripts/web
 	cargo build --release --locked -p wakeful
 	@echo "built $(CARGO_TARGET_DIR)/release/wakeful"
+
+install: ## build the program with its page and install it (PREFIX=~/.local, default /usr/local)
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/package install
+
+uninstall: ## remove what `make install` has installed (same PREFIX)
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/package uninstall
+
+package: ## build a tarball and a Debian package (OUT=DIR)
+	@OUT="$(OUT)" scripts/package
 
 bench: ## run the benchmarks on both databases
 	@scripts/need cargo cc postgres

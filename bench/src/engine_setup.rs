@@ -107,6 +107,7 @@ pub(crate) async fn drive<M: Model + 'static, T: ToolHost + 'static>(
         }),
     });
     let sent = api.messages.send(IncomingMessage {
+        thread: None,
         agent: agent_id,
         turn: TurnId::parse("1")?,
         text: format!("Do your work, {agent}."),

@@ -16,7 +16,7 @@ use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::step::{EffectClass, ToolError};
 use wakeful_core::time::Millis;
 use wakeful_models::ScriptedModel;
-use wakeful_ports::tool::{StopSignal, ToolHost, ToolOutcome, ToolRequest};
+use wakeful_ports::tool::{OutputSink, StopSignal, ToolHost, ToolOutcome, ToolRequest};
 use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
 use crate::measure::{Measure, Target, median, ms};
@@ -130,6 +130,7 @@ impl Paired {
             operation_id: OperationId(Digest::of(&number.to_le_bytes())),
             agent_id: self.agent.clone(),
             at: Millis(0),
+            output: OutputSink::default(),
             tool: "ExecCommand".to_owned(),
             input: json!({"cmd": "true"}),
         };

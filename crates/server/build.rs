@@ -1,12 +1,17 @@
 //! Embeds the built page: writes a table of every file under `web/dist` for `src/page.rs` to include.
 //!
 //! A generated table and not a crate, because the usual failure of embedding is a stale or empty folder
-//! that goes unnoticed, and because forty lines build faster.
+//! that goes unnoticed, and because forty lines build faster. A release build without the page fails.
+
+#[path = "src/page_check.rs"]
+mod page_check;
 
 use std::env::var_os;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use page_check::{WITHOUT_PAGE, missing_page};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let here = PathBuf::from(var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?);
@@ -17,6 +22,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let _ = fs::create_dir_all(&dist);
     println!("cargo::rerun-if-changed={}", dist.display());
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/page_check.rs");
+    println!("cargo::rerun-if-env-changed={WITHOUT_PAGE}");
+    let index = fs::read(dist.join("index.html")).ok();
+    let [profile, permitted] = ["PROFILE", WITHOUT_PAGE].map(|name| std::env::var(name).ok());
+    let profile = profile.unwrap_or_default();
+    if let Some(refusal) = missing_page(&profile, index.as_deref(), permitted.as_deref()) {
+        println!("cargo::error={refusal}");
+        return Ok(());
+    }
     let mut files = Vec::new();
     collect(&dist, "", &mut files)?;
     files.sort();

@@ -181,7 +181,7 @@ it("a run shows its cause, the rule of each action, and sandboxes", async () => 
   await text("The lifecycle of the agent allows this").waitFor();
   await text(/Allowed by rule registered_tool/).waitFor();
   await text(/Sandboxed/).waitFor();
-  await text("“I look at what is in this folder.”").waitFor();
+  await text("I look at what is in this folder.").waitFor();
   await audit(page);
   await picture(page, join(images, "run.png"));
 });

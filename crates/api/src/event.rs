@@ -185,3 +185,32 @@ pub struct Delta {
     /// The text of the piece.
     pub text: String,
 }
+
+/// Output of a tool call that is still running. Like text of a model, it is sent only on streams, is not
+/// stored and has no id; the result of the call contains the output. It consists of whole lines. When a
+/// command prints much at once, the middle is left out and a line says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolOutput {
+    /// The agent whose tool call runs.
+    pub agent_id: String,
+    /// The run that the tool call belongs to.
+    pub run_key: String,
+    /// The operation id of the tool call.
+    pub operation_id: String,
+    /// The stream that the text was written to.
+    pub stream: ToolOutputStream,
+    /// The number of the piece within the tool call, starting at 0.
+    pub chunk: u32,
+    /// The text of the piece.
+    pub text: String,
+}
+
+/// An output stream of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolOutputStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}

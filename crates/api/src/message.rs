@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::attachment::ATTACHMENTS_BYTES_MAX;
 use wakeful_core::cause::Priority;
-use wakeful_core::id::{AgentId, TurnId};
+use wakeful_core::id::{AgentId, SessionId, TurnId};
 
 use crate::TriggerDeliveryResult;
 use crate::endpoint::{Access, BODY_BYTES_MAX, Header, endpoints};
@@ -54,6 +54,10 @@ pub struct SendMessage {
     /// message with the same key is an error. The header `Idempotency-Key` does the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Text<TurnId>>,
+    /// The conversation that the message belongs to. Each conversation of an agent has its own transcript.
+    /// Defaults to `cli`, which the command line and the page share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<Text<SessionId>>,
     /// The model for this run. Defaults to the agent's model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 4096))]
@@ -91,6 +95,7 @@ impl SendMessage {
             agent_id: Text(agent),
             text,
             key: None,
+            thread: None,
             model: None,
             max_rounds: None,
             workspace: None,

@@ -181,6 +181,9 @@ pub struct Run {
     /// The model of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The conversation that the run belongs to. Absent if no person started the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
     /// The folder in which the run's commands are executed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
@@ -289,6 +292,9 @@ pub struct RunSummary {
     /// The beginning of the message that started the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
+    /// The conversation that the run belongs to. Absent if no person started the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
     /// Why the run is quarantined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,

@@ -116,6 +116,51 @@ pub struct RuntimeStatus {
     pub pending_decision_count: u64,
     /// The number of quarantined runs of all agents, which wait until a person resumes or abandons them.
     pub quarantined_run_count: u64,
+    /// The daily backups of the home.
+    pub backup: BackupStatus,
+}
+
+/// The daily backups of a home.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BackupStatus {
+    /// What makes the backups.
+    pub mode: BackupMode,
+    /// The folder of the daily backups.
+    pub folder: String,
+    /// The number of daily backups in the folder.
+    pub count: u64,
+    /// The size of all of them.
+    pub bytes: u64,
+    /// When the newest one was made. Absent before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<DateTime>")]
+    pub newest_at: Option<String>,
+    /// Why the last attempt failed. Absent after a successful backup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<BackupProblem>,
+}
+
+/// What makes the backups of a home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BackupMode {
+    /// A daemon makes one every day on which something changed.
+    Daily,
+    /// Daily backups are turned off.
+    Off,
+    /// The home uses a database server, whose own backups apply.
+    DatabaseServer,
+}
+
+/// A failed attempt to make a daily backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BackupProblem {
+    /// When the attempt failed.
+    #[schemars(with = "DateTime")]
+    pub occurred_at: String,
+    /// Why it failed.
+    #[serde(flatten)]
+    pub problem: Problem,
 }
 
 /// What a daemon is doing.

@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd, parse_cap};
-use wakeful_core::id::{AgentId, EventName, RuleId, SourceId, TurnId};
+use wakeful_core::id::{AgentId, EventName, RuleId, SessionId, SourceId, TurnId};
 use wakeful_core::journal::{CalendarDay, RecordId};
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::time::Millis;
@@ -133,6 +133,7 @@ macro_rules! hash {
 }
 
 name!(AgentId, "^[a-z0-9][a-z0-9_-]*$");
+name!(SessionId, "^[a-z0-9][a-z0-9_-]*$");
 name!(RuleId, "^[a-z0-9][a-z0-9_-]*$");
 name!(SourceId, "^[a-z0-9][a-z0-9_-]*$");
 name!(EventName, "^[a-z0-9][a-z0-9._-]*$");

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wakeful_core::conversation::Role;
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, SessionId};
 use wakeful_core::run::{RunStatus, WaitingFor};
 
 use crate::RunExplanation;
@@ -15,13 +15,42 @@ endpoints! { "agents":
     /// Retrieves the newest entries of an agent's transcript, oldest first.
     GetAgentTranscript {
         agent_id: Text<AgentId>,
+        /// The conversation. Defaults to `cli`.
+        thread: Option<Text<SessionId>>,
         /// The maximum number of entries, counted from the newest.
         #[serde(default)]
         limit: Limit
     } = Get "/api/agents/{agent_id}/transcript" -> Transcript { 200 "The transcript" }
+    /// Lists the conversations of an agent, the most recent first.
+    ///
+    /// A conversation is listed when the run of its first message has started.
+    ListAgentThreads { agent_id: Text<AgentId> } = Get "/api/agents/{agent_id}/threads" -> ThreadList { 200 "The conversations" }
 }
 
-/// The newest entries of an agent's transcript.
+/// The conversations of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadList {
+    /// The conversations, the most recent first; at most 500.
+    pub threads: Vec<Thread>,
+}
+
+/// A conversation between a person and an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Thread {
+    /// The name of the conversation.
+    pub thread: String,
+    /// The beginning of the newest text. Absent if the newest entries contain none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    /// When the newest entry was added.
+    #[schemars(with = "DateTime")]
+    pub last_at: String,
+    /// The run in progress. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_run: Option<String>,
+}
+
+/// The newest entries of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Transcript {
     /// The agent's name.

@@ -128,6 +128,9 @@ pub enum BadId {
     /// The rule id has an invalid character or length.
     #[error("name {0:?} must be 1 to 64 of a-z, 0-9, '-' and '_', and begin with a letter or digit")]
     Rule(String),
+    /// The name of a conversation has an invalid character or length.
+    #[error("thread {0:?} must be 1 to 64 of a-z, 0-9, '-' and '_', and begin with a letter or digit")]
+    Thread(String),
     /// The event name has an invalid character or length.
     #[error("event {0:?} must be 1 to 64 of a-z, 0-9, '.', '-' and '_', and begin with a letter or digit")]
     Event(String),
@@ -242,7 +245,34 @@ impl TraceId {
     }
 }
 
+impl SessionId {
+    /// Validates the name of a conversation given by a person, with the rules of agent ids.
+    pub fn parse(text: &str) -> Result<Self, BadId> {
+        if is_name(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(BadId::Thread(text.chars().take(AGENT_ID_CHARS_MAX).collect()))
+        }
+    }
+}
+
 impl ThreadId {
+    /// The session of the thread; none for the thread of a run that no person started.
+    #[must_use]
+    pub fn session(&self) -> Option<SessionId> {
+        let (_, session) = self.0.split_once(":session:")?;
+        Some(SessionId(session.to_owned()))
+    }
+
+    /// The ids before and after those of all sessions of an agent.
+    #[must_use]
+    pub fn sessions_of(agent: &AgentId) -> (Self, Self) {
+        (
+            Self(format!("{agent}:session:")),
+            Self(format!("{agent}:session;")),
+        )
+    }
+
     /// The thread of an interactive session.
     #[must_use]
     pub fn of_session(agent: &AgentId, session: &SessionId) -> Self {
@@ -299,5 +329,23 @@ mod tests {
             ThreadId::of_session(&agent, &SessionId::new("cli")).as_str(),
             "main:session:cli"
         );
+    }
+
+    #[test]
+    fn the_session_of_a_thread_is_read_back() {
+        let agent = AgentId::parse("main").expect("a good id");
+        let session = SessionId::parse("trip-2").expect("a good name");
+        let thread = ThreadId::of_session(&agent, &session);
+        let (before, after) = ThreadId::sessions_of(&agent);
+        assert!(before < thread && thread < after);
+        assert_eq!(thread.session(), Some(session));
+        let run = crate::key::RunKey(crate::key::Digest::ZERO);
+        assert_eq!(ThreadId::of_run(&agent, &run).session(), None);
+        for bad in ["", "A", "a b", "../x", "a:b", &"a".repeat(65)] {
+            assert_eq!(
+                SessionId::parse(bad),
+                Err(BadId::Thread(bad.chars().take(64).collect()))
+            );
+        }
     }
 }

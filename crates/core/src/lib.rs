@@ -28,6 +28,7 @@
 //! | [`report`] | the events that people see, chained by hash |
 //! | [`proof`] | whether a log, a run or a bundle is authentic |
 //! | [`retention`] | how long data is kept, and what is pruned |
+//! | [`backup`] | when a daily backup is due, and which are removed |
 //! | [`journal`] | the person's records: types, valid writes and undo |
 //! | [`causal`] | the durable state of an agent on several devices, and how they converge |
 //! | [`recurrence`] | when something is due, in a time zone and across clock changes |
@@ -51,6 +52,7 @@ mod string_enum;
 pub mod attachment;
 pub mod attempt;
 pub mod attention;
+pub mod backup;
 pub mod blob;
 pub mod budget;
 pub mod causal;

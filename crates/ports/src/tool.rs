@@ -1,6 +1,7 @@
 //! Tools: the actions that agents can perform.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use serde_json::Value;
 use wakeful_core::blob::Blob;
@@ -21,6 +22,47 @@ pub struct ToolRequest {
     /// The agent that requested it.
     pub agent_id: AgentId,
     pub at: Millis,
+    /// Receives the output while the action runs.
+    pub output: OutputSink,
+}
+
+/// One of the two output streams of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OutputStream {
+    Stdout,
+    Stderr,
+}
+
+/// Receives the output of an action while it runs, in the order of each stream. It must not block, because
+/// the action waits. Without a receiver the output is only part of the result.
+#[derive(Clone, Default)]
+pub struct OutputSink(Option<Arc<dyn Fn(OutputStream, &[u8]) + Send + Sync>>);
+
+impl OutputSink {
+    /// A sink that calls a function for every piece.
+    pub fn new(receive: impl Fn(OutputStream, &[u8]) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(receive)))
+    }
+
+    /// Passes a piece on.
+    pub fn send(&self, stream: OutputStream, bytes: &[u8]) {
+        if let Some(receive) = &self.0 {
+            receive(stream, bytes);
+        }
+    }
+}
+
+impl std::fmt::Debug for OutputSink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OutputSink").finish_non_exhaustive()
+    }
+}
+
+/// The receiver is not part of what a request asks for, so all sinks are equal.
+impl PartialEq for OutputSink {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// The result of an action.

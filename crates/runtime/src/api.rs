@@ -38,8 +38,8 @@ pub use self::event::EventApi;
 pub use self::external_trigger::{TriggerApi, TriggerCapability, TriggerDelivery};
 pub use self::journal::JournalApi;
 pub use self::message::{
-    IncomingMessage, MessageApi, MessageReceipt, TRANSCRIPT_BYTES_MAX, TranscriptItem, TranscriptPage,
-    TranscriptRun,
+    IncomingMessage, MessageApi, MessageReceipt, TRANSCRIPT_BYTES_MAX, ThreadSummary, TranscriptItem,
+    TranscriptPage, TranscriptRun,
 };
 pub use self::retry::RetryRequest;
 pub use self::run::{Previewed, RunApi};

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, broadcast, watch};
 use wakeful_core::id::AgentId;
-use wakeful_core::key::RunKey;
+use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::report::{Event, EventKind};
+use wakeful_ports::tool::OutputStream;
 use wakeful_store::rows::EventRow;
 
-use crate::{Observer, TextDelta};
+use crate::{Observer, TextDelta, ToolOutputDelta};
 
 /// Maximum number of messages that a listener may lag behind. A screenful of activity of many agents;
 /// beyond it, reading pages from the store is cheaper than memory.
@@ -30,6 +31,16 @@ pub enum HubMessage {
         /// The number of the request within the run.
         attempt: u32,
         /// The number of the piece within the request.
+        chunk: u32,
+        text: String,
+    },
+    /// Output of a running action. It is not stored; the result of the action is.
+    ToolOutput {
+        agent_id: AgentId,
+        run_key: RunKey,
+        operation_id: OperationId,
+        stream: OutputStream,
+        /// The number of the piece within the action.
         chunk: u32,
         text: String,
     },
@@ -155,6 +166,17 @@ impl Observer for Hub {
             attempt: spoken.attempt,
             chunk: spoken.chunk,
             text: spoken.text.to_owned(),
+        });
+    }
+
+    fn on_tool_output(&self, printed: &ToolOutputDelta<'_>) {
+        self.broadcast(|| HubMessage::ToolOutput {
+            agent_id: printed.agent.clone(),
+            run_key: printed.run,
+            operation_id: printed.operation_id,
+            stream: printed.stream,
+            chunk: printed.chunk,
+            text: printed.text.to_owned(),
         });
     }
 }

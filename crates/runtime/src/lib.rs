@@ -50,6 +50,7 @@ mod step;
 pub mod stored_run;
 mod sub_run;
 mod tool_call;
+mod tool_output;
 mod wait;
 pub mod wake;
 pub mod watch;
@@ -62,7 +63,7 @@ pub use stamp::Stamp;
 use wakeful_core::budget::{BudgetExceeded, DAILY_CAP_DEFAULT, MicroUsd};
 use wakeful_core::decision::{AnswerError, DEADLINE_MS_DEFAULT};
 use wakeful_core::id::{AgentId, RunnerId};
-use wakeful_core::key::RunKey;
+use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::problem::Problem;
 use wakeful_core::report::Event;
 use wakeful_core::run::RunStatus;
@@ -71,6 +72,7 @@ use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::GuidanceSource;
 use wakeful_ports::policy::Policy;
+pub use wakeful_ports::tool::OutputStream;
 use wakeful_store::Store;
 /// Re-exported for crates that do not depend on the store.
 pub use wakeful_store::{PendingStop, StoreError, rows};
@@ -141,6 +143,9 @@ pub trait Observer: Send + Sync + 'static {
     /// A model produced text that is not durable yet.
     fn on_text_delta(&self, _spoken: &TextDelta<'_>) {}
 
+    /// A running action produced output that is not durable yet.
+    fn on_tool_output(&self, _printed: &ToolOutputDelta<'_>) {}
+
     /// Reserved money was settled, so some of it may be available again. Has no default, so that every
     /// wrapper forwards it.
     fn on_spend_settled(&self);
@@ -154,6 +159,19 @@ pub struct TextDelta<'a> {
     /// The number of the request within the run, from 0.
     pub attempt: u32,
     /// The number of the piece within the request, from 0.
+    pub chunk: u32,
+    pub text: &'a str,
+}
+
+/// A piece of the output of a running action: whole lines, without keys of providers. When much is printed
+/// at once, the middle is left out.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolOutputDelta<'a> {
+    pub agent: &'a AgentId,
+    pub run: RunKey,
+    pub operation_id: OperationId,
+    pub stream: OutputStream,
+    /// The number of the piece within the action, from 0.
     pub chunk: u32,
     pub text: &'a str,
 }

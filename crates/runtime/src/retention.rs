@@ -286,8 +286,8 @@ impl RetentionWorker {
     }
 }
 
-/// The time of the newest event.
-fn newest_event(view: &mut View<'_>) -> Result<Option<Millis>, StoreError> {
+/// The time of the newest event of any agent.
+pub fn newest_event(view: &mut View<'_>) -> Result<Option<Millis>, StoreError> {
     let mut newest = None;
     for (agent, last) in view.heads()? {
         let events = view.events_before(&agent, last.saturating_add(1), 1)?;

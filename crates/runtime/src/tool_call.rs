@@ -21,6 +21,7 @@ use crate::run::{ClaimedRun, broken};
 use crate::step::{
     EarlyEnd, EffectResult, Freshness, INTERRUPT_POLL_MS, Interrupts, NextAction, asked, read_interrupts,
 };
+use crate::tool_output::PendingOutput;
 use crate::{Engine, EngineError, Halt};
 
 /// How long a running action may continue after a shutdown request. Together with the tool's own grace time
@@ -269,12 +270,14 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
         fail_point::fail_point("act.before_perform");
         let (wishes, wish) = watch::channel(StopLevel::Run);
+        let output = Arc::new(PendingOutput::default());
         let act = ToolRequest {
             operation_id,
             tool: call.name.clone(),
             input: call.input.clone(),
             agent_id: claimed.row.agent_id.clone(),
             at: self.clock.now(),
+            output: output.sink(Arc::clone(&self.model)),
         };
         let told = ActionStop {
             wish,
@@ -285,6 +288,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             agent: claimed.row.agent_id.clone(),
         };
         let performing = self.tools.perform(act, told);
+        let performing = self.with_output(claimed, operation_id, &output, performing);
         tokio::pin!(performing);
         let early = tokio::select! {
             biased;

@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use tower::ServiceExt as _;
 use tower::util::BoxCloneSyncService;
 use wakeful_api::client::InProcessRouter;
-use wakeful_api::{AgentModelState, DefaultModel, LastFailure, Readiness};
+use wakeful_api::{AgentModelState, BackupStatus, DefaultModel, LastFailure, Readiness};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::RunOptions;
 use wakeful_core::problem::Problem;
@@ -138,6 +138,9 @@ pub trait Host: Send + Sync + 'static {
 
     /// Lists and tests model providers, and stores their keys.
     fn providers(&self) -> Arc<dyn ProviderHost>;
+
+    /// The daily backups of the home. It lists one folder.
+    fn backup(&self) -> BackupStatus;
 
     /// Requests the shutdown of the daemon. Returns immediately.
     fn stop(&self);

@@ -46,6 +46,8 @@ mod message;
 mod metrics;
 mod openapi;
 mod page;
+#[cfg(test)]
+mod page_check;
 mod peer;
 mod provider;
 mod rate;

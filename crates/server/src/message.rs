@@ -57,6 +57,7 @@ async fn send(call: Call, asked: SendMessage) -> Result<AcceptedMessage, ApiErro
     let post = IncomingMessage {
         agent: asked.agent_id.0.clone(),
         turn,
+        thread: asked.thread.map(|thread| thread.0),
         text: asked.text,
         attachments: attached(asked.attachments)?,
         run_options: call

@@ -11,7 +11,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value, json};
 use wakeful_api::endpoint::{Access, Answer, Method};
-use wakeful_api::{Delta, ErrorBody, GetOpenApi, Operation, operations};
+use wakeful_api::{Delta, ErrorBody, GetOpenApi, Operation, ToolOutput, operations};
 
 use self::schema::{never_null, tidy, written};
 use crate::error::ApiError;
@@ -125,6 +125,7 @@ fn document() -> Value {
         }
     }
     schemas.output.subschema_for::<Delta>();
+    schemas.output.subschema_for::<ToolOutput>();
     let tags = TAGS.map(|(name, description)| json!({ "name": name, "description": description }));
     json!({
         "openapi": "3.1.0",

@@ -93,6 +93,7 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
         brakes: view::brakes(&brakes, &open.runtime.brakes.pending()).brakes,
         pending_decision_count: owed.pending_decisions,
         quarantined_run_count: owed.quarantined_runs,
+        backup: app.host.backup(),
     })
 }
 

@@ -24,8 +24,8 @@ pub use self::why::{why, why_not};
 pub use crate::external_trigger::external_trigger;
 use wakeful_api::{
     Activity, AgentStatus, AttachmentInput, Block, GuidanceRoot, LoadedAgentsMd, ParkedReason, Run,
-    RunExplanation, RunSummary, StatusCounts, Step, StepCounts, StepKind, StepText, StuckAgent, TokenUsage,
-    ToolCall, TranscriptLine, TranscriptRun,
+    RunExplanation, RunSummary, StatusCounts, Step, StepCounts, StepKind, StepText, StuckAgent, Thread,
+    TokenUsage, ToolCall, TranscriptLine, TranscriptRun,
 };
 use wakeful_core::attention;
 use wakeful_core::budget::MicroUsd;
@@ -37,7 +37,7 @@ use wakeful_core::step::StepStatus;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::step_contents::{BoundedText, StepContents};
-use wakeful_runtime::api::{AgentView, ListedRun, TranscriptItem};
+use wakeful_runtime::api::{AgentView, ListedRun, ThreadSummary, TranscriptItem};
 use wakeful_runtime::rows::{self, RunCounts, StepRow};
 use wakeful_runtime::stored_run::StoredRun;
 
@@ -151,6 +151,7 @@ pub fn run_line(found: &ListedRun) -> RunSummary {
         started_at: row.started_at.rfc3339(),
         ended_at: row.ended_at.map(Millis::rfc3339),
         preview: found.preview.clone(),
+        thread: row.thread_id.session().map(|session| session.to_string()),
         fault: row.fault.clone(),
         erased: found.is_erased,
     }
@@ -251,6 +252,7 @@ pub fn run(stored: &StoredRun) -> Run {
         ended_at: row.ended_at.map(Millis::rfc3339),
         cause: stored.cause.as_ref().map(message::cause),
         model: turn.map(|turn| turn.model_ref.clone()),
+        thread: row.thread_id.session().map(|session| session.to_string()),
         workspace: turn.map(|turn| turn.workspace.clone()),
         parent: stored.parent.clone(),
         children: stored.children.clone(),
@@ -313,6 +315,17 @@ fn step_text(bounded: &BoundedText) -> StepText {
         text: bounded.text.clone(),
         bytes: bounded.bytes,
         truncated: bounded.is_truncated,
+    }
+}
+
+/// A conversation as a list entry.
+#[must_use]
+pub fn thread(found: &ThreadSummary) -> Thread {
+    Thread {
+        thread: found.session.to_string(),
+        preview: found.preview.clone(),
+        last_at: found.last_at.rfc3339(),
+        open_run: found.open_run.map(|run| run.to_string()),
     }
 }
 

@@ -113,6 +113,7 @@ async fn admit(engine: &SimEngine, ask: Ask) -> Result<StartOutcome, EngineError
         }),
     });
     let posted = api.messages.send(IncomingMessage {
+        thread: None,
         agent: ask.agent,
         turn: ask.turn,
         text: ask.prompt,

@@ -40,6 +40,19 @@ impl View<'_> {
     }
 }
 
+/// The aggregate uses the primary key, so each call is one lookup however long the threads are.
+const NEXT_THREAD: &str = "
+    SELECT MIN(thread_id) AS thread_id FROM transcript_entry WHERE thread_id > ?1 AND thread_id < ?2";
+
+impl View<'_> {
+    /// Returns the first thread with entries between two ids.
+    pub fn thread_after(&mut self, after: &ThreadId, before: &ThreadId) -> Result<Option<ThreadId>> {
+        let rows = self.sql.query(NEXT_THREAD, &[after.into(), before.into()])?;
+        let found = records(rows, |mut row| row.optional_text("transcript_entry.thread_id"))?;
+        Ok(found.into_iter().flatten().next().map(ThreadId::new))
+    }
+}
+
 const OF_RUN: &str = "
     SELECT position, role, content_hash FROM transcript_entry
     WHERE thread_id = ?1 AND run_key = ?2 AND position > ?3 ORDER BY position LIMIT ?4";

@@ -12,7 +12,7 @@ use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
-use wakeful_ports::tool::{StopSignal, ToolHost, ToolRequest};
+use wakeful_ports::tool::{OutputSink, StopSignal, ToolHost, ToolRequest};
 use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
 const ROUNDS: usize = 200;
@@ -90,6 +90,7 @@ fn sandboxed_cost(
             input: json!({"cmd": "/bin/true"}),
             agent_id,
             at: Millis(0),
+            output: OutputSink::default(),
         };
         let done = runtime.block_on(tools.perform(act, Never));
         if done.code.is_none() {

@@ -16,7 +16,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::process::Pid;
 use wakeful_core::step::ToolError;
 use wakeful_ports::fail_point;
-use wakeful_ports::tool::ToolOutcome;
+use wakeful_ports::tool::{OutputSink, OutputStream, ToolOutcome};
 
 use crate::cleanup::Cleanup;
 use crate::operation_dir::OperationDir;
@@ -74,6 +74,8 @@ pub(crate) struct Command {
     pub(crate) folder: OperationDir,
     pub(crate) timeout: Duration,
     pub(crate) output_tokens: u32,
+    /// Receives the output while the command runs.
+    pub(crate) output: OutputSink,
     /// Bytes that the command wrote to disks, known after it ran.
     pub(crate) written_bytes: u64,
 }
@@ -134,7 +136,7 @@ impl Command {
         let mut child = self
             .spawn(theirs)
             .map_err(|e| failed("starting the sandbox", &e))?;
-        let mut running = Running::new(StageLink::new(ours), &mut child);
+        let mut running = Running::new(StageLink::new(ours), &mut child, &self.output);
         // The record is written first, so that the command can be found again after a crash. If one of
         // these steps fails, `running` is dropped, and closing the socket ends the supervisor.
         let begun = ProcessIdentity::of(Pid::from_child(&child))
@@ -188,6 +190,8 @@ struct Stream {
     /// None after the stream has ended.
     pipe: Option<OwnedFd>,
     kept: BoundedOutput,
+    kind: OutputStream,
+    sink: OutputSink,
 }
 
 struct Running {
@@ -212,14 +216,16 @@ enum StartError {
 }
 
 impl Running {
-    fn new(link: StageLink, child: &mut Child) -> Self {
-        let stream = |pipe| Stream {
+    fn new(link: StageLink, child: &mut Child, sink: &OutputSink) -> Self {
+        let stream = |kind, pipe| Stream {
             pipe,
             kept: BoundedOutput::default(),
+            kind,
+            sink: sink.clone(),
         };
         let streams = [
-            stream(child.stdout.take().map(OwnedFd::from)),
-            stream(child.stderr.take().map(OwnedFd::from)),
+            stream(OutputStream::Stdout, child.stdout.take().map(OwnedFd::from)),
+            stream(OutputStream::Stderr, child.stderr.take().map(OwnedFd::from)),
         ];
         Self {
             link,
@@ -402,7 +408,9 @@ impl Stream {
         match file.read(&mut chunk) {
             Ok(0) => {}
             Ok(count) => {
-                self.kept.push(chunk.get(..count).unwrap_or_default());
+                let bytes = chunk.get(..count).unwrap_or_default();
+                self.kept.push(bytes);
+                self.sink.send(self.kind, bytes);
                 self.pipe = Some(file.into());
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => self.pipe = Some(file.into()),

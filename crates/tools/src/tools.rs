@@ -118,7 +118,7 @@ impl Tools {
 
 impl Inner {
     /// Prepares a command. It accesses the file system, so it must not run on an async thread.
-    fn job(&self, operation_id: OperationId, arguments: Arguments, left: u64) -> Result<Command, ToolError> {
+    fn job(&self, act: &ToolRequest, arguments: Arguments, left: u64) -> Result<Command, ToolError> {
         let workdir = match self.workspace.workdir(arguments.workdir.as_deref()) {
             Workdir::Inside(path) => path,
             Workdir::Outside => return Err(outside()),
@@ -131,7 +131,7 @@ impl Inner {
                 });
             }
         };
-        let folder = OperationDir::of(&self.scratch, operation_id);
+        let folder = OperationDir::of(&self.scratch, act.operation_id);
         let temporary = folder.temporary();
         let closed = self.workspace.closed_places(&self.options.closed);
         let closed =
@@ -168,6 +168,7 @@ impl Inner {
             folder,
             timeout,
             output_tokens,
+            output: act.output.clone(),
             written_bytes: 0,
         })
     }
@@ -186,7 +187,7 @@ impl Inner {
         if let Ok(Err(lack)) = check_room(self.workspace.home()) {
             return refused(&no_room(lack));
         }
-        match self.job(act.operation_id, arguments, left) {
+        match self.job(act, arguments, left) {
             Err(fault) => refused(&fault),
             Ok(mut job) => {
                 let done = self.run(&mut job, brake);

@@ -5,7 +5,9 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use wakeful_core::time::Millis;
 
 use crate::failure::Failure;
 
@@ -114,6 +116,13 @@ impl Home {
     /// Whether the path of the home exists.
     pub(crate) fn is_there(path: &Path) -> bool {
         path.join(MARKER).exists()
+    }
+
+    /// When the home was created, or restored.
+    pub(crate) fn created_at(&self) -> Option<Millis> {
+        let written = fs::metadata(self.root.join(MARKER)).ok()?.modified().ok()?;
+        let age = written.duration_since(UNIX_EPOCH).ok()?;
+        Some(Millis(i64::try_from(age.as_millis()).ok()?))
     }
 
     fn is_marked(&self) -> bool {

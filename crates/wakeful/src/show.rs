@@ -1,5 +1,6 @@
 //! Output for people and programs. Results are written to standard output, notes to standard error.
 
+pub(crate) mod backup;
 pub(crate) mod retention;
 mod run_words;
 mod sanitize;

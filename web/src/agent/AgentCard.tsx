@@ -3,7 +3,7 @@ import { type Today, todayText } from "../budget/money";
 import { labels } from "../labels";
 import { outcomeText, outcomeTone } from "../run/text";
 import { agentPath, Link } from "../shell/router";
-import { oneLine } from "../text/number";
+import { previewText } from "../text/preview";
 import { Badge } from "../ui/Badge";
 import { Icon } from "../ui/Icon";
 import { Time } from "../ui/Time";
@@ -44,7 +44,7 @@ export function AgentCard({ agent, today, isParked, live }: AgentCardProps) {
           {last ? (
             <>
               <span className={`dot ${outcomeTone(last.status)}`} /> {outcomeText(last.status)}:{" "}
-              {oneLine(last.preview ?? labels.run.unnamed, 80)}{" "}
+              {previewText(last.preview ?? labels.run.unnamed, 80)}{" "}
               <span className="quiet">
                 <Time at={last.ended_at ?? last.started_at} />
               </span>

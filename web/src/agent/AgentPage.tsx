@@ -36,7 +36,7 @@ export function AgentPage({ state, timeline, liveTexts }: AgentPageProps) {
   const isStuck = agent.activity === "stuck" && agent.open_run !== undefined;
   const parked = useQuery({ ...runQuery(agent.open_run ?? ""), enabled: isStuck }).data?.parked;
   const isParked = isStuck && parked !== undefined;
-  const decisions = useQuery(decisionsQuery);
+  const decisions = (useQuery(decisionsQuery).data ?? []).filter((one) => one.agent_id === agent.agent_id);
   useTitle(agent.agent_id);
 
   return (
@@ -47,7 +47,6 @@ export function AgentPage({ state, timeline, liveTexts }: AgentPageProps) {
           <ParkedCard parked={parked} agentId={agent.agent_id} level={2} />
         </div>
       )}
-      <Decisions decisions={(decisions.data ?? []).filter((one) => one.agent_id === agent.agent_id)} />
       <nav className="jumps" aria-label={labels.agent.sections}>
         <a href="#conversation">{labels.transcript.title}</a>
         <a href="#runs">{labels.run.list}</a>
@@ -76,7 +75,11 @@ export function AgentPage({ state, timeline, liveTexts }: AgentPageProps) {
                 live={liveText(liveTexts, agent.open_run)}
                 queue={queue}
                 outbox={outbox}
-              />
+                asked={decisions.length}
+              >
+                {/* Where the run waits: at the end of the conversation, and not above what the reader looks at. */}
+                <Decisions decisions={decisions} />
+              </Conversation>
             )}
             <Composer agent={agent} onSend={outbox.send} />
           </section>

@@ -9,9 +9,11 @@ import type {
   AddSource,
   AgentSettings,
   AnswerDecision,
+  AttachmentInput,
   CreateAgent,
   CreateSubscription,
   EditSchedule,
+  Priority,
   SetAgentSettings,
   SetBrake,
   SettingList,
@@ -167,8 +169,21 @@ export const setModel = (id: string, model: string | undefined) =>
     }),
   );
 
-export const sendMessage = (id: string, text: string, key: string) =>
-  responseBody(client.POST("/api/agents/{agent_id}/messages", { params: agent(id), body: { text, key } }));
+interface MessageBody {
+  text: string;
+  /** The idempotency key, which every retry repeats. */
+  key: string;
+  priority?: Priority;
+  attachments?: readonly AttachmentInput[];
+}
+
+export const sendMessage = (id: string, { attachments, ...body }: MessageBody) =>
+  responseBody(
+    client.POST("/api/agents/{agent_id}/messages", {
+      params: agent(id),
+      body: { ...body, attachments: attachments && [...attachments] },
+    }),
+  );
 
 export const getTranscript = (id: string, limit: number) =>
   responseBody(client.GET("/api/agents/{agent_id}/transcript", { params: { ...agent(id), query: { limit } } }));

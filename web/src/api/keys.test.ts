@@ -25,6 +25,7 @@ const all: Record<keyof typeof keys, QueryKey> = {
   quarantinedRuns: keys.quarantinedRuns(),
   decisions: keys.decisions(),
   fullDecision: keys.fullDecision("d"),
+  endedDecision: keys.endedDecision("d"),
   brakes: keys.brakes(),
   budget: keys.budget(),
   schedules: keys.schedules(),
@@ -76,6 +77,7 @@ it("invalidates what shows agents and runs, and what needs attention", async () 
   const untouched = Object.keys(all).filter((name) => !names.includes(name));
   expect(untouched).toEqual([
     "fullDecision",
+    "endedDecision",
     "budget",
     "schedules",
     "executions",

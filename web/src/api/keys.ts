@@ -22,6 +22,7 @@ export const keys = {
   quarantinedRuns: () => ["quarantined-runs"] as const,
   decisions: () => ["decisions"] as const,
   fullDecision: (decisionId: string) => ["full-decision", decisionId] as const,
+  endedDecision: (decisionId: string) => ["ended-decision", decisionId] as const,
   brakes: () => ["brakes"] as const,
   budget: () => ["budget"] as const,
   schedules: () => ["schedules"] as const,

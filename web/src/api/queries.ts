@@ -62,6 +62,10 @@ export const decisionsQuery = queryOptions({
 export const fullDecisionQuery = (id: string) =>
   queryOptions({ queryKey: keys.fullDecision(id), queryFn: () => getDecision(id), staleTime: Infinity });
 
+/** A decision that is no longer pending, with its answer. */
+export const endedDecisionQuery = (id: string) =>
+  queryOptions({ queryKey: keys.endedDecision(id), queryFn: () => getDecision(id), staleTime: Infinity });
+
 /** Runs that cannot continue until a person resumes or abandons them. */
 export const quarantinedQuery = queryOptions({
   queryKey: keys.quarantinedRuns(),

@@ -11,6 +11,7 @@ export type Activity = Schemas["Activity"];
 export type AgentState = Schemas["AgentState"];
 export type AgentStatus = Schemas["AgentStatus"];
 export type AgentSpending = Schemas["AgentSpending"];
+export type AttachmentInput = Schemas["AttachmentInput"];
 export type Attempt = Schemas["Attempt"];
 export type BlastRadius = Schemas["BlastRadius"];
 export type Block = Schemas["Block"];
@@ -39,6 +40,7 @@ export type Login = Schemas["Login"];
 export type NotDurable = Schemas["NotDurable"];
 /** The amounts of a run that waits for budget. The page has its own words for the rest. */
 export type ParkedReason = Omit<Schemas["ParkedReason"], "hint" | "message">;
+export type Priority = Schemas["Priority"];
 export type Problem = Schemas["Problem"];
 export type QueuedMessage = Schemas["QueuedMessage"];
 export type Run = Schemas["Run"];

@@ -1,9 +1,12 @@
+import { useRef, useState } from "react";
 import { AgentCard } from "../agent/AgentCard";
+import { sortByNeed } from "../agent/need";
 import type { AgentStatus, Budget } from "../api/types";
 import { todayOf } from "../budget/money";
 import { labels } from "../labels";
 import { type LiveText, liveText } from "../live/deltas";
 import { Link, newAgentPath } from "../shell/router";
+import { useNow } from "../text/useNow";
 import { Icon } from "../ui/Icon";
 
 interface AgentsProps {
@@ -14,8 +17,9 @@ interface AgentsProps {
   liveTexts: LiveText;
 }
 
-/** All agents and what they do. */
+/** All agents and what they do, those that need a person first. */
 export function Agents({ agents, budget, parked, liveTexts }: AgentsProps) {
+  const { sorted, hold } = useSorted(agents, parked);
   return (
     <section aria-labelledby="agents-title" className="panel">
       <header className="panel-head">
@@ -34,8 +38,8 @@ export function Agents({ agents, budget, parked, liveTexts }: AgentsProps) {
           </Link>
         </div>
       ) : (
-        <ul className="agent-cards">
-          {agents.map((agent) => (
+        <ul className="agent-cards" {...hold}>
+          {sorted.map((agent) => (
             <AgentCard
               key={agent.agent_id}
               agent={agent}
@@ -48,4 +52,18 @@ export function Agents({ agents, budget, parked, liveTexts }: AgentsProps) {
       )}
     </section>
   );
+}
+
+/** The agents by need. The order does not change while the pointer is over the list. */
+function useSorted(agents: readonly AgentStatus[], parked: ReadonlySet<string>) {
+  const [isHeld, setHeld] = useState(false);
+  const order = useRef<readonly string[]>([]);
+  const byNeed = sortByNeed(agents, { parked, now: useNow() });
+  const place = (agent: AgentStatus) => {
+    const index = order.current.indexOf(agent.agent_id);
+    return index < 0 ? order.current.length : index;
+  };
+  const sorted = isHeld ? byNeed.toSorted((a, b) => place(a) - place(b)) : byNeed;
+  order.current = sorted.map((agent) => agent.agent_id);
+  return { sorted, hold: { onPointerEnter: () => setHeld(true), onPointerLeave: () => setHeld(false) } };
 }

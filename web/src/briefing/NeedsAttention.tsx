@@ -1,11 +1,10 @@
 import { StuckCard } from "../agent/StuckCard";
-import type { Decision } from "../api/types";
 import { ParkedCard } from "../budget/ParkedCard";
 import { DecisionCard } from "../decision/DecisionCard";
-import { useAnsweredElsewhere } from "../decision/useAnsweredElsewhere";
 import { labels } from "../labels";
 import { QuarantineCard } from "../run/QuarantineCard";
 import { Icon } from "../ui/Icon";
+import { useFirstSeenOrder } from "../ui/useFirstSeenOrder";
 import { AlertCard } from "./AlertCard";
 import type { AttentionItem } from "./attention";
 
@@ -14,10 +13,13 @@ interface NeedsAttentionProps {
   onDismiss: (eventIds: readonly string[]) => void;
 }
 
+/** A decision that ended keeps its place, so that no other card moves under the pointer. */
+const RULES = { idOf: (item: AttentionItem) => item.id, isKept: (item: AttentionItem) => item.kind === "decision" };
+
 /** Everything that a person has to act on, one card each. */
 export function NeedsAttention({ items, onDismiss }: NeedsAttentionProps) {
-  const answered = useAnsweredElsewhere();
-  const isEmpty = items.length + answered.cards.length === 0;
+  const { entries, remove } = useFirstSeenOrder(items, RULES);
+  const isEmpty = entries.length === 0;
   return (
     <section aria-labelledby="attention-heading" className={`panel attention ${isEmpty ? "empty-attention" : ""}`}>
       <header className="panel-head">
@@ -31,10 +33,9 @@ export function NeedsAttention({ items, onDismiss }: NeedsAttentionProps) {
         </div>
       ) : (
         <ul className="attention-list">
-          {answered.cards}
-          {items.map((item) => (
-            <li key={item.id}>
-              <ItemCard item={item} onDismiss={onDismiss} onAnsweredElsewhere={answered.add} />
+          {entries.map(({ id, item, isGone }) => (
+            <li key={id}>
+              <ItemCard item={item} isGone={isGone} onDismiss={onDismiss} onRemove={() => remove(id)} />
             </li>
           ))}
         </ul>
@@ -45,14 +46,16 @@ export function NeedsAttention({ items, onDismiss }: NeedsAttentionProps) {
 
 interface ItemCardProps {
   item: AttentionItem;
+  isGone: boolean;
   onDismiss: (eventIds: readonly string[]) => void;
-  onAnsweredElsewhere: (decision: Decision) => void;
+  /** Gives up the place of a decision that has ended. */
+  onRemove: () => void;
 }
 
-function ItemCard({ item, onDismiss, onAnsweredElsewhere }: ItemCardProps) {
+function ItemCard({ item, isGone, onDismiss, onRemove }: ItemCardProps) {
   switch (item.kind) {
     case "decision":
-      return <DecisionCard decision={item.decision} onAnsweredElsewhere={onAnsweredElsewhere} />;
+      return <DecisionCard decision={item.decision} isGone={isGone} onDismiss={onRemove} />;
     case "quarantined": {
       const { agent_id: agentId, run_key: runKey, preview, fault } = item.run;
       return <QuarantineCard agentId={agentId} runKey={runKey} prompt={preview} fault={fault} isLinked />;

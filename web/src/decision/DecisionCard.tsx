@@ -1,51 +1,92 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
-import { answerDecision, getDecision } from "../api/calls";
+import { useLayoutEffect, useRef } from "react";
+import { answerDecision } from "../api/calls";
 import { asFailure } from "../api/failure";
 import { ACTIVITY_KEYS, invalidate, keys } from "../api/keys";
-import { fullDecisionQuery } from "../api/queries";
+import { endedDecisionQuery, fullDecisionQuery } from "../api/queries";
 import type { Decision } from "../api/types";
 import { labels } from "../labels";
 import { AttentionCard } from "../ui/AttentionCard";
 import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
-import { Icon } from "../ui/Icon";
-import { InlineText } from "../ui/InlineText";
+import { type AnswerChoice, AnswerForm } from "./AnswerForm";
+import { DecisionEnd } from "./DecisionEnd";
 import { DecisionFacts } from "./DecisionFacts";
 import { DecisionInput } from "./DecisionInput";
-import { DecisionOptions } from "./DecisionOptions";
-import { answerElsewhereText, severityText } from "./text";
-
-/** The server's limit. */
-const NOTE_CHARS_MAX = 2_000;
+import { severityText } from "./text";
 
 interface DecisionCardProps {
   decision: Decision;
-  /** Called with the closed decision when it was answered elsewhere first. */
-  onAnsweredElsewhere: (decision: Decision) => void;
+  /** Whether the decision is no longer pending; its card then shows how it ended. */
+  isGone: boolean;
+  /** Removes the card of a decision that has ended. */
+  onDismiss: () => void;
 }
 
-/** A pending decision with everything that the answer depends on, and the answers as buttons. */
-export function DecisionCard({ decision, onAnsweredElsewhere }: DecisionCardProps) {
+/**
+ * A decision with everything that the answer depends on. After the answer the card keeps its place and its height, so
+ * that a second click at the same spot does not reach the next card.
+ */
+export function DecisionCard({ decision, isGone, onDismiss }: DecisionCardProps) {
   const id = decision.decision_id;
-  const [note, setNote] = useState("");
   const client = useQueryClient();
   const answering = useMutation({
     // The version names the text that was on the screen: the server refuses an answer to an older one.
-    mutationFn: (option: string) =>
-      answerDecision(id, { option, version: decision.version, ...(note.trim() === "" ? {} : { note: note.trim() }) }),
+    mutationFn: ({ option, note }: AnswerChoice) =>
+      answerDecision(id, { option, version: decision.version, ...(note === "" ? {} : { note }) }),
     onSuccess: () => invalidate(client, [keys.decisions(), ...ACTIVITY_KEYS]),
-    onError: async (thrown) => {
-      if (asFailure(thrown).code === "decision_closed") onAnsweredElsewhere(await getDecision(id));
-      await client.invalidateQueries({ queryKey: keys.decisions() });
-    },
+    onError: () => client.invalidateQueries({ queryKey: keys.decisions() }),
   });
+  const isLost = answering.error !== null && asFailure(answering.error).code === "decision_closed";
+  const isAnsweredElsewhere = !answering.isSuccess && (isLost || (isGone && !answering.isPending));
+  const elsewhere = useQuery({ ...endedDecisionQuery(id), enabled: isAnsweredElsewhere });
+  const isOpen = !answering.isSuccess && !(isAnsweredElsewhere && elsewhere.data?.status !== "pending");
+
   // The list has only the start of long arguments. Nothing can be approved before all of it was on the screen.
-  const full = useQuery({ ...fullDecisionQuery(id), enabled: decision.is_input_cut });
-  const isInputShown = !decision.is_input_cut || full.data?.is_input_cut === false;
-  const elsewhere = answerElsewhereText(decision);
+  const full = useQuery({ ...fullDecisionQuery(id), enabled: isOpen && decision.is_input_cut });
+  const { place, height } = useHeightWhile(isOpen);
+  return (
+    <div ref={place} style={isOpen ? undefined : { minHeight: height }}>
+      <AttentionCard
+        icon={isOpen ? "bell" : "check"}
+        agentId={decision.agent_id}
+        badges={<Badges decision={decision} />}
+        headline={decision.title}
+      >
+        <DecisionInput
+          decision={full.data ?? decision}
+          isFetching={full.isFetching}
+          error={full.error}
+          onRetry={() => void full.refetch()}
+        />
+        {isOpen ? (
+          <>
+            <DecisionFacts decision={decision} />
+            {answering.error && !isLost && (
+              <ErrorNotice action={labels.decision.answerAction} error={answering.error} />
+            )}
+            <AnswerForm
+              decision={decision}
+              isSending={answering.isPending}
+              isInputShown={!decision.is_input_cut || full.data?.is_input_cut === false}
+              onAnswer={answering.mutate}
+            />
+          </>
+        ) : (
+          <DecisionEnd
+            decision={answering.data ?? elsewhere.data}
+            isAnsweredHere={answering.isSuccess}
+            onDismiss={onDismiss}
+          />
+        )}
+      </AttentionCard>
+    </div>
+  );
+}
+
+function Badges({ decision }: { decision: Decision }) {
   const severity = severityText(decision.severity);
-  const badges = (
+  return (
     <>
       <Badge tone={severity.tone}>{severity.text}</Badge>
       {decision.badges.includes("timed_out") && (
@@ -56,43 +97,14 @@ export function DecisionCard({ decision, onAnsweredElsewhere }: DecisionCardProp
       )}
     </>
   );
-  return (
-    <AttentionCard icon="bell" agentId={decision.agent_id} badges={badges} headline={decision.title}>
-      <DecisionInput
-        decision={full.data ?? decision}
-        isFetching={full.isFetching}
-        error={full.error}
-        onRetry={() => void full.refetch()}
-      />
-      <DecisionFacts decision={decision} />
-      <label className="decision-note">
-        <span>{labels.decision.note}</span>
-        <input
-          value={note}
-          onChange={(event) => setNote(event.target.value)}
-          maxLength={NOTE_CHARS_MAX}
-          autoComplete="off"
-        />
-      </label>
-      {answering.error && asFailure(answering.error).code !== "decision_closed" && (
-        <ErrorNotice action={labels.decision.answerAction} error={answering.error} />
-      )}
-      {elsewhere && (
-        <p role="note">
-          <InlineText text={elsewhere} />
-        </p>
-      )}
-      <DecisionOptions
-        decision={decision}
-        isDisabled={answering.isPending || answering.isSuccess || elsewhere !== undefined}
-        isInputShown={isInputShown}
-        onAnswer={answering.mutate}
-      />
-      {answering.isSuccess && (
-        <p className="quiet" role="status">
-          <Icon name="check" /> {labels.decision.answered}
-        </p>
-      )}
-    </AttentionCard>
-  );
+}
+
+/** The height that an element last had while a condition held. */
+function useHeightWhile(isMeasured: boolean) {
+  const place = useRef<HTMLDivElement>(null);
+  const height = useRef(0);
+  useLayoutEffect(() => {
+    if (isMeasured) height.current = place.current?.offsetHeight ?? 0;
+  });
+  return { place, height: height.current };
 }

@@ -1,5 +1,6 @@
 import type { Decision } from "../api/types";
 import { labels } from "../labels";
+import { visibleText } from "../text/visible";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { inputGoneText } from "./text";
 
@@ -23,7 +24,7 @@ export function DecisionInput({ decision, isFetching, error, onRetry }: Decision
     <>
       <pre className="decision-input" tabIndex={0} aria-label={labels.decision.input}>
         <code>
-          {tool} {input}
+          {tool} {visibleText(input)}
         </code>
       </pre>
       {inputGone && <p role="note">{inputGoneText(inputGone)}</p>}

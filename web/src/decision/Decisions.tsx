@@ -1,12 +1,14 @@
 import type { Decision } from "../api/types";
 import { labels } from "../labels";
+import { useFirstSeenOrder } from "../ui/useFirstSeenOrder";
 import { DecisionCard } from "./DecisionCard";
-import { useAnsweredElsewhere } from "./useAnsweredElsewhere";
 
-/** The pending decisions of one agent or one run. Renders nothing where there are none. */
+const RULES = { idOf: (one: Decision) => one.decision_id, isKept: () => true };
+
+/** The decisions of one agent or one run: pending ones, and those that ended while they were on the screen. */
 export function Decisions({ decisions }: { decisions: readonly Decision[] }) {
-  const answered = useAnsweredElsewhere();
-  if (decisions.length + answered.cards.length === 0) return null;
+  const { entries, remove } = useFirstSeenOrder(decisions, RULES);
+  if (entries.length === 0) return null;
   return (
     <section className="panel attention" aria-labelledby="decisions-title">
       <header className="panel-head">
@@ -14,10 +16,9 @@ export function Decisions({ decisions }: { decisions: readonly Decision[] }) {
         {decisions.length > 0 && <span className="count">{decisions.length}</span>}
       </header>
       <ul className="attention-list">
-        {answered.cards}
-        {decisions.map((one) => (
-          <li key={one.decision_id}>
-            <DecisionCard decision={one} onAnsweredElsewhere={answered.add} />
+        {entries.map(({ id, item, isGone }) => (
+          <li key={id}>
+            <DecisionCard decision={item} isGone={isGone} onDismiss={() => remove(id)} />
           </li>
         ))}
       </ul>

@@ -1,11 +1,13 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { act, cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { sampleDecision, sampleRun } from "../api/samples";
 import type { Decision } from "../api/types";
 import { attentionItems } from "../briefing/attention";
 import { NeedsAttention } from "../briefing/NeedsAttention";
+import { type Clock, ClockContext } from "../ui/clock";
+import { ARMING_MS } from "../ui/useArming";
 import { DecisionCard } from "./DecisionCard";
 import { Decisions } from "./Decisions";
 import { decisionEndText } from "./text";
@@ -14,6 +16,7 @@ const posted = vi.fn<(path: string, body: unknown) => void>();
 let answer: (request: Request) => Response;
 
 beforeEach(() => {
+  timers = [];
   posted.mockReset();
   answer = () => Response.json(sampleDecision({ status: "answered" }));
   vi.stubGlobal("fetch", async (request: Request) => {
@@ -24,15 +27,48 @@ beforeEach(() => {
 
 afterEach(cleanup);
 
-function show(children: ReactNode): void {
-  const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: Infinity } } });
-  render(<QueryClientProvider client={client}>{children}</QueryClientProvider>);
+/** A clock that a test moves by hand. */
+let timers: { at: number; callback: () => void }[] = [];
+let now = 0;
+const clock: Clock = {
+  after: (ms, callback) => {
+    const timer = { at: now + ms, callback };
+    timers.push(timer);
+    return () => {
+      timers = timers.filter((one) => one !== timer);
+    };
+  },
+};
+function pass(ms: number): void {
+  now += ms;
+  const due = timers.filter(({ at }) => at <= now);
+  timers = timers.filter((one) => !due.includes(one));
+  act(() => {
+    for (const { callback } of due) callback();
+  });
 }
 
-const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
-const card = (decision: Decision, onAnsweredElsewhere = () => undefined) =>
-  show(<DecisionCard decision={decision} onAnsweredElsewhere={onAnsweredElsewhere} />);
-const kept = (decision: Decision) => attentionItems([], [], new Set(), { decisions: [decision], quarantined: [] });
+/** Shows components, and lets the time pass after which buttons accept clicks. Returns a function that shows others. */
+function show(children: ReactNode): (next: ReactNode) => void {
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: Infinity } } });
+  const around = (shown: ReactNode) => (
+    <ClockContext value={clock}>
+      <QueryClientProvider client={client}>{shown}</QueryClientProvider>
+    </ClockContext>
+  );
+  const { rerender } = render(around(children));
+  pass(ARMING_MS);
+  return (next) => rerender(around(next));
+}
+
+const button = (name: string) => screen.getByRole<HTMLButtonElement>("button", { name });
+const press = (name: string) => fireEvent.click(button(name));
+const ignore = () => undefined;
+const card = (decision: Decision) => show(<DecisionCard decision={decision} isGone={false} onDismiss={ignore} />);
+const kept = (...decisions: Decision[]) => attentionItems([], [], new Set(), { decisions, quarantined: [] });
+const briefing = (...decisions: Decision[]) => <NeedsAttention items={kept(...decisions)} onDismiss={ignore} />;
+/** The titles of all cards, from top to bottom. */
+const titles = () => screen.getAllByRole("article").map((one) => one.querySelector("h3")?.textContent);
 
 it("shows everything that the answer depends on", () => {
   card(sampleDecision({ badges: ["timed_out"] }));
@@ -112,8 +148,76 @@ it("names where to answer when the page may not", () => {
 
 it("marks the recommended option", () => {
   card(sampleDecision({ recommended_option_id: "deny" }));
-  expect(screen.getByRole("button", { name: "Deny (recommended)" }).className).toContain("primary");
-  expect(screen.getByRole("button", { name: "Approve" }).className).not.toContain("primary");
+  expect(button("Deny (recommended)").className).toContain("recommended");
+  expect(button("Approve").className).not.toContain("recommended");
+});
+
+it("approve and deny look different", () => {
+  card(sampleDecision());
+  const look = (name: string) => [button(name).className.trim(), button(name).querySelector("path")?.getAttribute("d")];
+  expect(look("Approve")[0]).toBe("button approve");
+  expect(look("Deny")[0]).toBe("button deny");
+  expect(look("Approve")[1]).not.toBe(look("Deny")[1]);
+});
+
+it("a new card ignores clicks and keys until it is armed", async () => {
+  const showNext = show(briefing(sampleDecision()));
+  showNext(briefing(sampleDecision(), sampleDecision({ decision_id: "d2", title: "And this?" })));
+  const second = () => screen.getAllByRole<HTMLButtonElement>("button", { name: "Approve" })[1]!;
+  const states = () =>
+    screen.getAllByRole("button", { name: "Approve" }).map((one) => one.getAttribute("aria-disabled"));
+  expect(states()).toEqual([null, "true"]);
+  pass(ARMING_MS - 1);
+  fireEvent.click(second());
+  expect(posted).not.toHaveBeenCalled();
+  pass(1);
+  expect(states()).toEqual([null, null]);
+  fireEvent.click(second());
+  await waitFor(() => expect(posted).toHaveBeenCalledOnce());
+  expect(posted.mock.calls[0]?.[0]).toBe("/api/decisions/d2/answer");
+});
+
+it("a card that moved ignores clicks until it is armed again", async () => {
+  card(sampleDecision());
+  vi.spyOn(Element.prototype, "getBoundingClientRect").mockReturnValue(new DOMRect(0, 300, 10, 10));
+  press("Approve");
+  expect(posted).not.toHaveBeenCalled();
+  pass(ARMING_MS);
+  press("Approve");
+  await waitFor(() => expect(posted).toHaveBeenCalledOnce());
+});
+
+it("a changed decision is armed anew and keeps its note", () => {
+  const showNext = card(sampleDecision());
+  fireEvent.change(screen.getByLabelText(/^Note/), { target: { value: "careful" } });
+  showNext(<DecisionCard decision={sampleDecision({ version: 2 })} isGone={false} onDismiss={ignore} />);
+  expect(button("Approve").getAttribute("aria-disabled")).toBe("true");
+  expect(screen.getByLabelText<HTMLInputElement>(/^Note/).value).toBe("careful");
+});
+
+it("an answered card keeps its place without buttons to answer", async () => {
+  const second = sampleDecision({ decision_id: "d2", title: "And this?" });
+  answer = () =>
+    Response.json(
+      sampleDecision({
+        status: "answered",
+        answer: { option: "approve", channel: "page", at: "2026-01-01T00:00:00Z" },
+      }),
+    );
+  const showNext = show(briefing(sampleDecision(), second));
+  fireEvent.click(screen.getAllByRole("button", { name: "Approve" })[0]!);
+  await screen.findByText(/Answered\. The run continues\./);
+  showNext(briefing(second));
+  expect(titles()).toEqual(["May ExecCommand be used?", "And this?"]);
+  const [first] = screen.getAllByRole("article");
+  expect(first?.textContent).toContain("“Approve” was chosen on the page.");
+  expect(first?.querySelectorAll("button:not([aria-disabled='true'])")).toHaveLength(0);
+});
+
+it("a more urgent decision comes after the cards on the screen", () => {
+  const showNext = show(briefing(sampleDecision({ title: "First?" })));
+  showNext(briefing(sampleDecision({ decision_id: "d2", title: "Urgent?" }), sampleDecision({ title: "First?" })));
+  expect(titles()).toEqual(["First?", "Urgent?"]);
 });
 
 it("shows an answer given elsewhere until it is dismissed", async () => {
@@ -123,12 +227,24 @@ it("shows an answer given elsewhere until it is dismissed", async () => {
   });
   const error = { code: "decision_closed", message: "the decision is answered already", hint: "" };
   answer = (request) => (request.method === "POST" ? Response.json({ error }, { status: 409 }) : Response.json(theirs));
-  show(<NeedsAttention items={kept(sampleDecision())} onDismiss={() => undefined} />);
+  const showNext = show(briefing(sampleDecision()));
   press("Approve");
   await screen.findByText(/Answered elsewhere/);
+  showNext(briefing());
   expect(screen.getByText(/“Deny” was chosen on the command line\. Note: “no”/)).toBeTruthy();
   press("Dismiss");
+  expect(screen.getByText(/Answered elsewhere/)).toBeTruthy();
+  pass(ARMING_MS);
+  press("Dismiss");
   await waitFor(() => expect(screen.queryByText(/Answered elsewhere/)).toBeNull());
+});
+
+it("shows how a decision ended that left the list", async () => {
+  answer = () => Response.json(sampleDecision({ status: "withdrawn" }));
+  const showNext = show(<Decisions decisions={[sampleDecision()]} />);
+  showNext(<Decisions decisions={[]} />);
+  await screen.findByText(/The run ended before the decision was answered/);
+  expect(screen.queryByRole("button", { name: "Approve" })).toBeNull();
 });
 
 it("shows that a decision changed and keeps it open", async () => {
@@ -145,7 +261,7 @@ it("shows that a decision changed and keeps it open", async () => {
 });
 
 it("a decision is in the briefing and cannot be dismissed", () => {
-  show(<NeedsAttention items={kept(sampleDecision())} onDismiss={() => undefined} />);
+  show(briefing(sampleDecision()));
   expect(screen.getByRole("region", { name: "Needs attention" }).textContent).toContain("May ExecCommand be used?");
   expect(screen.queryByRole("button", { name: "Dismiss" })).toBeNull();
 });

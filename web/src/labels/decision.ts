@@ -40,6 +40,7 @@ export const decision = {
   inputWhole: (chars: number) =>
     `All ${formatInteger(chars)} characters are shown. Read to the end before you approve.`,
   note: "Note (optional)",
+  noteExample: "Why, or what to do instead",
   overdue: "Overdue",
   pending: "Waiting for an answer.",
   recommended: (label: string) => `${label} (recommended)`,

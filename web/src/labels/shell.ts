@@ -47,10 +47,23 @@ export const setup = {
   },
 };
 
+export const notification = {
+  button: {
+    off: "Turn on notifications",
+    on: "Turn off notifications",
+    blocked: "Notifications are blocked in the settings of the browser",
+  },
+  decision: (tool: string) => `Needs a decision about ${tool}.`,
+  failed: "A run failed.",
+  parked: "Waiting: the daily cap is reached.",
+  quarantined: "A run is quarantined.",
+};
+
 export const shell = {
   about: "About the model",
   brand: "Wakeful",
   demo: "The model is a demo script.",
+  demoDismiss: "Hide this notice",
   demoHint: "It answers every message with the same three steps. The commands, the sandbox and the log are real.",
   menu: "Menu",
   notFound: "Page not found",

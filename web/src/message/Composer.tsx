@@ -1,55 +1,138 @@
-import { type KeyboardEvent, useState } from "react";
+import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useRef } from "react";
 import type { AgentStatus } from "../api/types";
 import { labels } from "../labels";
 import { Icon } from "../ui/Icon";
+import { AttachmentList } from "./AttachmentList";
+import type { Draft } from "./outbox";
+import { StopButton } from "./StopButton";
+import { textProblem, useDraft } from "./useDraft";
+import { useMeasuredHeight } from "./useMeasuredHeight";
 
-/** The limit of the API contract, 256 KiB, in characters: the browser enforces it by characters. */
-const TEXT_CHARS_MAX = 262_144;
+/** The form that sends a message to an agent, with files, and that stops its run. */
+export function Composer({ agent, onSend }: { agent: AgentStatus; onSend: (draft: Draft) => void }) {
+  const draft = useDraft();
+  const picker = useRef<HTMLInputElement>(null);
+  const form = useMeasuredHeight("--composer");
+  const isWorking = agent.open_run !== undefined;
+  const isEmpty = draft.text.trim() === "";
 
-/** The form that sends a message to an agent. */
-export function Composer({ agent, onSend }: { agent: AgentStatus; onSend: (text: string) => void }) {
-  const [text, setText] = useState("");
-  const send = () => {
-    if (text.trim() === "") return;
-    onSend(text.trim());
-    setText("");
+  const send = (priority?: "interject") => {
+    if (isEmpty) return;
+    const text = draft.text.trim();
+    const problem = textProblem(text);
+    if (problem) {
+      draft.refuse(problem);
+      return;
+    }
+    onSend({
+      text,
+      ...(draft.attachments.length > 0 && { attachments: draft.attachments }),
+      ...(priority && { priority }),
+    });
+    draft.clear();
   };
   const press = (event: KeyboardEvent) => {
     // While an input method composes a word, Enter selects a candidate.
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    send();
+    send(isWorking && (event.ctrlKey || event.metaKey) ? "interject" : undefined);
+  };
+  const paste = (event: ClipboardEvent) => {
+    const files = [...event.clipboardData.files];
+    const problem = textProblem(draft.text + event.clipboardData.getData("text/plain"));
+    if (files.length === 0 && !problem) return;
+    event.preventDefault();
+    if (files.length > 0) void draft.add(files);
+    else if (problem) draft.refuse(problem);
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    void draft.add([...event.dataTransfer.files]);
   };
   return (
     <form
+      ref={form}
       className="composer"
       onSubmit={(event) => {
         event.preventDefault();
         send();
       }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={drop}
     >
       <label htmlFor="message-box" className="hidden">
         {labels.message.to(agent.agent_id)}
       </label>
       <textarea
         id="message-box"
-        value={text}
-        onChange={(event) => setText(event.target.value)}
+        value={draft.text}
+        onChange={(event) => draft.write(event.target.value)}
         onKeyDown={press}
-        rows={Math.min(8, Math.max(2, text.split("\n").length))}
-        maxLength={TEXT_CHARS_MAX}
-        placeholder={
-          agent.control === "paused" ? labels.message.placeholderPaused : labels.message.placeholder(agent.agent_id)
-        }
+        onPaste={paste}
+        rows={Math.min(8, Math.max(2, draft.text.split("\n", 8).length))}
+        placeholder={placeholder(agent)}
         aria-describedby="composer-hint"
       />
-      <button type="submit" className="button primary" disabled={text.trim() === ""}>
-        <Icon name="send" /> {labels.message.send}
-      </button>
-      <small id="composer-hint" className="quiet">
-        <kbd>{labels.message.enterKey}</kbd> {labels.message.enterSends} <kbd>{labels.message.shiftKey}</kbd>{" "}
-        <kbd>{labels.message.enterKey}</kbd> {labels.message.enterBreaks}
-      </small>
+      <AttachmentList attachments={draft.attachments} onRemove={draft.remove} />
+      {draft.problem && (
+        <div className="composer-problem" role="alert">
+          <p>{draft.problem.message}</p>
+          {draft.problem.attachable !== undefined && (
+            <button
+              type="button"
+              className="button small"
+              onClick={() => void draft.attachText(draft.problem?.attachable ?? "")}
+            >
+              {labels.message.attachText}
+            </button>
+          )}
+        </div>
+      )}
+      <div className="composer-actions">
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          aria-label={labels.message.attach}
+          onChange={(event) => {
+            void draft.add([...(event.target.files ?? [])]);
+            event.target.value = "";
+          }}
+        />
+        <button
+          type="button"
+          className="icon-button"
+          aria-label={labels.message.attach}
+          title={labels.message.attachHint}
+          onClick={() => picker.current?.click()}
+        >
+          <Icon name="clip" />
+        </button>
+        <small id="composer-hint" className="quiet">
+          <kbd>{labels.message.enterKey}</kbd> {isWorking ? labels.message.enterQueues : labels.message.enterSends}{" "}
+          <kbd>{labels.message.shiftKey}</kbd> <kbd>{labels.message.enterKey}</kbd> {labels.message.enterBreaks}
+        </small>
+        {agent.open_run && <StopButton agentId={agent.agent_id} runKey={agent.open_run} />}
+        {isWorking && (
+          <button
+            type="button"
+            className="button"
+            title={labels.message.sendNowHint}
+            disabled={isEmpty}
+            onClick={() => send("interject")}
+          >
+            {labels.message.sendNow}
+          </button>
+        )}
+        <button type="submit" className="button primary" disabled={isEmpty}>
+          <Icon name="send" /> {isWorking ? labels.message.queue : labels.message.send}
+        </button>
+      </div>
     </form>
   );
+}
+
+function placeholder({ agent_id: agentId, control }: AgentStatus): string {
+  return control === "paused" ? labels.message.placeholderPaused : labels.message.placeholder(agentId);
 }

@@ -2,30 +2,47 @@
 // response was lost, the server recognizes the second one.
 
 import type { Failure } from "../api/failure";
+import type { AttachmentInput } from "../api/types";
 import { labels } from "../labels";
 
-export interface Outgoing {
-  key: string;
+/** What the reader wrote. */
+export interface Draft {
   text: string;
+  attachments?: readonly AttachmentInput[];
+  /** Joins the current run instead of waiting for its end. */
+  priority?: "interject";
+}
+
+export interface Outgoing extends Draft {
+  key: string;
   at: string;
-  state: "sending" | "accepted" | "failed";
+  /** `waiting` for the connection: it is sent again without the reader. */
+  state: "sending" | "accepted" | "waiting" | "failed";
   /** The run that answers it, once it is accepted. */
   runKey?: string;
   problem?: { message: string; hint: string };
+  /** Whether it cannot be sent again, because the browser does not store files. */
+  isIncomplete?: boolean;
 }
 
 export type Outbox = readonly Outgoing[];
 
-export function write(outbox: Outbox, text: string, key: string, now: Date): Outbox {
-  return [...outbox, { key, text, at: now.toISOString(), state: "sending" }];
+export function write(outbox: Outbox, draft: Draft, key: string, now: Date): Outbox {
+  return [...outbox, { ...draft, key, at: now.toISOString(), state: "sending" }];
 }
 
 export function accept(outbox: Outbox, key: string, runKey: string): Outbox {
   return changeMessage(outbox, key, (message) => ({ ...message, state: "accepted", runKey, problem: undefined }));
 }
 
-export function fail(outbox: Outbox, key: string, { message, hint }: Pick<Failure, "message" | "hint">): Outbox {
-  return changeMessage(outbox, key, (one) => ({ ...one, state: "failed", problem: { message, hint } }));
+/** Without a response the message waits for the connection. A refusal is final until the reader acts. */
+export function fail(
+  outbox: Outbox,
+  key: string,
+  { message, hint, status }: Pick<Failure, "message" | "hint" | "status">,
+): Outbox {
+  const state = status === 0 ? "waiting" : "failed";
+  return changeMessage(outbox, key, (one) => ({ ...one, state, problem: { message, hint } }));
 }
 
 /** Sends the same message with the same key again. */
@@ -53,20 +70,32 @@ const storageKey = (agentId: string) => `wakeful.outbox.${agentId}`;
 export function storedOutbox(agentId: string): Outbox {
   try {
     const list: unknown = JSON.parse(sessionStorage.getItem(storageKey(agentId)) ?? "[]");
-    if (!Array.isArray(list)) return [];
-    const problem = { message: labels.message.notConfirmed, hint: labels.message.notConfirmedHint };
-    return (list as Outgoing[]).map((message) => ({
-      ...message,
-      state: "failed",
-      problem: message.problem ?? problem,
-    }));
+    return Array.isArray(list) ? (list as Outgoing[]).map(restored) : [];
   } catch {
     return [];
   }
 }
 
+function restored(message: Outgoing): Outgoing {
+  const { filesLost, filesLostHint, notConfirmed, notConfirmedHint } = labels.message;
+  const isIncomplete = (message.attachments ?? []).length > 0;
+  const problem = isIncomplete
+    ? { message: filesLost, hint: filesLostHint }
+    : (message.problem ?? { message: notConfirmed, hint: notConfirmedHint });
+  return { ...message, state: "failed", problem, isIncomplete };
+}
+
 export function storeOutbox(agentId: string, outbox: Outbox): void {
-  const open = outbox.filter((message) => message.state !== "accepted");
-  if (open.length === 0) sessionStorage.removeItem(storageKey(agentId));
-  else sessionStorage.setItem(storageKey(agentId), JSON.stringify(open));
+  const open = outbox.filter((message) => message.state !== "accepted").map(withoutFiles);
+  try {
+    if (open.length === 0) sessionStorage.removeItem(storageKey(agentId));
+    else sessionStorage.setItem(storageKey(agentId), JSON.stringify(open));
+  } catch {
+    // The storage is full. The messages stay on the page, and only a reload would lose them.
+  }
+}
+
+/** Only the names of files are stored: the storage of a browser is smaller than they may be. */
+function withoutFiles({ attachments, ...message }: Outgoing): Outgoing {
+  return attachments ? { ...message, attachments: attachments.map((one) => ({ ...one, data: "" })) } : message;
 }

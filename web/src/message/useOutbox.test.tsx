@@ -2,6 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act, renderHook, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { beforeEach, expect, it, vi } from "vitest";
+import { setConnection } from "../live/connection";
 import { useOutbox } from "./useOutbox";
 
 const around = ({ children }: { children: ReactNode }) => (
@@ -9,7 +10,10 @@ const around = ({ children }: { children: ReactNode }) => (
 );
 const nothing: never[] = [];
 
-beforeEach(() => sessionStorage.clear());
+beforeEach(() => {
+  sessionStorage.clear();
+  setConnection("unreachable");
+});
 
 it("retries a message under its first key", async () => {
   const bodies: { text: string; key: string }[] = [];
@@ -24,11 +28,11 @@ it("retries a message under its first key", async () => {
   });
   const { result } = renderHook(() => useOutbox("main", nothing, nothing), { wrapper: around });
 
-  act(() => result.current.send("hello"));
-  await waitFor(() => expect(result.current.messages[0]?.state).toBe("failed"));
+  act(() => result.current.send({ text: "hello" }));
+  await waitFor(() => expect(result.current.messages[0]?.state).toBe("waiting"));
   act(() => result.current.retry(result.current.messages[0]!));
   await waitFor(() => expect(result.current.messages[0]?.state).toBe("accepted"));
-  act(() => result.current.send("again"));
+  act(() => result.current.send({ text: "again" }));
   await waitFor(() => expect(result.current.messages[1]?.state).toBe("accepted"));
 
   expect(bodies.map(({ text }) => text)).toEqual(["hello", "hello", "again"]);
@@ -40,8 +44,24 @@ it("shows the error of the server when it refuses a message", async () => {
   const error = { code: "message_too_long", message: "the message is too long", hint: "cut it" };
   vi.stubGlobal("fetch", async () => Response.json({ error }, { status: 413 }));
   const { result } = renderHook(() => useOutbox("main", nothing, nothing), { wrapper: around });
-  act(() => result.current.send("hello"));
+  act(() => result.current.send({ text: "hello" }));
   await waitFor(() =>
     expect(result.current.messages[0]?.problem).toEqual({ message: "the message is too long", hint: "cut it" }),
   );
+});
+
+it("sends a waiting message once when the connection is back", async () => {
+  const bodies: { key: string }[] = [];
+  vi.stubGlobal("fetch", async (request: Request) => {
+    bodies.push(await request.json());
+    if (bodies.length === 1) throw new TypeError("network");
+    return Response.json({ run_key: "r1", agent_id: "main", admission: "new" }, { status: 202 });
+  });
+  const { result } = renderHook(() => useOutbox("main", nothing, nothing), { wrapper: around });
+  act(() => result.current.send({ text: "hello" }));
+  await waitFor(() => expect(result.current.messages[0]?.state).toBe("waiting"));
+  act(() => setConnection("live"));
+  await waitFor(() => expect(result.current.messages[0]?.state).toBe("accepted"));
+  expect(bodies).toHaveLength(2);
+  expect(bodies[1]?.key).toBe(bodies[0]?.key);
 });

@@ -1,11 +1,13 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { sendMessage } from "../api/calls";
 import { asFailure } from "../api/failure";
 import { keys } from "../api/keys";
 import type { QueuedMessage, TranscriptLine } from "../api/types";
+import { useConnection } from "../live/connection";
 import {
   accept,
+  type Draft,
   discard,
   dropShown,
   fail,
@@ -19,7 +21,7 @@ import {
 
 export interface OutboxHandle {
   messages: Outbox;
-  send: (text: string) => void;
+  send: (draft: Draft) => void;
   retry: (message: Outgoing) => void;
   discard: (key: string) => void;
 }
@@ -39,26 +41,40 @@ export function useOutbox(
   useEffect(() => setOutbox((before) => dropShown(before, shown)), [shown]);
   useEffect(() => storeOutbox(agentId, outbox), [agentId, outbox]);
 
-  const post = async (text: string, key: string) => {
+  const post = async ({ text, attachments, priority }: Draft, key: string) => {
     try {
-      const { run_key: runKey } = await sendMessage(agentId, text, key);
+      const { run_key: runKey } = await sendMessage(agentId, { text, attachments, priority, key });
       setOutbox((before) => accept(before, key, runKey));
       await client.invalidateQueries({ queryKey: keys.agent(agentId) });
     } catch (thrown) {
       setOutbox((before) => fail(before, key, asFailure(thrown)));
     }
   };
+  const sendAgain = (message: Outgoing) => {
+    setOutbox((before) => retry(before, message.key));
+    void post(message, message.key);
+  };
+  useSendOnConnection(() => {
+    for (const message of outbox) if (message.state === "waiting") sendAgain(message);
+  });
   return {
     messages: outbox,
-    send: (text) => {
+    send: (draft) => {
       const key = crypto.randomUUID();
-      setOutbox((before) => write(before, text, key, new Date()));
-      void post(text, key);
+      setOutbox((before) => write(before, draft, key, new Date()));
+      void post(draft, key);
     },
-    retry: ({ key, text }) => {
-      setOutbox((before) => retry(before, key));
-      void post(text, key);
-    },
+    retry: sendAgain,
     discard: (key) => setOutbox((before) => discard(before, key)),
   };
+}
+
+/** Calls back when the connection to the daemon is back. */
+function useSendOnConnection(onBack: () => void): void {
+  const isLive = useConnection() === "live";
+  const latest = useRef(onBack);
+  latest.current = onBack;
+  useEffect(() => {
+    if (isLive) latest.current();
+  }, [isLive]);
 }

@@ -1,5 +1,6 @@
 import type { RunCause } from "../api/types";
 import { labels } from "../labels";
+import { ModelText } from "../ui/ModelText";
 import { Time } from "../ui/Time";
 import { authorityText, causeText, humanizeCode } from "./text";
 
@@ -13,7 +14,7 @@ export function CauseView({ cause }: { cause: RunCause }) {
         {causeText(cause)} <Time at={cause.admitted_at} />:
       </p>
       <blockquote className="cause-text" tabIndex={0}>
-        {cause.text}
+        <ModelText text={cause.text} />
       </blockquote>
       {cause.verdict === undefined && <p className="quiet">{labels.run.notDecided}</p>}
       {isRefused && <p>{labels.run.notRun(humanizeCode(cause.verdict as string))}</p>}

@@ -7,7 +7,7 @@ import { NotDurableNote } from "../brake/NotDurableNote";
 import { dollars, isSpent } from "../budget/money";
 import { labels } from "../labels";
 import { agentPath, briefingPath, Link } from "../shell/router";
-import { oneLine } from "../text/number";
+import { previewText } from "../text/preview";
 import { formatDuration } from "../text/time";
 import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
@@ -39,7 +39,7 @@ export function RunHeader({ run }: { run: Run }) {
         <div className="agent-head-text">
           <h1 tabIndex={-1}>
             {run.cause
-              ? labels.common.quote(oneLine(run.cause.text, TITLE_CHARS_MAX))
+              ? labels.common.quote(previewText(run.cause.text, TITLE_CHARS_MAX))
               : labels.run.tabTitle(run.agent_id)}
           </h1>
           <p className="lede" role="status">

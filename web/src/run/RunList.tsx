@@ -5,7 +5,7 @@ import { keys } from "../api/keys";
 import type { RunSummary } from "../api/types";
 import { labels } from "../labels";
 import { Link, runPath } from "../shell/router";
-import { oneLine } from "../text/number";
+import { previewText } from "../text/preview";
 import { formatDuration } from "../text/time";
 import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
@@ -63,7 +63,7 @@ function RunRow({ agentId, run }: { agentId: string; run: RunSummary }) {
   return (
     <li className="run-row">
       <Link to={runPath(agentId, run.run_key)} className="stretched">
-        {oneLine(run.preview ?? `${labels.run.key} ${run.run_key.slice(0, 12)}`, PREVIEW_CHARS_MAX)}
+        {previewText(run.preview ?? `${labels.run.key} ${run.run_key.slice(0, 12)}`, PREVIEW_CHARS_MAX)}
       </Link>
       <span className="run-row-foot">
         <Badge tone={outcomeTone(run.status)}>{outcomeText(run.status)}</Badge> <Time at={run.started_at} />

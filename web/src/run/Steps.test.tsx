@@ -29,7 +29,7 @@ it("shows the attempts of a round as one step with its fallback", () => {
   render(<Steps run={run} content={{ replies: ["Here it is."], calls: [] }} live="" />);
   expect(screen.getAllByText("Model request")).toHaveLength(1);
   expect(screen.getByText("fell back to anthropic/small")).toBeTruthy();
-  expect(screen.getByText("“Here it is.”")).toBeTruthy();
+  expect(screen.getByText("Here it is.")).toBeTruthy();
   const lines = within(screen.getByRole("list", { name: "Attempts" }))
     .getAllByText(/^attempt/)
     .map((line) => line.textContent);

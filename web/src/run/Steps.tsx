@@ -2,6 +2,7 @@ import type { Run, Step } from "../api/types";
 import { labels } from "../labels";
 import { firstLine } from "../text/number";
 import { formatDuration } from "../text/time";
+import { visibleText } from "../text/visible";
 import { CallBody } from "../transcript/CallView";
 import type { Call, RunContent } from "../transcript/parts";
 import { commandOf, parseToolReceipt } from "../transcript/receipt";
@@ -37,7 +38,11 @@ export function Steps({ run, content, live }: StepsProps) {
           item.kind === "action" ? (
             <ActionView key={item.id} step={item.step} call={content?.calls[tools.indexOf(item.step)]} />
           ) : (
-            <RoundView key={item.id} attempts={item.attempts} reply={quoted(replyTo(item.attempts), run.final_text)} />
+            <RoundView
+              key={item.id}
+              attempts={item.attempts}
+              reply={replyText(replyTo(item.attempts), run.final_text)}
+            />
           ),
         )}
       </ol>
@@ -74,7 +79,11 @@ function RoundView({ attempts, reply }: { attempts: readonly ModelAttempt[]; rep
           {attempts.length > 1 && <span className="quiet">{labels.attempt.count(attempts.length)}</span>}
           <span className="step-cost quiet">{[spent(step), cost].filter(Boolean).join(" · ")}</span>
         </p>
-        {reply && <p className="step-reply">{reply}</p>}
+        {reply && (
+          <div className="step-reply">
+            <ModelText text={reply} />
+          </div>
+        )}
         {verdict !== "" && <p className="step-why">{verdict}.</p>}
         {isPlain ? (
           <p className="attempt-usage">
@@ -105,7 +114,9 @@ function ActionView({ step, call }: { step: Step; call?: Call }) {
           <Badge tone={tone}>{text}</Badge>
           <span className="step-cost quiet">{spent(step)}</span>
         </p>
-        {command !== undefined && <code className="step-line">{firstLine(command, COMMAND_CHARS_MAX)}</code>}
+        {command !== undefined && (
+          <code className="step-line">{visibleText(firstLine(command, COMMAND_CHARS_MAX))}</code>
+        )}
         {verdict !== "" && <p className="step-why">{verdict}.</p>}
         {step.sandbox && (
           <p className="confined">
@@ -123,10 +134,10 @@ function ActionView({ step, call }: { step: Step; call?: Call }) {
   );
 }
 
-/** A reply as a quotation. The last one is the result, which is shown above. */
-function quoted(reply: string | undefined, finalText: string): string {
+/** The reply of a round. The last one is the result, which is shown above. */
+function replyText(reply: string | undefined, finalText: string): string {
   if (!reply) return "";
-  return reply.trim() === finalText.trim() ? labels.step.isResult : labels.common.quote(reply);
+  return reply.trim() === finalText.trim() ? labels.step.isResult : reply;
 }
 
 function spent(step: Step): string {

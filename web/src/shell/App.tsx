@@ -3,6 +3,7 @@ import { useLoggedOut } from "../api/session";
 import { BrakeBanner } from "../brake/BrakeBanner";
 import { Briefing } from "../briefing/Briefing";
 import { labels } from "../labels";
+import { Notifier } from "../notification/Notifier";
 import { Skeleton } from "../ui/Skeleton";
 import { ConnectionBanner } from "./ConnectionBanner";
 import { ErrorBoundary } from "./ErrorBoundary";
@@ -46,6 +47,7 @@ export function App() {
       <TopBar route={route} isLoggedOut={isLoggedOut} onHelp={openHelp} />
       <ConnectionBanner />
       {!isLoggedOut && <BrakeBanner />}
+      {!isLoggedOut && <Notifier />}
       <main id="main" tabIndex={-1}>
         <ErrorBoundary key={pathname}>{isLoggedOut ? <Login /> : <Page route={route} />}</ErrorBoundary>
       </main>

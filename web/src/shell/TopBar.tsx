@@ -4,6 +4,7 @@ import { logout } from "../api/calls";
 import { setLoggedOut } from "../api/session";
 import { BrakeButton } from "../brake/BrakeButton";
 import { labels } from "../labels";
+import { NotificationButton } from "../notification/NotificationButton";
 import { Icon, type IconName } from "../ui/Icon";
 import { Logins } from "./Logins";
 import { Logo } from "./Logo";
@@ -35,6 +36,7 @@ export function TopBar({ route, isLoggedOut, onHelp }: { route: Route; isLoggedO
         <Menu>
           <nav aria-label={labels.shell.pages}>{!isLoggedOut && <Navigation route={route} />}</nav>
           <div className="top-actions">
+            {!isLoggedOut && <NotificationButton />}
             <Action icon={THEME_ICONS[theme]} label={labels.shell.theme(theme)} onPress={nextTheme} keepsMenu />
             <Action icon="keys" label={labels.shell.shortcuts} title={labels.shell.shortcutsHint} onPress={onHelp} />
             {!isLoggedOut && (

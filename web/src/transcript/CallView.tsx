@@ -3,7 +3,9 @@ import { sandboxText } from "../run/text";
 import { firstLine } from "../text/number";
 import { toSentence } from "../text/sentence";
 import { formatDuration } from "../text/time";
+import { outputText, visibleText } from "../text/visible";
 import { Badge } from "../ui/Badge";
+import { CodeBlock } from "../ui/CodeBlock";
 import { Icon } from "../ui/Icon";
 import type { Call } from "./parts";
 import { commandOf, parseToolReceipt, type ToolReceipt } from "./receipt";
@@ -21,7 +23,7 @@ export function CallView({ call, isOpen }: { call: Call; isOpen: boolean }) {
         <Icon name="chevron" className="call-chevron" />
         <Icon name={command === undefined ? "tool" : "terminal"} />
         <span className="call-what">{command === undefined ? call.name : labels.step.command}</span>
-        <code className="call-line">{firstLine(line, COMMAND_CHARS_MAX)}</code>
+        <code className="call-line">{visibleText(firstLine(line, COMMAND_CHARS_MAX))}</code>
         <CallEnd receipt={receipt} isError={call.result?.isError ?? false} isOpen={isOpen} />
       </summary>
       <CallBody command={command} input={call.input} receipt={receipt} />
@@ -58,25 +60,23 @@ export function CallBody({ command, input, receipt }: { command?: string; input:
   return (
     <div className="call-body">
       <p className="call-label">{command === undefined ? labels.transcript.arguments : labels.transcript.command}</p>
-      <pre className="code" tabIndex={0}>
-        {command ?? JSON.stringify(input, null, 2)}
-      </pre>
+      {command === undefined ? (
+        <CodeBlock text={JSON.stringify(input, null, 2)} language="json" />
+      ) : (
+        <CodeBlock text={command} language="sh" />
+      )}
       {receipt && (
         <>
           <p className="call-label">{labels.transcript.output}</p>
           {receipt.output === "" ? (
             <p className="quiet">{labels.transcript.noOutput}</p>
           ) : (
-            <pre className="code" tabIndex={0}>
-              {receipt.output}
-            </pre>
+            <CodeBlock text={outputText(receipt.output)} language="" />
           )}
           {receipt.errors !== "" && (
             <>
               <p className="call-label">{labels.transcript.errorOutput}</p>
-              <pre className="code" tabIndex={0}>
-                {receipt.errors}
-              </pre>
+              <CodeBlock text={outputText(receipt.errors)} language="" />
             </>
           )}
           {receipt.isTruncated && <p className="quiet">{labels.transcript.truncated}</p>}

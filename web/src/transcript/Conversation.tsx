@@ -1,12 +1,12 @@
-import { useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import type { AgentStatus, QueuedMessage, TranscriptLine } from "../api/types";
 import { labels } from "../labels";
 import { ClearQueue } from "../message/ClearQueue";
 import { OutgoingView } from "../message/OutgoingView";
+import { QueuedView } from "../message/QueuedView";
 import type { OutboxHandle } from "../message/useOutbox";
 import { Icon } from "../ui/Icon";
 import { ModelText } from "../ui/ModelText";
-import { Time } from "../ui/Time";
 import { PartView } from "./PartView";
 import { type Part, toConversation } from "./parts";
 import { useStickToEnd } from "./useStickToEnd";
@@ -19,29 +19,35 @@ interface ConversationProps {
   live: string;
   queue: readonly QueuedMessage[];
   outbox: OutboxHandle;
+  /** The number of decisions that are shown at the end. */
+  asked?: number;
+  /** What follows the conversation: decisions of the run. */
+  children?: ReactNode;
 }
 
 /** Messages, replies and tool calls, oldest first; live text and queued messages last. */
-export function Conversation({ agent, lines, onOlder, live, queue: queued, outbox }: ConversationProps) {
+export function Conversation(props: ConversationProps) {
+  const { agent, lines, onOlder, live, queue: queued, outbox, asked = 0, children } = props;
   const parts = useMemo(() => toConversation(lines), [lines]);
   // The transcript may be newer than the queue: a run that has started is not queued.
   const queue = useMemo(
     () => queued.filter((one) => !parts.some((part) => part.runKey === one.run_key)),
     [queued, parts],
   );
-  const end = useStickToEnd(`${parts.length} ${live.length} ${queue.length} ${outbox.messages.length}`);
+  const end = useStickToEnd({
+    grown: [parts.length, live.length, queue.length, outbox.messages.length, asked].join(" "),
+    sent: outbox.messages.at(-1)?.key,
+  });
   const isEmpty = parts.length === 0 && queue.length === 0 && outbox.messages.length === 0;
-  if (isEmpty) {
-    return (
-      <div className="empty">
-        <Icon name="moon" />
-        <p className="empty-title">{labels.transcript.empty(agent.agent_id)}</p>
-        <p>{labels.transcript.emptyHint}</p>
-      </div>
-    );
-  }
   return (
-    <>
+    <div className="conversation-body">
+      {isEmpty && (
+        <div className="empty">
+          <Icon name="moon" />
+          <p className="empty-title">{labels.transcript.empty(agent.agent_id)}</p>
+          <p>{labels.transcript.emptyHint}</p>
+        </div>
+      )}
       {onOlder && (
         <button type="button" className="button small" onClick={onOlder}>
           {labels.common.showOlder}
@@ -68,21 +74,16 @@ export function Conversation({ agent, lines, onOlder, live, queue: queued, outbo
           </li>
         )}
         {queue.map((one) => (
-          <li key={one.run_key} className="turn user waiting">
-            <p className="turn-author">{labels.common.you}</p>
-            <div className="bubble">{one.preview}</div>
-            <p className="turn-foot">
-              {labels.message.queued} <Time at={one.admitted_at} />
-            </p>
-          </li>
+          <QueuedView key={one.run_key} agentId={agent.agent_id} message={one} />
         ))}
-        {queue.length > 0 && <ClearQueue agentId={agent.agent_id} />}
+        {queue.length > 1 && <ClearQueue agentId={agent.agent_id} />}
         {outbox.messages.map((message) => (
           <OutgoingView key={message.key} message={message} outbox={outbox} />
         ))}
       </ol>
+      {children}
       <div ref={end} />
-    </>
+    </div>
   );
 }
 

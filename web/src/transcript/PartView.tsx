@@ -1,6 +1,7 @@
 import { labels } from "../labels";
 import { Link, runPath } from "../shell/router";
 import { formatBytes } from "../text/number";
+import { CopyButton } from "../ui/CopyButton";
 import { Icon } from "../ui/Icon";
 import { ModelText } from "../ui/ModelText";
 import { Time } from "../ui/Time";
@@ -26,14 +27,20 @@ export function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
       return (
         <li className="turn user">
           <p className="turn-author">{labels.common.you}</p>
-          <div className="bubble">{part.text}</div>
-          {link}
+          <div className="bubble">
+            <ModelText text={part.text} />
+          </div>
+          <div className="turn-foot">
+            {link}
+            <CopyButton text={part.text} label={labels.message.copy} />
+          </div>
         </li>
       );
     case "reply":
       return (
-        <li className="turn agent">
+        <li className="turn agent reply">
           <ModelText text={part.text} />
+          <CopyButton text={part.text} label={labels.message.copyReply} />
         </li>
       );
     case "thinking":

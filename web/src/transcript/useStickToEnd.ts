@@ -1,28 +1,50 @@
-import { type RefObject, useEffect, useRef } from "react";
+import { type RefObject, useCallback, useEffect, useRef } from "react";
 
-/** Within this distance of the end, the reader is following the conversation. */
-const NEAR_PX = 160;
+/** Within this distance of the end, the reader is at the end. */
+const NEAR_PX = 48;
 
-/** Scrolls along with a growing conversation while the reader is at its end, and never from further up. */
-export function useStickToEnd(mark: string): RefObject<HTMLDivElement | null> {
+interface StickOptions {
+  /** Changes when the conversation grows; opening a detail does not count. */
+  grown: string;
+  /** Changes when the reader sends a message. */
+  sent: string | undefined;
+}
+
+/**
+ * Keeps the end of a conversation above the message box: when the conversation opens, when the reader sends a message,
+ * and while it grows. A reader who scrolls up stays where they are until they return to the end.
+ */
+export function useStickToEnd({ grown, sent }: StickOptions): RefObject<HTMLDivElement | null> {
   const end = useRef<HTMLDivElement>(null);
-  const wasNear = useRef(false);
-  useEffect(() => {
-    const { top = 0 } = end.current?.getBoundingClientRect() ?? {};
-    // A long conversation opens at its end; one that nearly fits stays at its start.
-    if (top > window.innerHeight * 1.5) end.current?.scrollIntoView({ block: "nearest" });
+  const isFollowing = useRef(true);
+  const follow = useCallback(() => {
+    if (isFollowing.current) end.current?.scrollIntoView({ block: "nearest" });
   }, []);
   useEffect(() => {
+    let before = window.scrollY;
     const check = () => {
-      const { top = Infinity } = end.current?.getBoundingClientRect() ?? {};
-      wasNear.current = top < window.innerHeight + NEAR_PX;
+      const { top = 0 } = end.current?.getBoundingClientRect() ?? {};
+      const isAtEnd = top < window.innerHeight + NEAR_PX;
+      // A page that grows does not scroll up, so only the reader can leave the end.
+      if (isAtEnd) isFollowing.current = true;
+      else if (window.scrollY < before) isFollowing.current = false;
+      before = window.scrollY;
     };
     window.addEventListener("scroll", check, { passive: true });
     return () => window.removeEventListener("scroll", check);
   }, []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the mark is what changes when the conversation grows
   useEffect(() => {
-    if (wasNear.current) end.current?.scrollIntoView({ block: "nearest" });
-  }, [mark]);
+    // A message box that grows covers the end.
+    const box = end.current?.closest("section")?.querySelector(".composer");
+    const observer = new ResizeObserver(follow);
+    if (box) observer.observe(box);
+    return () => observer.disconnect();
+  }, [follow]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a sent message is followed from anywhere
+  useEffect(() => {
+    isFollowing.current = true;
+  }, [sent]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: these are what changes when the conversation grows
+  useEffect(follow, [grown, sent]);
   return end;
 }

@@ -1,7 +1,7 @@
 import { type ReactNode, useId } from "react";
 import { labels } from "../labels";
 import { agentPath, Link, runPath } from "../shell/router";
-import { oneLine } from "../text/number";
+import { previewText } from "../text/preview";
 import { Icon, type IconName } from "./Icon";
 import { Time } from "./Time";
 
@@ -36,7 +36,7 @@ export function AttentionCard(props: AttentionCardProps) {
       <div>
         <p className="attention-title">
           <Link to={agentPath(agentId)}>{agentId}</Link>
-          {prompt && ` · ${labels.common.quote(oneLine(prompt, PROMPT_CHARS_MAX))}`} {badges}
+          {prompt && ` · ${labels.common.quote(previewText(prompt, PROMPT_CHARS_MAX))}`} {badges}
         </p>
         <Heading id={titleId}>{headline}</Heading>
         {children}

@@ -1,25 +1,26 @@
-import { useEffect, useState } from "react";
+import { useContext, useEffect, useState } from "react";
 import { labels } from "../labels";
+import { ClockContext } from "./clock";
 import { Icon } from "./Icon";
 
-const COPIED_MS = 2_000;
+/** How long the button says that it has copied. */
+const DONE_MS = 2_000;
 
-/** Copies a text to the clipboard, and says so for a moment. */
-export function CopyButton({ text, label }: { text: string; label: string }) {
-  const [isCopied, setCopied] = useState(false);
-  useEffect(() => {
-    if (!isCopied) return;
-    const timer = setTimeout(() => setCopied(false), COPIED_MS);
-    return () => clearTimeout(timer);
-  }, [isCopied]);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-  };
+/** Copies a text. Browsers offer the clipboard only to pages on this machine or over HTTPS; elsewhere there is no button. */
+export function CopyButton({ text, label = labels.common.copy }: { text: string; label?: string }) {
+  const [isDone, setDone] = useState(false);
+  const clock = useContext(ClockContext);
+  useEffect(() => (isDone ? clock.after(DONE_MS, () => setDone(false)) : undefined), [isDone, clock]);
+  if (!navigator.clipboard) return null;
+  const copy = () =>
+    navigator.clipboard.writeText(text).then(
+      () => setDone(true),
+      () => setDone(false),
+    );
+  const shown = isDone ? labels.common.copied : label;
   return (
-    <button type="button" className="button" aria-label={label} onClick={() => void copy().catch(() => undefined)}>
-      <Icon name={isCopied ? "check" : "copy"} />{" "}
-      <span role="status">{isCopied ? labels.common.copied : labels.common.copy}</span>
+    <button type="button" className="icon-button copy" aria-label={shown} title={shown} onClick={() => void copy()}>
+      <Icon name={isDone ? "check" : "copy"} />
     </button>
   );
 }

@@ -1,14 +1,24 @@
-import { type Inline, parseMarkdown, type TextBlock } from "../text/markdown";
+import { memo, useMemo } from "react";
+import { labels } from "../labels";
+import { type Inline, plainText } from "../text/inline";
+import { isMisleading } from "../text/link";
+import { type ListItem, MARKDOWN_CHARS_MAX, parseMarkdown, type TextBlock } from "../text/markdown";
+import { visibleText } from "../text/visible";
+import { CodeBlock } from "./CodeBlock";
 
-/** The output of a model, with its Markdown rendered. */
-export function ModelText({ text }: { text: string }) {
-  return (
-    <div className="model-text">
-      {parseMarkdown(text).map((block, index) => (
-        <TextBlockView key={index} block={block} />
-      ))}
-    </div>
+/** The text of a model or a person, with its Markdown rendered as elements. Nothing in it is inserted as HTML. */
+export const ModelText = memo(function ModelText({ text }: { text: string }) {
+  const blocks = useMemo(
+    () => (text.length > MARKDOWN_CHARS_MAX ? undefined : parseMarkdown(visibleText(text))),
+    [text],
   );
+  return (
+    <div className="model-text">{blocks ? <Blocks blocks={blocks} /> : <CodeBlock text={text} language="" />}</div>
+  );
+});
+
+function Blocks({ blocks }: { blocks: readonly TextBlock[] }) {
+  return blocks.map((block, index) => <TextBlockView key={index} block={block} />);
 }
 
 function TextBlockView({ block }: { block: TextBlock }) {
@@ -20,31 +30,75 @@ function TextBlockView({ block }: { block: TextBlock }) {
         </p>
       );
     case "heading":
-      // A paragraph, so that headings in model output do not change the outline of the page.
+      // A paragraph, so that headings in the text do not change the outline of the page.
       return (
         <p className="model-text-heading">
           <Inlines inlines={block.inlines} />
         </p>
       );
     case "code":
+      return <CodeBlock text={block.text} language={block.language} />;
+    case "quote":
       return (
-        <pre className="code" tabIndex={0}>
-          {block.text}
-        </pre>
+        <blockquote>
+          <Blocks blocks={block.blocks} />
+        </blockquote>
       );
+    case "rule":
+      return <hr />;
+    case "table":
+      return <Table table={block} />;
     case "list": {
-      const List = block.isOrdered ? "ol" : "ul";
-      return (
-        <List>
-          {block.items.map((inlines, index) => (
-            <li key={index}>
-              <Inlines inlines={inlines} />
-            </li>
-          ))}
-        </List>
-      );
+      const items = block.items.map((item, index) => <Item key={index} item={item} />);
+      return block.isOrdered ? <ol start={block.start}>{items}</ol> : <ul>{items}</ul>;
     }
   }
+}
+
+function Item({ item }: { item: ListItem }) {
+  const [first, ...rest] = item.blocks;
+  // The first paragraph stands beside the mark of its item, without the distance of a paragraph.
+  const isPlain = first?.kind === "paragraph";
+  return (
+    <li className={item.isDone === undefined ? undefined : "task"}>
+      {item.isDone !== undefined && (
+        <input type="checkbox" checked={item.isDone} disabled aria-label={labels.common.task(item.isDone)} />
+      )}
+      {isPlain ? <Inlines inlines={first.inlines} /> : first && <TextBlockView block={first} />}
+      <Blocks blocks={rest} />
+    </li>
+  );
+}
+
+function Table({ table }: { table: Extract<TextBlock, { kind: "table" }> }) {
+  const cell = (column: number) => `align-${table.aligns[column] ?? "left"}`;
+  return (
+    // A wide table scrolls, and what scrolls must be reachable by keyboard.
+    <section className="table" tabIndex={0} aria-label={labels.common.table}>
+      <table>
+        <thead>
+          <tr>
+            {table.head.map((inlines, column) => (
+              <th key={column} scope="col" className={cell(column)}>
+                <Inlines inlines={inlines} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {table.rows.map((row, index) => (
+            <tr key={index}>
+              {row.map((inlines, column) => (
+                <td key={column} className={cell(column)}>
+                  <Inlines inlines={inlines} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
 }
 
 function Inlines({ inlines }: { inlines: readonly Inline[] }) {
@@ -52,18 +106,26 @@ function Inlines({ inlines }: { inlines: readonly Inline[] }) {
 }
 
 function InlineView({ inline }: { inline: Inline }) {
+  if (inline.kind === "text") return inline.text;
+  if (inline.kind === "code") return <code>{inline.text}</code>;
+  const inner = <Inlines inlines={inline.inlines} />;
   switch (inline.kind) {
-    case "text":
-      return inline.text;
-    case "code":
-      return <code>{inline.text}</code>;
     case "strong":
-      return <strong>{inline.text}</strong>;
+      return <strong>{inner}</strong>;
+    case "emphasis":
+      return <em>{inner}</em>;
+    case "strike":
+      return <del>{inner}</del>;
     case "link":
       return (
-        <a href={inline.href} rel="noreferrer noopener" target="_blank">
-          {inline.text}
-        </a>
+        <>
+          <a href={inline.link.href} title={inline.link.href} rel="noopener noreferrer nofollow" target="_blank">
+            {inner}
+          </a>
+          {isMisleading(plainText(inline.inlines), inline.link) && (
+            <span className="link-target"> ({inline.link.target})</span>
+          )}
+        </>
       );
   }
 }

@@ -4,9 +4,10 @@ import type { WhyNot } from "../api/types";
 import { labels } from "../labels";
 import { toSentence } from "../text/sentence";
 import { ErrorNotice } from "../ui/ErrorNotice";
+import { Icon } from "../ui/Icon";
 import { InlineText } from "../ui/InlineText";
 import { Time } from "../ui/Time";
-import { Holds } from "./WhyView";
+import { Holds, needsPerson } from "./WhyView";
 
 /** The rows of each list; the command line and the API have the rest. */
 const SHOWN_MAX = 5;
@@ -19,10 +20,25 @@ export function WhyNotPanel({ agentId }: { agentId: string }) {
   return why.data ? <WhyNotView why={why.data} /> : null;
 }
 
+/** Open when a person could change something; in normal work only its title is shown. */
 export function WhyNotView({ why }: { why: WhyNot }) {
+  const isUnusual = why.holds.some(needsPerson) || why.refused.length > 0;
   return (
     <section className="panel" id="why-not" aria-labelledby="why-not-title">
-      <h2 id="why-not-title">{labels.whyNot.title}</h2>
+      <details className="why-not" open={isUnusual}>
+        <summary>
+          <Icon name="chevron" className="call-chevron" />
+          <h2 id="why-not-title">{labels.whyNot.title}</h2>
+        </summary>
+        <WhyNotBody why={why} />
+      </details>
+    </section>
+  );
+}
+
+function WhyNotBody({ why }: { why: WhyNot }) {
+  return (
+    <div className="why-not-body">
       <p>{toSentence(why.summary)}</p>
       <Holds holds={why.holds} />
       {why.queued.length > 0 && (
@@ -32,7 +48,14 @@ export function WhyNotView({ why }: { why: WhyNot }) {
               {row.cause.description}
               <span className="quiet">
                 {" "}
-                · {row.not_before ? labels.whyNot.until(row.not_before) : labels.whyNot.nextInQueue}
+                ·{" "}
+                {row.not_before ? (
+                  <>
+                    {labels.whyNot.until} <Time at={row.not_before} isFuture />
+                  </>
+                ) : (
+                  labels.whyNot.nextInQueue
+                )}
               </span>
             </li>
           ))}
@@ -66,13 +89,13 @@ export function WhyNotView({ why }: { why: WhyNot }) {
         <Rows title={labels.whyNot.nextFirings}>
           {why.schedules.slice(0, SHOWN_MAX).map((row) => (
             <li key={row.schedule_id}>
-              <code>{row.next_at ?? labels.whyNot.never}</code> {row.schedule_id}{" "}
+              {row.schedule_id}: {row.next_at ? <Time at={row.next_at} isFuture /> : labels.whyNot.never}{" "}
               <span className="quiet">({row.status})</span>
             </li>
           ))}
         </Rows>
       )}
-    </section>
+    </div>
   );
 }
 
@@ -80,7 +103,9 @@ function Rows({ title, children }: { title: string; children: React.ReactNode })
   return (
     <>
       <p className="call-label">{title}</p>
-      <ul aria-label={title}>{children}</ul>
+      <ul className="why-not-rows" aria-label={title}>
+        {children}
+      </ul>
     </>
   );
 }

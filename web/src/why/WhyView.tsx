@@ -70,14 +70,19 @@ export function WhyView({ why }: { why: WhyRun }) {
   );
 }
 
+/** Whether a hold ends only when a person acts. The others, such as an open run, are part of normal work. */
+export function needsPerson({ code, hint, until }: Hold): boolean {
+  return code !== "run_open" && hint !== undefined && until === undefined;
+}
+
 /** What holds an agent right now, each with a hint. */
 export function Holds({ holds }: { holds: readonly Hold[] }) {
   if (holds.length === 0) return null;
   return (
     <ul className="gates" aria-label={labels.whyNot.holds}>
       {holds.map((hold) => (
-        <li key={hold.code} className="bad">
-          <Icon name="cross" /> {toSentence(hold.message)}
+        <li key={hold.code} className={needsPerson(hold) ? "warn" : ""}>
+          <Icon name={needsPerson(hold) ? "alert" : "pause"} /> {toSentence(hold.message)}
           {hold.hint && (
             <span className="quiet">
               {" "}

@@ -10,8 +10,9 @@ use wakeful_core::id::{AgentId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, NewMessage, RunOptions};
 use wakeful_core::run::{RunStatus, WaitingFor, preview};
+use wakeful_core::time::Millis;
 use wakeful_core::wake::Wait;
-use wakeful_store::rows::{QueueRow, TranscriptEntryRow};
+use wakeful_store::rows::{QueueRow, RunRow, TranscriptEntryRow};
 use wakeful_store::{StoreError, View};
 
 use super::run_list::brake_of;
@@ -25,12 +26,20 @@ use crate::{EngineError, stored_run};
 /// Maximum number of transcript bytes that are read at once.
 pub const TRANSCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
+/// Maximum number of conversations in a list.
+const THREADS_MAX: usize = 500;
+
+/// How many of the newest entries of a conversation are searched for text.
+const PREVIEW_ENTRIES: u32 = 4;
+
 /// A person's message before its admission.
 #[derive(Debug, Clone)]
 pub struct IncomingMessage {
     pub agent: AgentId,
     /// The turn id: fresh, or the caller's idempotency key.
     pub turn: TurnId,
+    /// The conversation; none for the one that all surfaces share.
+    pub thread: Option<SessionId>,
     pub text: String,
     /// Validated pictures and documents.
     pub attachments: Vec<Attachment>,
@@ -55,6 +64,17 @@ pub struct TranscriptPage {
     pub lines: Vec<TranscriptItem>,
     /// Whether there are older entries.
     pub has_more: bool,
+}
+
+/// A conversation in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadSummary {
+    pub session: SessionId,
+    /// The beginning of the newest text.
+    pub preview: Option<String>,
+    /// When the newest entry was added.
+    pub last_at: Millis,
+    pub open_run: Option<RunKey>,
 }
 
 /// One entry of a transcript.
@@ -90,13 +110,14 @@ impl MessageApi {
         let IncomingMessage {
             agent,
             turn,
+            thread,
             text,
             attachments,
             run_options: wishes,
             priority,
         } = planted_bugs::planted_message(post, now);
         let (entry, body) = opening(&text, attachments);
-        let session = SessionId::new(SESSION);
+        let session = thread.unwrap_or_else(|| SessionId::new(SESSION));
         let new = NewMessage {
             agent_id: agent.clone(),
             body: body.hash(),
@@ -147,17 +168,70 @@ impl MessageApi {
             .await
     }
 
-    /// Returns the newest transcript entries of an agent, oldest first; fewer if they are long.
-    pub async fn transcript(&self, agent: AgentId, newest: u32) -> Result<TranscriptPage, EngineError> {
+    /// Returns the newest entries of a conversation, oldest first; fewer if they are long.
+    pub async fn transcript(
+        &self,
+        agent: AgentId,
+        session: Option<SessionId>,
+        newest: u32,
+    ) -> Result<TranscriptPage, EngineError> {
         self.shared
             .of_agent(agent, move |view, agent| {
-                let thread = ThreadId::of_session(agent, &SessionId::new(SESSION));
+                let session = session.unwrap_or_else(|| SessionId::new(SESSION));
+                let thread = ThreadId::of_session(agent, &session);
                 // One extra row shows whether there are older ones.
                 let rows = view.entries(&thread, newest.saturating_add(1))?;
                 conversation(view, rows, newest)
             })
             .await
     }
+
+    /// Lists the conversations of an agent, the most recent first.
+    pub async fn threads(&self, agent: AgentId) -> Result<Vec<ThreadSummary>, EngineError> {
+        self.shared
+            .of_agent(agent, move |view, agent| {
+                let open = view.overview(agent)?.and_then(|overview| overview.open_run);
+                let open = match open {
+                    Some(run) => view.run(&run)?,
+                    None => None,
+                };
+                let mut threads = Vec::new();
+                let (mut after, end) = ThreadId::sessions_of(agent);
+                while threads.len() < THREADS_MAX
+                    && let Some(id) = view.thread_after(&after, &end)?
+                {
+                    threads.extend(thread_summary(view, &id, open.as_ref())?);
+                    after = id;
+                }
+                threads.sort_by_key(|thread: &ThreadSummary| std::cmp::Reverse(thread.last_at));
+                Ok(threads)
+            })
+            .await
+    }
+}
+
+/// Reads the end of a conversation.
+fn thread_summary(
+    view: &mut View<'_>,
+    id: &ThreadId,
+    open: Option<&RunRow>,
+) -> Result<Option<ThreadSummary>, StoreError> {
+    let page = view.entries(id, PREVIEW_ENTRIES)?;
+    let (Some(last), Some(session)) = (page.last().map(|row| row.at), id.session()) else {
+        return Ok(None);
+    };
+    let page = conversation(view, page, PREVIEW_ENTRIES)?;
+    let blocks = page.lines.iter().rev().filter_map(|line| line.blocks.as_ref());
+    let text = blocks.flatten().find_map(|block| match block {
+        Block::Text { text } => Some(preview(text)),
+        Block::Thinking { .. } | Block::Attachment(_) | Block::ToolUse(_) | Block::ToolResult { .. } => None,
+    });
+    Ok(Some(ThreadSummary {
+        session,
+        preview: text,
+        last_at: last,
+        open_run: open.filter(|run| run.thread_id == *id).map(|run| run.run_key),
+    }))
 }
 
 /// Reads backwards from the newest entry until the entry or byte limit is reached.

@@ -9,7 +9,7 @@ use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::run::RunStatus;
 use wakeful_core::wake::{Lifecycle, Refusal, Suspension, Wait};
 use wakeful_store::rows::{RunRow, StepRow};
-use wakeful_store::{StoreError, Tx, View};
+use wakeful_store::{StoreError, Tx};
 
 use super::run_list::{self, ListedRun, RunPage, RunQuery};
 use super::shared::{Shared, append};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::message::MessageKind;
+use wakeful_core::message::{Message, MessageKind};
 use wakeful_core::run::{BrakeState, RunMachine, StatusFilter, WaitingFor, preview};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Wait;
@@ -43,7 +43,7 @@ pub struct ListedRun {
     pub row: RunRow,
     /// The beginning of the message; none if it was erased.
     pub preview: Option<String>,
-    /// Whether a person erased the contents.
+    /// Whether the contents of the message were erased.
     pub is_erased: bool,
     pub cause_kind: Option<MessageKind>,
     pub counts: RunCounts,
@@ -112,8 +112,8 @@ fn finish(found: Candidate, steps: &BTreeMap<RunKey, RunCounts>) -> ListedRun {
         counts: steps.get(&row.run_key).copied().unwrap_or_default(),
         machine: decode(&row).ok(),
         preview: text.map(|text| preview(&text)),
-        is_erased,
         row,
+        is_erased,
         cause_kind,
         waiting_for,
     }
@@ -224,7 +224,7 @@ fn candidate(view: &mut View<'_>, row: RunRow, brakes: &mut Brakes) -> Result<Ca
     };
     Ok(Candidate {
         waiting_for: WaitingFor::of(row.status, row.wait().map(Wait::kind), brake),
-        is_erased: message.as_ref().is_some_and(|message| message.is_erased()),
+        is_erased: message.as_ref().is_some_and(Message::is_erased),
         cause_kind: message.map(|message| message.kind),
         text,
         row,

@@ -43,8 +43,6 @@ pub struct StepContents {
     pub output: Option<BoundedText>,
     /// The error output of a command.
     pub error_output: Option<BoundedText>,
-    /// The exit status of a command.
-    pub exit_status: Option<i32>,
     /// The decision that the call waits for.
     pub decision: Option<DecisionId>,
 }
@@ -248,7 +246,6 @@ impl Found {
         let output = self.stream(view, &command.stdout_preview, out)?;
         let error_output = self.stream(view, &command.stderr_preview, err)?;
         self.at(operation, |step| {
-            step.exit_status = Some(command.exit_status);
             (step.output, step.error_output) = (output, error_output);
         });
         Ok(())
@@ -286,7 +283,6 @@ impl Found {
 /// The result of a command, as the tools write it.
 #[derive(Deserialize)]
 struct CommandResult {
-    exit_status: i32,
     stdout_preview: String,
     stderr_preview: String,
     #[serde(default)]

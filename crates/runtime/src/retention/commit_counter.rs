@@ -12,13 +12,13 @@ use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
 
 use super::{GcMode, RetentionRound, RetentionWorker};
-use crate::{Halt, Observer, TextDelta};
+use crate::{Halt, Observer, TextDelta, ToolOutputDelta};
 use wakeful_core::problem::with_causes;
 
 /// Number of commits after which sizes are checked, even if the next round is not due yet.
 pub const COMMITS_BETWEEN: u64 = 50_000;
 
-/// Counts commits and wakes the retention worker when a round is due.
+/// Counts commits and wakes a worker when its next round is due.
 pub struct CommitCounter {
     clock: Arc<dyn Clock>,
     commits: AtomicU64,
@@ -52,9 +52,16 @@ impl CommitCounter {
         due_at.is_some_and(|due_at| !(1..=DAY_MS).contains(&due_at.0.saturating_sub(self.clock.now().0)))
     }
 
-    fn suspend_until(&self, at: Millis) {
+    /// Lets commits before this time pass without a signal.
+    pub fn suspend_until(&self, at: Millis) {
         self.commits.store(0, Ordering::Relaxed);
         *self.due_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
+    }
+
+    /// Resolves after the first commit at or after the time of [`Self::suspend_until`]; also after very many
+    /// commits, so that the caller has to check. Supports one waiter.
+    pub async fn wait_until_due(&self) {
+        self.due.notified().await;
     }
 }
 
@@ -74,6 +81,10 @@ impl<O: Observer> Observer for CountingObserver<O> {
         self.observer.on_text_delta(spoken);
     }
 
+    fn on_tool_output(&self, printed: &ToolOutputDelta<'_>) {
+        self.observer.on_tool_output(printed);
+    }
+
     fn on_spend_settled(&self) {
         self.observer.on_spend_settled();
     }
@@ -89,7 +100,7 @@ impl RetentionWorker {
             tokio::select! {
                 biased;
                 () = halt.wait_until_set() => return,
-                () = pulse.due.notified() => {}
+                () = pulse.wait_until_due() => {}
             }
             match self.run_round(GcMode::WhereDue, halt).await {
                 Ok(removed) if removed.is_empty() => {}

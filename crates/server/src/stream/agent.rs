@@ -13,7 +13,7 @@ use wakeful_core::id::AgentId;
 use wakeful_runtime::api::RuntimeApi;
 use wakeful_runtime::hub::HubMessage;
 use wakeful_runtime::rows::EventRow;
-use wakeful_runtime::{EngineError, TextDelta};
+use wakeful_runtime::{EngineError, TextDelta, ToolOutputDelta};
 
 use super::body::{FrameSource, NextFrame};
 use super::wait::{StreamEvent, StreamWait};
@@ -135,7 +135,7 @@ impl AgentStream {
         Ok(())
     }
 
-    /// Takes the events of a hub message, or returns the frame of its text delta.
+    /// Takes the events of a hub message, or returns the frame of its text or output.
     fn take(&mut self, news: &HubMessage) -> Option<Bytes> {
         match news {
             HubMessage::Events { agent_id, events } if *agent_id == self.agent => {
@@ -158,7 +158,22 @@ impl AgentStream {
                 chunk: *chunk,
                 text,
             })),
-            HubMessage::Events { .. } | HubMessage::Words { .. } => None,
+            HubMessage::ToolOutput {
+                agent_id,
+                run_key,
+                operation_id,
+                stream,
+                chunk,
+                text,
+            } if *agent_id == self.agent => Some(frame::tool_output(&ToolOutputDelta {
+                agent: agent_id,
+                run: *run_key,
+                operation_id: *operation_id,
+                stream: *stream,
+                chunk: *chunk,
+                text,
+            })),
+            HubMessage::Events { .. } | HubMessage::Words { .. } | HubMessage::ToolOutput { .. } => None,
         }
     }
 

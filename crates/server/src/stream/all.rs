@@ -10,7 +10,7 @@ use wakeful_core::id::AgentId;
 use wakeful_runtime::api::{AgentView, RuntimeApi};
 use wakeful_runtime::hub::HubMessage;
 use wakeful_runtime::rows::{EventRow, Visibility};
-use wakeful_runtime::{EngineError, TextDelta};
+use wakeful_runtime::{EngineError, TextDelta, ToolOutputDelta};
 
 use super::agent::{NewsEffect, follows};
 use super::body::{FrameSource, NextFrame};
@@ -192,7 +192,7 @@ impl AllStream {
         Ok(())
     }
 
-    /// Takes the events of a hub message, or returns the frame of its text delta.
+    /// Takes the events of a hub message, or returns the frame of its text or output.
     async fn take(&mut self, news: &HubMessage) -> Result<Option<Bytes>, StreamEnd> {
         match news {
             HubMessage::Events { agent_id, events } => {
@@ -220,6 +220,26 @@ impl AllStream {
                         agent: agent_id,
                         run: *run_key,
                         attempt: *attempt,
+                        chunk: *chunk,
+                        text,
+                    })
+                }))
+            }
+            HubMessage::ToolOutput {
+                agent_id,
+                run_key,
+                operation_id,
+                stream,
+                chunk,
+                text,
+            } => {
+                let listed = self.position(agent_id).await?;
+                Ok(listed.map(|_| {
+                    frame::tool_output(&ToolOutputDelta {
+                        agent: agent_id,
+                        run: *run_key,
+                        operation_id: *operation_id,
+                        stream: *stream,
                         chunk: *chunk,
                         text,
                     })

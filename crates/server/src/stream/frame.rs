@@ -3,8 +3,8 @@
 use axum::body::Bytes;
 use serde::Serialize;
 use serde_json::json;
-use wakeful_api::Delta;
-use wakeful_runtime::TextDelta;
+use wakeful_api::{Delta, ToolOutput, ToolOutputStream};
+use wakeful_runtime::{OutputStream, TextDelta, ToolOutputDelta};
 
 /// A keep-alive comment.
 pub(super) const ALIVE: Bytes = Bytes::from_static(b":\n\n");
@@ -44,6 +44,24 @@ pub(super) fn delta(spoken: TextDelta<'_>) -> Bytes {
     };
     let mut text = String::new();
     put(&mut text, None, "delta", &delta);
+    text.into()
+}
+
+/// A piece of the output of a running tool call.
+pub(super) fn tool_output(printed: &ToolOutputDelta<'_>) -> Bytes {
+    let output = ToolOutput {
+        agent_id: printed.agent.to_string(),
+        run_key: printed.run.to_string(),
+        operation_id: printed.operation_id.to_string(),
+        stream: match printed.stream {
+            OutputStream::Stdout => ToolOutputStream::Stdout,
+            OutputStream::Stderr => ToolOutputStream::Stderr,
+        },
+        chunk: printed.chunk,
+        text: printed.text.to_owned(),
+    };
+    let mut text = String::new();
+    put(&mut text, None, "tool_output", &output);
     text.into()
 }
 

@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | `event` | the position after it | an event |
 //! | `delta` | none | a text delta of a model's reply; never repeated, and may be dropped |
+//! | `tool_output` | none | output of a running tool call; never repeated, and may be dropped |
 //! | `cursor` | the current position | the same position |
 //! | `dropped` | the current position | why the stream ends; reconnect with that position |
 //!

@@ -135,6 +135,7 @@ async fn a_queue_longer_than_a_page_is_cleared() {
     let world = TestServer::new();
     for turn in 0..501 {
         let sent = world.services.open.runtime.messages.send(IncomingMessage {
+            thread: None,
             agent: main(),
             turn: TurnId::parse(&turn.to_string()).expect("a turn"),
             text: "hello".to_owned(),

@@ -18,8 +18,8 @@ use tokio::sync::watch;
 use tower::ServiceExt as _;
 use wakeful_api::client::Client;
 use wakeful_api::{
-    AgentModelState, DefaultModel, LocalProvider, ModelChoice, ModelProvider, ModelSource, ProviderTest,
-    SetProviderKey, StoredKey, TestProvider,
+    AgentModelState, BackupMode, BackupStatus, DefaultModel, LocalProvider, ModelChoice, ModelProvider, ModelSource,
+    ProviderTest, SetProviderKey, StoredKey, TestProvider,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::message::RunOptions;
@@ -321,6 +321,17 @@ impl Host for RecordingHost {
 
     fn providers(&self) -> Arc<dyn ProviderHost> {
         Arc::new(OneProvider)
+    }
+
+    fn backup(&self) -> BackupStatus {
+        BackupStatus {
+            mode: BackupMode::Daily,
+            folder: "/nowhere/backups".to_owned(),
+            count: 0,
+            bytes: 0,
+            newest_at: None,
+            problem: None,
+        }
     }
 
     fn stop(&self) {

@@ -93,6 +93,7 @@ impl SimDaemon {
 
     async fn say(&self, agent: AgentId, turn: TurnId) -> Result<(), DaemonEnd> {
         let post = IncomingMessage {
+            thread: None,
             agent: agent.clone(),
             text: format!("hello, this is {turn}"),
             turn,

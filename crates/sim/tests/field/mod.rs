@@ -25,6 +25,7 @@ use crate::schedule::scheduled_daemon::{MINUTE_MS, Says, ScheduledDaemon};
 
 fn post(name: &str, turn: &str) -> IncomingMessage {
     IncomingMessage {
+        thread: None,
         agent: agent(name),
         turn: TurnId::parse(turn).expect("a turn"),
         text: format!("this is {turn}"),

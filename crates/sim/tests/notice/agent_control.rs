@@ -18,6 +18,7 @@ async fn change(daemon: &Daemon, to: AgentChange) {
 
 async fn say(daemon: &Daemon, turn: &str) -> Result<(), EngineError> {
     let post = IncomingMessage {
+        thread: None,
         agent: agent("coach"),
         turn: TurnId::parse(turn).expect("a turn"),
         text: "hello".into(),

@@ -122,6 +122,7 @@ async fn prompted_and_autonomous_runs_leave_the_same_call_and_result_pairs() {
     home.write(Mutation::CreateNote { text, task }).await;
     daemon.settle().await;
     let post = IncomingMessage {
+        thread: None,
         agent: agent("coach"),
         turn: TurnId::parse("t1").expect("a turn"),
         text: "by a person".into(),

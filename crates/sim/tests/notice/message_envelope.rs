@@ -19,6 +19,7 @@ use super::notice_daemon::{Daemon, Home, agent, on};
 
 async fn say(daemon: &Daemon, text: &str, priority: Priority) -> RunKey {
     let post = IncomingMessage {
+        thread: None,
         agent: agent("coach"),
         turn: TurnId::parse(text).expect("a turn"),
         text: text.to_owned(),
@@ -176,6 +177,7 @@ async fn a_withdrawn_interjection_or_one_with_run_options_does_not_join() {
     let taken_back = say(&daemon, "never-mind", Priority::Interject).await;
     daemon.api.runs.cancel(taken_back).await.expect("taken back");
     let post = IncomingMessage {
+        thread: None,
         agent: agent("coach"),
         turn: TurnId::parse("t9").expect("a turn"),
         text: "shorter".into(),

@@ -199,6 +199,7 @@ async fn a_persons_message_is_never_absorbed_by_another_run() {
     home.add_task("one", None).await;
     daemon.settle().await;
     let post = wakeful_runtime::api::IncomingMessage {
+        thread: None,
         agent: agent("coach"),
         turn: wakeful_core::id::TurnId::parse("t").expect("a turn"),
         text: "hello".into(),

@@ -59,6 +59,7 @@ async fn running_daemon(home: &Home) -> Daemon {
 async fn work(daemon: &Daemon, number: u64) {
     let text = format!("message {number}");
     let post = IncomingMessage {
+        thread: None,
         agent: agent("writer"),
         turn: TurnId::parse(&text.replace(' ', "-")).expect("a turn"),
         text,

@@ -74,6 +74,7 @@ async fn a_message_starts_at_once_although_its_commit_response_was_lost() {
     assert_eq!(daemon.status().await, "completed");
     daemon.faults.loses.store(1, Ordering::Relaxed);
     let said = daemon.api.messages.send(IncomingMessage {
+        thread: None,
         agent: main(),
         turn: TurnId::parse("turn-2").expect("a turn"),
         text: "once more".into(),

@@ -300,6 +300,7 @@ fn governance() -> EngineDefaults {
 
 fn message(turn: &str) -> IncomingMessage {
     IncomingMessage {
+        thread: None,
         agent: AgentId::parse("main").expect("a name"),
         turn: TurnId::parse(turn).expect("a turn"),
         text: "do it".into(),

@@ -15,6 +15,7 @@ use super::{Daemon, First};
 async fn withdrawing_an_interjection_while_it_joins_keeps_the_tool_result() {
     let daemon = Daemon::begin(First::WantsTool).await;
     let post = IncomingMessage {
+        thread: None,
         agent: AgentId::parse("main").expect("a name"),
         turn: TurnId::parse("turn-2").expect("a turn"),
         text: "never mind".into(),

@@ -241,6 +241,7 @@ async fn play(seed: u64) -> (usize, usize) {
     for number in 0..3_u64 {
         let first = draw(seed, &["first", &number.to_string()], 4);
         let post = IncomingMessage {
+            thread: None,
             agent: agent_id(whom(first)),
             turn: TurnId::parse(&format!("turn-{number}")).expect("a turn"),
             text: format!("task {number} fuel=3 now"),

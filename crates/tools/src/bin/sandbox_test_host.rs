@@ -22,7 +22,7 @@ use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
-use wakeful_ports::tool::{StopSignal, ToolHost, ToolRequest};
+use wakeful_ports::tool::{OutputSink, StopSignal, ToolHost, ToolRequest};
 use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
 fn main() -> ExitCode {
@@ -72,6 +72,7 @@ fn host([home, workspace]: [&str; 2], level: &str, cmd: &str) -> ExitCode {
         input: json!({"cmd": cmd}),
         agent_id,
         at: Millis(0),
+        output: OutputSink::default(),
     };
     let done = runtime.block_on(tools.perform(act, Never));
     if done.code.is_none() {

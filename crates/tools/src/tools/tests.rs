@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
-use wakeful_ports::tool::NOT_BEGUN;
+use wakeful_ports::tool::{NOT_BEGUN, OutputSink};
 
 use super::*;
 use crate::options::UnsandboxedPolicy;
@@ -69,6 +69,7 @@ fn act() -> ToolRequest {
         input: serde_json::json!({"cmd": "true"}),
         agent_id: AgentId::parse("main").expect("a name"),
         at: Millis(0),
+        output: OutputSink::default(),
     }
 }
 

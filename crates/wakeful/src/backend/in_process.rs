@@ -19,6 +19,7 @@ use wakeful_tools::watch::LocalScanner;
 
 use super::Backend;
 use crate::config::{self, Overrides, Settings};
+use crate::daemon::backup::BackupFolder;
 use crate::daemon::host::DaemonHost;
 use crate::device;
 use crate::failure::Failure;
@@ -62,6 +63,7 @@ impl Backend {
             journal: &journal,
             home: &home,
             device: String::new(),
+            is_shared: shared.database().is_some(),
         };
         parts.serve(api(store, &config), &config)
     }
@@ -88,6 +90,8 @@ struct Parts<'a> {
     journal: &'a Arc<HomeJournal>,
     home: &'a Path,
     device: String,
+    /// Whether the data is on a database server.
+    is_shared: bool,
 }
 
 impl<'a> Parts<'a> {
@@ -96,6 +100,7 @@ impl<'a> Parts<'a> {
             journal: &place.journal,
             home: place.home.root(),
             device: String::new(),
+            is_shared: place.is_shared(),
         }
     }
 
@@ -105,7 +110,9 @@ impl<'a> Parts<'a> {
             journal,
             home,
             device,
+            is_shared,
         } = self;
+        let backups = BackupFolder::of(home, &config.backup);
         let runtime = Arc::new(api);
         let parts = InProcess {
             open: ServedHome {
@@ -123,6 +130,10 @@ impl<'a> Parts<'a> {
                 workspace: config.agent.workspace.clone(),
                 models: ModelRegistry::new(config),
                 switch: Arc::new(Halt::new().0),
+                backups: match is_shared {
+                    true => backups.with_database_server(),
+                    false => backups,
+                },
             }),
             clock: Arc::new(RealClock::new()),
             entropy: Arc::new(RealEntropy),

@@ -42,7 +42,7 @@ pub(crate) fn backup(args: &BackupArgs, shared: &GlobalArgs, out: &Out) -> Resul
         return Err(Failure::usage(
             "backup_postgres",
             "`wakeful backup` does not copy PostgreSQL databases",
-            "use `pg_dump --schema=wakeful`, or omit --database to back up the home itself",
+            "use `pg_dump --schema='wakeful_*'`, or omit --database to back up the home itself",
         ));
     }
     let home = Home::open(&shared.home()?)?;

@@ -3,9 +3,11 @@
 mod kernel;
 mod prompt;
 
-use clap::Subcommand;
+use std::path::{Path, PathBuf};
 
-use super::GlobalArgs;
+use clap::{CommandFactory as _, Subcommand};
+
+use super::{Cli, GlobalArgs};
 use crate::failure::Failure;
 use crate::show::Out;
 
@@ -16,6 +18,11 @@ pub(crate) enum DebugVerb {
     /// Evaluate keys, matching, convergence and schedules: one JSON object per line in, one per line out
     #[command(long_about = KERNEL_ABOUT)]
     Kernel,
+    /// Write the manual pages of all commands to a folder, for packages
+    Man {
+        /// Existing folder
+        folder: PathBuf,
+    },
 }
 
 const KERNEL_ABOUT: &str = "\
@@ -30,5 +37,16 @@ pub(crate) async fn debug(verb: &DebugVerb, shared: &GlobalArgs, out: &Out) -> R
     match verb {
         DebugVerb::Prompt(args) => prompt::prompt(args, shared, out).await,
         DebugVerb::Kernel => kernel::kernel(),
+        DebugVerb::Man { folder } => man(folder),
     }
+}
+
+/// Writes one page per command, such as `wakeful-runs-list.1`.
+fn man(folder: &Path) -> Result<u8, Failure> {
+    // A flag of every command is described once, on the page of the program.
+    clap_mangen::generate_to(Cli::command(), folder).map_err(|error| {
+        let attempt = format!("cannot write manual pages to {}", folder.display());
+        Failure::io("man_unwritable", &attempt, &error, "choose a folder that exists")
+    })?;
+    Ok(0)
 }

@@ -1,7 +1,7 @@
 //! The command line: the command tree and the code that all commands share. Each command has its own file.
 
 mod agent;
-mod backup;
+pub(crate) mod backup;
 mod brake;
 pub(crate) mod budget;
 mod config;

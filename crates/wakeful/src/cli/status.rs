@@ -3,9 +3,13 @@
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
-use wakeful_api::{Activity, AgentStatus, GetRuntimeStatus, Limit, ListAgents, ListRuns, RuntimeStatus};
+use wakeful_api::{
+    Activity, AgentStatus, BackupStatus, GetRuntimeStatus, Limit, ListAgents, ListRuns, RuntimeStatus,
+};
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::{Fingerprint, PublicKey};
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::Clock as _;
 
 use super::GlobalArgs;
 use super::brake::line;
@@ -16,7 +20,9 @@ use crate::discover::{HomeHolder, home_holder};
 use crate::failure::Failure;
 use crate::home::{DEVICE_KEY, Home};
 use crate::open_home::with_read_only;
+use crate::show::backup::{newest_text, problem_text};
 use crate::show::{DriverPresence, Out};
+use crate::system::RealClock;
 
 const RUNS_SHOWN: u32 = 5;
 
@@ -28,6 +34,7 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
     let seen = read(shared, async |backend| {
         let status = backend.call(GetRuntimeStatus {}).await?;
         let standing = AttentionSummary::from(&status);
+        let backup = status.backup.clone();
         let daemon = backend.is_daemon().then_some(status);
         let runs = ListRuns {
             limit: Limit(RUNS_SHOWN),
@@ -36,6 +43,7 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
         Ok((
             daemon,
             standing,
+            backup,
             backend
                 .call(ListAgents {
                     include_private: false,
@@ -45,7 +53,7 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
             backend.call(runs).await?,
         ))
     });
-    let (daemon, standing, agents, runs) = seen.await?;
+    let (daemon, standing, backup, agents, runs) = seen.await?;
     let driver = driver(daemon.as_ref(), shared)?;
     let proof = proof(shared).await?;
     let mut lines = vec![head(&who, daemon.as_ref())];
@@ -64,8 +72,9 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
         )
     }));
     lines.push(signed(&proof));
+    lines.extend(backed_up(&backup, RealClock::new().now()));
     let answer = json!({
-        "daemon": daemon, "agents": agents, "runs": runs.runs, "proof": proof, "brakes": standing.brakes,
+        "daemon": daemon, "agents": agents, "runs": runs.runs, "proof": proof, "backup": backup, "brakes": standing.brakes,
         "pending_decision_count": standing.pending_decisions, "quarantined_run_count": standing.quarantined_runs,
     });
     let words = format!(
@@ -109,6 +118,14 @@ fn signed(proof: &ProofStatus) -> String {
         Some(key) => format!("signed   {count} {logs}; the key of this device is {key}"),
         None => format!("signed   {count} {logs}; this device has no key yet"),
     }
+}
+
+fn backed_up(backup: &BackupStatus, now: Millis) -> Vec<String> {
+    let mut lines = vec![format!("backup   {}", newest_text(backup, now))];
+    let hint = backup.problem.as_ref().map(|failed| &failed.problem.hint);
+    let problem = problem_text(backup, now).zip(hint);
+    lines.extend(problem.map(|(problem, hint)| format!("backup   {problem} — {hint}")));
+    lines
 }
 
 /// Active brakes, pending decisions and quarantined runs. They come first, and only if there are any.

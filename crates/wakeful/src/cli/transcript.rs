@@ -2,7 +2,7 @@
 
 use clap::Args;
 use wakeful_api::{GetAgentTranscript, Limit, Text};
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, SessionId};
 
 use super::GlobalArgs;
 use crate::backend::read;
@@ -16,6 +16,9 @@ const LINES_DEFAULT: u32 = 50;
 pub(crate) struct TranscriptArgs {
     /// Agent name
     agent: String,
+    /// Conversation; `wakeful chat` names them [default: cli]
+    #[arg(long, value_name = "NAME")]
+    thread: Option<String>,
     /// Number of newest lines to show
     #[arg(long, value_name = "N", default_value_t = LINES_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: u32,
@@ -23,8 +26,10 @@ pub(crate) struct TranscriptArgs {
 
 pub(crate) async fn transcript(args: &TranscriptArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
+    let thread = args.thread.as_deref().map(SessionId::parse).transpose()?;
     let asked = GetAgentTranscript {
         agent_id: Text(agent),
+        thread: thread.map(Text),
         limit: Limit(args.limit),
     };
     let transcript = read(shared, async |backend| backend.call(asked).await).await?;

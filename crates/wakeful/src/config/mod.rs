@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`settings`] | the settings as one struct, which is also their JSON Schema |
+//! | [`backup`] | the part about daily backups |
 //! | [`inference`] | the parts about providers, routes, agents and prices |
 //! | [`schema`] | the names of the settings, read from the schema, and suggestions for misspelt names |
 //! | [`value`] | the values that a setting accepts, by its schema |
@@ -13,6 +14,7 @@
 //! Reading creates nothing, not even the home. Invalid settings are refused and never ignored, because a
 //! misspelt limit would otherwise have no effect.
 
+mod backup;
 mod cross_check;
 mod file;
 mod inference;
@@ -26,6 +28,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use self::backup::Backup;
 pub(crate) use self::file::ConfigEdit;
 pub(crate) use self::inference::{PriceSettings, ProviderSettings, ThinkingSetting};
 pub(crate) use self::layer::{LoadedConfig, Overrides, SettingOrigin};

@@ -14,6 +14,7 @@ use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX};
 use wakeful_runtime::EngineDefaults;
 use wakeful_tools::CommandLimits;
 
+use super::backup::Backup;
 use super::inference::{
     AgentSettings, InferenceSettings, ModelSettings, PriceSettings, Privacy, ProviderSettings, Route,
 };
@@ -50,6 +51,7 @@ pub(crate) struct Settings {
     pub(crate) provider: Provider,
     pub(crate) privacy: Privacy,
     pub(crate) retention: Retention,
+    pub(crate) backup: Backup,
     pub(crate) notify: NotifySettings,
     pub(crate) decisions: Decisions,
     pub(crate) schedule: Schedule,

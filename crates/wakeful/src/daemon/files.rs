@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use wakeful_api::LastFailure;
+use wakeful_api::{BackupProblem, LastFailure};
 
 use crate::failure::Failure;
 use crate::system::is_alive;
@@ -177,6 +177,24 @@ impl RunDir {
     /// Deletes the last failure after a successful start or stop.
     pub(crate) fn forget_failure(&self) {
         let _ = fs::remove_file(self.failure_path());
+    }
+
+    fn backup_failure_path(&self) -> PathBuf {
+        self.root.join("backup-failure.json")
+    }
+
+    /// Why the last daily backup failed, if it did.
+    pub(crate) fn backup_failure(&self) -> Option<BackupProblem> {
+        self.read(&self.backup_failure_path())
+    }
+
+    pub(crate) fn note_backup_failure(&self, problem: &BackupProblem) -> Result<(), Failure> {
+        self.write(&self.backup_failure_path(), problem)
+    }
+
+    /// Deletes the failure after a successful backup.
+    pub(crate) fn forget_backup_failure(&self) {
+        let _ = fs::remove_file(self.backup_failure_path());
     }
 
     /// Stores a token that was passed as an argument, so that other commands on this machine find it while

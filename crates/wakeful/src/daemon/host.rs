@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wakeful_api::AgentModelState;
+use wakeful_api::{AgentModelState, BackupStatus};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::{Message, RunOptions};
 use wakeful_core::policy::ToolRules;
@@ -21,6 +21,7 @@ use wakeful_server::{Host, LocalPeer, MissingKey, Peer, ProviderHost};
 use wakeful_store::rows::Agent;
 use wakeful_tools::{Tools, process_ancestry};
 
+use super::backup::BackupFolder;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
@@ -143,6 +144,7 @@ pub(crate) struct DaemonHost {
     pub(crate) workspace: Option<String>,
     pub(crate) models: ModelRegistry,
     pub(crate) switch: Arc<HaltSwitch>,
+    pub(crate) backups: BackupFolder,
 }
 
 impl DaemonHost {
@@ -242,6 +244,10 @@ impl Host for DaemonHost {
             home: self.home.clone(),
             models: self.models.clone(),
         })
+    }
+
+    fn backup(&self) -> BackupStatus {
+        self.backups.status()
     }
 
     fn stop(&self) {

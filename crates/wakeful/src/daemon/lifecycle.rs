@@ -3,6 +3,8 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{self as unix, UnixDatagram};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,6 +20,7 @@ use wakeful_runtime::Halt;
 use wakeful_server::{Access, DaemonFacts, DaemonStage, Options, RateLimits, Router, ServerEnd};
 use wakeful_tools::quarantine;
 
+use super::backup::BackupFolder;
 use super::files::{DaemonPresence, DaemonRecord, RunDir};
 use super::host::DaemonHost;
 use super::logging;
@@ -159,6 +162,7 @@ async fn serve(start: DaemonOptions<'_>, out: &Out) -> Result<u8, Failure> {
     quarantine::remove_in_background(&home.scratch());
     folder.forget_failure();
     print_started(&introduced.record, &home, out);
+    notify_service_manager();
     log_default_cap(&place, &start.settings.config).await;
     let config = &start.settings.config;
     let page_url = config.server.advertise.clone();
@@ -351,6 +355,16 @@ fn host(start: &DaemonOptions<'_>, home: &Home, signals: &Signals) -> DaemonHost
         workspace: start.settings.config.agent.workspace.clone(),
         models: start.models.clone(),
         switch: signals.switch(),
+        backups: backups(start, home),
+    }
+}
+
+/// The folder of daily backups by the settings of this daemon.
+pub(super) fn backups(start: &DaemonOptions<'_>, home: &Home) -> BackupFolder {
+    let folder = BackupFolder::of(home.root(), &start.settings.config.backup);
+    match start.shared.database() {
+        None => folder,
+        Some(_) => folder.with_database_server(),
     }
 }
 
@@ -440,6 +454,21 @@ async fn log_default_cap(place: &OpenHome, config: &Settings) {
     let set = place.store.read(|view| view.cap(None)).await;
     if config.budget.daily_usd.is_none() && matches!(set, Ok(None)) {
         tracing::warn!("{}", cap_unset(place.governance().daily_cap));
+    }
+}
+
+/// Reports to a service manager that the daemon serves, if one started it and waits for that.
+fn notify_service_manager() {
+    let Some(path) = std::env::var_os("NOTIFY_SOCKET") else {
+        return;
+    };
+    let address = match path.as_encoded_bytes().strip_prefix(b"@") {
+        Some(name) => unix::SocketAddr::from_abstract_name(name),
+        None => unix::SocketAddr::from_pathname(&path),
+    };
+    let sent = address.and_then(|address| UnixDatagram::unbound()?.send_to_addr(b"READY=1", &address));
+    if let Err(error) = sent {
+        tracing::warn!(%error, "the service manager was not notified");
     }
 }
 

@@ -14,8 +14,9 @@ use wakeful_runtime::watch::SourceApi;
 use wakeful_runtime::{Halt, Observer};
 use wakeful_server::{DaemonStage, ServedHome};
 
+use super::backup::DailyBackup;
 use super::host::DaemonEngineFactory;
-use super::lifecycle::DaemonOptions;
+use super::lifecycle::{DaemonOptions, backups};
 use super::saga_recovery;
 use crate::backend::in_process::{self, device_of};
 use crate::device;
@@ -42,9 +43,14 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<Da
     let OpenDaemon { place, start, .. } = &daemon;
     let hub = Arc::new(Hub::new());
     let pulse = Arc::new(CommitCounter::new(Arc::new(RealClock::new())));
+    let backup_pulse = Arc::new(CommitCounter::new(Arc::new(RealClock::new())));
     let observer = Arc::new(CountingObserver {
         observer: Arc::clone(&hub),
         commit_counter: Arc::clone(&pulse),
+    });
+    let observer = Arc::new(CountingObserver {
+        observer,
+        commit_counter: Arc::clone(&backup_pulse),
     });
     let retention = retention_worker(place, start, &hub);
     let notifying = notifier(&daemon, &hub).run(daemon.targets.clone(), halt.clone());
@@ -70,6 +76,12 @@ pub(super) async fn run_service(daemon: OpenDaemon<'_>, stage: &watch::Sender<Da
         place,
         retention: &retention,
         commit_counter: &pulse,
+        backup: DailyBackup {
+            place,
+            folder: backups(start, &place.home),
+            limit: start.settings.config.backup.limit(),
+            commits: &backup_pulse,
+        },
     };
     let watching = watcher.run(&halt);
     let scouting = sources.run(&halt);
@@ -190,26 +202,28 @@ fn source_api(place: &OpenHome) -> SourceApi {
     in_process::source_api(place.home.root(), &place.journal, device, WatchMode::On)
 }
 
-/// The background workers of a home: saga recovery, retention and log signing.
+/// The background workers of a home: saga recovery, retention, daily backups and log signing.
 struct MaintenanceWorkers<'a> {
     place: &'a OpenHome,
     retention: &'a RetentionWorker,
     commit_counter: &'a CommitCounter,
+    backup: DailyBackup<'a>,
 }
 
 impl MaintenanceWorkers<'_> {
     async fn run(&self, hub: &Arc<Hub>, halt: &Halt) {
         let removing = self.retention.run(self.commit_counter, halt);
         let recovering = saga_recovery::run(self.place, hub, halt);
+        let copying = self.backup.run(halt);
         let notary = match head_signer(self.place, Arc::clone(hub)) {
             Ok(notary) => notary,
             Err(failure) => {
                 tracing::warn!(error = %failure, "the event log is not signed");
-                tokio::join!(removing, recovering);
+                tokio::join!(removing, recovering, copying);
                 return;
             }
         };
-        tokio::join!(removing, recovering, notary.run(halt));
+        tokio::join!(removing, recovering, copying, notary.run(halt));
     }
 }
 

@@ -180,7 +180,7 @@ async fn wait_for_decision_event(listener: &mut Listener) -> bool {
                 HubMessage::Events { events, .. } if events.iter().any(|event| is_decision(&event.kind)) => {
                     return true;
                 }
-                HubMessage::Events { .. } | HubMessage::Words { .. } => {}
+                HubMessage::Events { .. } | HubMessage::Words { .. } | HubMessage::ToolOutput { .. } => {}
             },
             Err(RecvError::Lagged(_)) => return true,
             Err(RecvError::Closed) => return false,

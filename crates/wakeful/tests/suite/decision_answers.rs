@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
-use wakeful_ports::tool::{StopSignal, ToolHost as _, ToolRequest};
+use wakeful_ports::tool::{OutputSink, StopSignal, ToolHost as _, ToolRequest};
 use wakeful_store::rows::DecisionFilter;
 use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
@@ -430,6 +430,7 @@ pub(super) fn unconfined(world: &TestHome, no_namespaces: bool, command: &str) {
         input: json!({"cmd": command}),
         agent_id: AgentId::parse("main").expect("a name"),
         at: Millis(0),
+        output: OutputSink::default(),
     };
     let done = block_on(tools.expect("tools").perform(act, Never));
     assert_eq!(done.sandbox.as_deref(), Some("not_enforced"), "{done:?}");

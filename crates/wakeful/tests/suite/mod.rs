@@ -14,6 +14,7 @@ mod conformance_daemon;
 mod conformance_provider;
 mod crash;
 mod daemon;
+mod daily_backup;
 mod decision;
 mod decision_answers;
 mod discover;

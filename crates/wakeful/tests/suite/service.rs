@@ -3,8 +3,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
 
+use super::daemon::RunningDaemon;
 use super::home_fixture::{CommandOutput, TestHome, program};
 
 fn unit(world: &TestHome) -> PathBuf {
@@ -52,6 +56,7 @@ fn printing_writes_nothing() {
     );
     for wanted in [
         line.as_str(),
+        "Type=notify",
         "Restart=on-failure",
         "KillMode=mixed",
         "TimeoutStopSec=20",
@@ -216,4 +221,22 @@ fn systemd_accepts_the_unit_for_a_home_with_an_odd_name() {
         let complaints = String::from_utf8_lossy(&verify.stderr).into_owned();
         assert!(!complaints.contains("wakeful.service:"), "{complaints}");
     }
+}
+
+#[test]
+fn a_ready_daemon_notifies_its_service_manager() {
+    let world = TestHome::new();
+    let path = world.path().join("notify");
+    let manager = UnixDatagram::bind(&path).expect("a socket");
+    manager
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .expect("a timeout");
+    let mut serve = world.command(program());
+    serve.env("NOTIFY_SOCKET", &path).args(["serve", "--port", "0"]);
+    let serve = serve.stdout(Stdio::null()).stderr(Stdio::null());
+    let daemon = RunningDaemon::of(&world, serve.spawn().expect("starts"));
+    let mut text = [0; 64];
+    let length = manager.recv(&mut text).expect("a notification");
+    assert_eq!(&text[..length], b"READY=1");
+    assert!(daemon.terminate().success());
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, derived_hash};
 use wakeful_core::time::Millis;
-use wakeful_ports::tool::{StopSignal, ToolHost as _, ToolOutcome, ToolRequest};
+use wakeful_ports::tool::{OutputSink, StopSignal, ToolHost as _, ToolOutcome, ToolRequest};
 use wakeful_tools::remove_tree::{self, RemovalLimits};
 use wakeful_tools::sandbox::controllers_of;
 use wakeful_tools::{
@@ -98,6 +98,7 @@ async fn command(folder: &Path) -> Result<ToolOutcome, String> {
         input: json!({"cmd": "true", "timeout_ms": TIMEOUT_MS}),
         agent_id,
         at: Millis(0),
+        output: OutputSink::default(),
     };
     Ok(tools.perform(act, NeverStop).await)
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use wakeful_api::BackupStatus;
 use wakeful_core::retention::DAY_MS;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
@@ -17,6 +18,7 @@ use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::Home;
 use crate::open_home::with_read_only;
+use crate::show::backup::{newest_text, problem_text};
 use crate::system::RealClock;
 
 /// Databases up to this size are read completely by default; larger ones take more than a few seconds.
@@ -266,6 +268,18 @@ fn beside(database: &Path, ending: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
+}
+
+/// Reports the newest daily backup, and warns after a failed one.
+pub(super) fn backups(backup: &BackupStatus) -> Check {
+    let now = RealClock::new().now();
+    let newest = newest_text(backup, now);
+    match (problem_text(backup, now), &backup.problem) {
+        (Some(failed), Some(problem)) => {
+            Check::warning("backup", format!("{failed}; {newest}"), &problem.problem.hint)
+        }
+        (_, _) => Check::ok("backup", newest),
+    }
 }
 
 #[cfg(test)]

@@ -22,7 +22,9 @@ pub(super) fn unit(program: &Path, home: &Path) -> Result<String, Failure> {
 Description=Wakeful, a durable home for AI agents
 
 [Service]
-Type=exec
+# The daemon reports when it serves; the migration of a large database may take minutes.
+Type=notify
+TimeoutStartSec=600
 ExecStart=:{program} serve --home {home}
 Restart=on-failure
 RestartSec=2
