@@ -41,7 +41,6 @@ export default function AgentsPage() {
 
 function AgentRow({ agent }: { agent: AgentStatus }) {
   const { label, tone } = activityView(agent, false);
-  const { description } = agent as AgentStatus & { description?: string };
   return (
     <li className="entry panel">
       <div className="entry-head">
@@ -53,7 +52,7 @@ function AgentRow({ agent }: { agent: AgentStatus }) {
           {labels.common.edit} <span className="hidden">{agent.agent_id}</span>
         </Link>
       </div>
-      {description && <p>{description}</p>}
+      {agent.description && <p>{agent.description}</p>}
       <p className="entry-facts">
         <span>{agent.model ?? labels.agentForm.modelDefault}</span>
         <code>{agent.workspace}</code>

@@ -7,7 +7,6 @@ import { removeToken, tokenHeaders } from "./token";
 import type {
   AddSchedule,
   AddSource,
-  AgentSettings,
   AnswerDecision,
   AttachmentInput,
   CreateAgent,
@@ -162,12 +161,7 @@ export async function logout(): Promise<void> {
 
 /** Sets the model of an agent; without one the default applies again. */
 export const setModel = (id: string, model: string | undefined) =>
-  responseBody(
-    client.POST("/api/agents/{agent_id}/model", {
-      params: agent(id),
-      body: model === undefined ? { clear: true } : { model },
-    }),
-  );
+  responseBody(client.POST("/api/agents/{agent_id}/settings", { params: agent(id), body: { model: model ?? null } }));
 
 interface MessageBody {
   text: string;
@@ -212,9 +206,9 @@ const coming = client as unknown as Record<
 >;
 const provider = (name: string) => ({ path: { provider: name } });
 export const getAgentSettings = (id: string) =>
-  responseBody<AgentSettings>(coming.GET("/api/agents/{agent_id}/settings", { params: agent(id) }));
+  responseBody(client.GET("/api/agents/{agent_id}/settings", { params: agent(id) }));
 export const setAgentSettings = (id: string, body: SetAgentSettings) =>
-  responseBody<AgentSettings>(coming.POST("/api/agents/{agent_id}/settings", { params: agent(id), body }));
+  responseBody(client.POST("/api/agents/{agent_id}/settings", { params: agent(id), body }));
 export const getModels = () => responseBody(client.GET("/api/models"));
 export const getProviders = () => responseBody(client.GET("/api/providers"));
 export const findLocalProviders = () => responseBody(client.GET("/api/providers/local"));
@@ -226,7 +220,7 @@ export const testProvider = (name: string) =>
   responseBody(client.POST("/api/providers/{provider}/test", { params: provider(name), body: {} }));
 export const getSettings = () => responseBody<SettingList>(coming.GET("/api/settings"));
 /** Sets a setting; without a value the default applies again. */
-export const setSetting = (name: string, value: string | null) =>
+export const setSetting = (name: string, value: unknown) =>
   responseBody<SettingList>(coming.POST("/api/settings", { body: { name, value } }));
 export type RunFilter = NonNullable<paths["/api/runs"]["get"]["parameters"]["query"]>;
 export const listRuns = (filter: RunFilter, before?: string) =>

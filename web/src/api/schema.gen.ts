@@ -204,26 +204,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/agents/{agent_id}/model": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Sets the model of an agent, or restores the default model.
-         * @description The change applies to runs that start afterwards.
-         */
-        post: operations["set_model"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/agents/{agent_id}/pause": {
         parameters: {
             query?: never;
@@ -1645,6 +1625,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Retrieves the settings of an agent. */
+        get: operations["get_agent_settings"];
+        put?: never;
+        /**
+         * Changes settings of an agent.
+         * @description A missing field keeps its value, and null restores the default. An open run uses the new lists of tools and agents for its next action; model, folder and maximum rounds apply to runs that start afterwards.
+         */
+        post: operations["change_agent_settings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1854,9 +1855,11 @@ export interface components {
             to: components["schemas"]["UtcDay"];
         } | {
             /** @constant */
-            change: "model";
-            /** @description The new model; absent for the default. */
-            model_ref: string | null;
+            change: "settings";
+            /** @description The changed settings with their new values; null if the default was restored. Instructions are represented by their hash. */
+            changed: {
+                [key: string]: unknown;
+            };
         };
         /** @description The current status of an agent. Its size does not depend on the length of the agent's history. */
         AgentStatus: {
@@ -1871,6 +1874,8 @@ export interface components {
              * @description When the agent was created.
              */
             created_at: string;
+            /** @description What the agent is for. Absent without a description. */
+            description?: string;
             /** @description Whether a brake holds the agent, either its own or the one for all agents. Messages are queued and nothing starts. */
             is_braked: boolean;
             /** @description The newest run. */
@@ -2235,18 +2240,42 @@ export interface components {
             /** @description Last event of the range. */
             last_seq: number;
         };
-        /** @description The agent to create. */
+        /** @description The agent to create. Settings that are absent or null have their defaults. */
         CreateAgent: {
             /** @description The agent's name. */
             agent_id: string;
+            /** @description The categories of the journal that the agent may use; `*` alone means every category, which is the default. */
+            allowed_category_ids?: string[] | null;
+            /** @description The channels through which the agent's decisions may be answered. */
+            answer_channels?: components["schemas"]["Channel"][] | null;
+            /** @description Tools that require a person's approval. */
+            ask_tools?: string[] | null;
+            /** @description The agent's daily cap in US dollars, with at most six decimals. */
+            daily_usd?: string | null;
+            /** @description Tools that the agent may not use. */
+            deny_tools?: string[] | null;
+            /** @description What the agent is for. */
+            description?: string | null;
+            /** @description What happens before a command in runs with an external cause. */
+            external_causes?: components["schemas"]["ExternalCausePolicy"] | null;
+            /** @description The models that are used in this order if the model fails permanently. */
+            fallbacks?: string[] | null;
+            /** @description The agent's instructions, which are sent with each model request; at most 32 KiB. */
+            instructions?: string | null;
+            /** @description The maximum number of model rounds of a run. */
+            max_rounds?: number | null;
+            /** @description Agents whose runs the agent may start. */
+            may_start?: string[] | null;
             /** @description Which causes may wake the agent. Defaults to `hybrid`. */
             mode?: components["schemas"]["InteractionMode"] | null;
+            /** @description The model of the agent's runs. */
+            model?: string | null;
             /**
              * @description Whether the agent appears in lists.
              * @default public
              */
             visibility?: components["schemas"]["Visibility"];
-            /** @description The folder in which the agent's commands run. Defaults to the daemon's workspace. */
+            /** @description The folder in which the agent's commands run; an absolute path. */
             workspace?: string | null;
         };
         /** @description The category to create. */
@@ -4281,21 +4310,6 @@ export interface components {
             /** @constant */
             unset: true;
         });
-        /** @description The model to set for an agent. Give either `model` or `clear`. */
-        SetModel: {
-            /** @description Remove the agent's model, so that the default applies again. */
-            clear?: boolean;
-            /** @description The model to use for runs that start from now on. */
-            model?: string | null;
-        } & ({
-            /** @constant */
-            clear?: false;
-            model: string;
-        } | {
-            /** @constant */
-            clear: true;
-            model?: null;
-        });
         /** @description The key to store. */
         SetProviderKey: {
             /** @description The key: printable ASCII characters without spaces. Surrounding white space is removed. */
@@ -4886,6 +4900,72 @@ export interface components {
             /** @description The number of writes to the record, including this one. */
             version: number;
         };
+        /** @description The settings of an agent. */
+        AgentSettings: {
+            /** @description The agent's name. */
+            agent_id: string;
+            /** @description The categories of the journal that the agent may use; `*` alone means every category. */
+            allowed_category_ids: string[];
+            /** @description The channels through which the agent's decisions may be answered. Absent if the configured ones apply. */
+            answer_channels?: components["schemas"]["Channel"][];
+            /** @description Tools that require a person's approval. */
+            ask_tools: string[];
+            /** @description Tools that require approval in the runs of every agent, from the configuration. */
+            ask_tools_of_all_agents: string[];
+            /** @description The agent's daily cap in US dollars. Absent if only the cap of all agents applies. */
+            daily_usd?: string;
+            /** @description Tools that the agent may not use. */
+            deny_tools: string[];
+            /** @description What the agent is for; empty without a description. */
+            description: string;
+            /** @description What happens before a command in runs with an external cause. Absent if the configured policy applies. */
+            external_causes?: components["schemas"]["ExternalCausePolicy"];
+            /** @description The models that are used in this order if the model fails permanently. Absent if the configured ones apply. */
+            fallbacks?: string[];
+            /** @description The agent's instructions, which are sent with each model request. Absent without instructions. They are stored in the file `agents/AGENT/AGENTS.md` of the home. */
+            instructions?: string;
+            /** @description The names of all tools, for the lists above. */
+            known_tools: string[];
+            /** @description The maximum number of model rounds of a run. Absent if the configured number applies. */
+            max_rounds?: number;
+            /** @description Agents whose runs the agent may start. */
+            may_start: string[];
+            /** @description The model of the agent's runs. Absent if the default model applies. */
+            model?: string;
+            /** @description The folder in which the agent's commands run. */
+            workspace: string;
+        };
+        /** @description The settings to change. A missing field keeps its value, and null restores the default. */
+        ChangeAgentSettings: {
+            /** @description The categories of the journal that the agent may use; `*` alone means every category, which is the default. */
+            allowed_category_ids?: string[] | null;
+            /** @description The channels through which the agent's decisions may be answered. */
+            answer_channels?: components["schemas"]["Channel"][] | null;
+            /** @description Tools that require a person's approval. */
+            ask_tools?: string[] | null;
+            /** @description The agent's daily cap in US dollars, with at most six decimals. */
+            daily_usd?: string | null;
+            /** @description Tools that the agent may not use. */
+            deny_tools?: string[] | null;
+            /** @description What the agent is for. */
+            description?: string | null;
+            /** @description What happens before a command in runs with an external cause. */
+            external_causes?: components["schemas"]["ExternalCausePolicy"] | null;
+            /** @description The models that are used in this order if the model fails permanently. */
+            fallbacks?: string[] | null;
+            /** @description The agent's instructions, which are sent with each model request; at most 32 KiB. */
+            instructions?: string | null;
+            /** @description The maximum number of model rounds of a run. */
+            max_rounds?: number | null;
+            /** @description Agents whose runs the agent may start. */
+            may_start?: string[] | null;
+            /** @description The model of the agent's runs. */
+            model?: string | null;
+            /** @description The folder in which the agent's commands run; an absolute path. */
+            workspace?: string | null;
+        };
+        /** @description How plain actions, such as commands, of runs with an external cause are handled. An external cause is anything but the operator's own message or schedule: a trigger, a watched folder, an agent's change, or a run that one of these led to. */
+        ExternalCausePolicy: "ask" | "allow" | "deny";
     };
     responses: {
         /** @description The input does not match its schema; the message names the invalid part */
@@ -5068,7 +5148,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description An agent with this name exists, or the workspace cannot be used */
+            /** @description An agent with this name exists, or a setting is invalid, for example an unknown tool */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5469,54 +5549,6 @@ export interface operations {
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["NotJson"];
-            421: components["responses"]["Misdirected"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["HeadTooLarge"];
-            500: components["responses"]["Broken"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    set_model: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The agent's name. */
-                agent_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["SetModel"];
-            };
-        };
-        responses: {
-            /** @description The agent */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AgentStatus"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description The model does not exist */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
@@ -8864,6 +8896,85 @@ export interface operations {
                     "application/json": components["schemas"]["ReadinessStatus"];
                 };
             };
+        };
+    };
+    get_agent_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentSettings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    change_agent_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's name. */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeAgentSettings"];
+            };
+        };
+        responses: {
+            /** @description The settings after the change */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentSettings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description A setting is invalid, for example an unknown tool, agent, category or model */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
         };
     };
 }

@@ -78,4 +78,6 @@ export type ProviderTest = Schemas["ProviderTest"];
 export type RunExplanation = Schemas["RunExplanation"];
 export type StatusCounts = Schemas["StatusCounts"];
 export type WaitingFor = Schemas["WaitingFor"];
-export type { AgentSettings, SetAgentSettings, Setting, SettingList } from "./coming";
+export type AgentSettings = Schemas["AgentSettings"];
+export type SetAgentSettings = Omit<Schemas["ChangeAgentSettings"], "agent_id">;
+export type { Setting, SettingList } from "./coming";

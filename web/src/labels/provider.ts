@@ -52,9 +52,16 @@ export const setting = {
   none: "No settings",
   noneFound: "No setting matches.",
   noneHint: "This version has no settings.",
+  needsRestart: "A change applies after a restart of the daemon. Separate the items of a list with commas.",
   notSet: "not set",
+  origins: {
+    default: "default",
+    file: "settings file",
+    environment: "environment variable",
+    flag: "flag of the daemon",
+  },
   search: "Search settings",
   value: "Value",
-  valueHint: "Lists and tables are written as in TOML.",
+  valueHint: "Applies from the next step on. Separate the items of a list with commas.",
   with: (verb: string, name: string) => `${verb} ${name}`,
 };

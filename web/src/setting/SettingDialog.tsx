@@ -8,13 +8,14 @@ import { labels } from "../labels";
 import { toSentence } from "../text/sentence";
 import { Dialog } from "../ui/Dialog";
 import { TextField } from "../ui/Field";
+import { valueOf, valueText } from "./value";
 
 /** Changes one setting, or restores its default. */
 export function SettingDialog({ setting, onClose }: { setting: Setting; onClose: () => void }) {
-  const [value, setValue] = useState(setting.value ?? "");
+  const [value, setValue] = useState(() => valueText(setting.value));
   const client = useQueryClient();
   const saving = useMutation({
-    mutationFn: (next: string | null) => setSetting(setting.name, next),
+    mutationFn: (next: unknown) => setSetting(setting.name, next),
     onSuccess: async () => {
       onClose();
       await client.invalidateQueries({ queryKey: keys.settings() });
@@ -23,7 +24,7 @@ export function SettingDialog({ setting, onClose }: { setting: Setting; onClose:
   const failure = saving.error ? asFailure(saving.error) : undefined;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    saving.mutate(value.trim());
+    saving.mutate(valueOf(value, setting.value));
   };
   return (
     <Dialog title={labels.setting.changeTitle(setting.name)} onClose={onClose}>
@@ -31,7 +32,7 @@ export function SettingDialog({ setting, onClose }: { setting: Setting; onClose:
         <p>{toSentence(setting.description)}</p>
         <TextField
           label={labels.setting.value}
-          hint={labels.setting.valueHint}
+          hint={setting.needs_restart ? labels.setting.needsRestart : labels.setting.valueHint}
           value={value}
           onValue={setValue}
           error={failure && [failure.message, failure.hint].filter(Boolean).map(toSentence).join(" ")}
@@ -41,7 +42,7 @@ export function SettingDialog({ setting, onClose }: { setting: Setting; onClose:
             type="button"
             className="button"
             onClick={() => saving.mutate(null)}
-            disabled={saving.isPending || setting.origin === "default"}
+            disabled={saving.isPending || setting.origin !== "file"}
           >
             {labels.common.useDefault}
           </button>

@@ -9,6 +9,7 @@ import { Icon } from "../ui/Icon";
 import { InlineText } from "../ui/InlineText";
 import { Listing } from "../ui/Listing";
 import { SettingDialog } from "./SettingDialog";
+import { matching, valueText } from "./value";
 
 /** All settings: value, source and description of each. */
 export default function SettingsPage() {
@@ -20,7 +21,7 @@ export default function SettingsPage() {
       <p className="lede">{labels.setting.lede}</p>
       {list.data?.problem && (
         <p className="notice" role="status">
-          <Icon name="alert" /> <InlineText text={toSentence(list.data.problem)} />
+          <Icon name="alert" /> <InlineText text={toSentence(list.data.problem.message)} />
         </p>
       )}
       <TextField label={labels.setting.search} type="search" value={search} onValue={setSearch} />
@@ -37,15 +38,6 @@ export default function SettingsPage() {
       {changed && <SettingDialog setting={changed} onClose={() => setChanged(undefined)} />}
     </>
   );
-}
-
-/** The settings whose name, value or description contains every word. */
-export function matching(settings: readonly Setting[], search: string): Setting[] {
-  const words = search.toLowerCase().split(/\s+/);
-  return settings.filter(({ name, value, description }) => {
-    const text = `${name} ${value ?? ""} ${description}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
 }
 
 function SettingTable({ settings, onChange }: { settings: readonly Setting[]; onChange: (one: Setting) => void }) {
@@ -81,6 +73,8 @@ function SettingTable({ settings, onChange }: { settings: readonly Setting[]; on
 
 function SettingRow({ setting, onChange }: { setting: Setting; onChange: (one: Setting) => void }) {
   const { name, value, origin, line, description } = setting;
+  const shown = valueText(value);
+  const source = labels.setting.origins[origin];
   return (
     <tr>
       <th scope="row">
@@ -89,8 +83,8 @@ function SettingRow({ setting, onChange }: { setting: Setting; onChange: (one: S
           <InlineText text={toSentence(description)} />
         </p>
       </th>
-      <td>{value === undefined ? <span className="quiet">{labels.setting.notSet}</span> : <code>{value}</code>}</td>
-      <td className="quiet">{line === undefined ? origin : labels.setting.line(origin, line)}</td>
+      <td>{shown === "" ? <span className="quiet">{labels.setting.notSet}</span> : <code>{shown}</code>}</td>
+      <td className="quiet">{line === undefined ? source : labels.setting.line(source, line)}</td>
       <td>
         <button
           type="button"
