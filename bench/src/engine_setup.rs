@@ -15,7 +15,6 @@ use wakeful_core::message::RunOptions;
 use wakeful_core::policy::ToolRules;
 use wakeful_core::report::Event;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::InteractionMode;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuidance;
 use wakeful_ports::model::Model;
@@ -24,7 +23,6 @@ use wakeful_runtime::api::{ApiContext, IncomingMessage, NewAgent, RuntimeApi, St
 use wakeful_runtime::run::{ClaimedRun, DriveOutcome};
 use wakeful_runtime::wake::ResolvedOptions;
 use wakeful_runtime::{Engine, EngineDefaults, Halt, Observer};
-use wakeful_store::rows::Visibility;
 use wakeful_store::{SqliteOptions, Store};
 
 /// The host of databases created here.
@@ -83,8 +81,6 @@ pub(crate) async fn drive<M: Model + 'static, T: ToolHost + 'static>(
         workspace: workspace.to_owned(),
         deny_tools: BTreeSet::new(),
         ask_tools: BTreeSet::new(),
-        may_start: BTreeSet::new(),
-        external_causes: wakeful_core::policy::ExternalCausePolicy::Ask,
     };
     let started: Arc<Mutex<Option<Box<ClaimedRun>>>> = Arc::default();
     let (starting, keeping) = (Arc::clone(engine), Arc::clone(&started));
@@ -99,12 +95,7 @@ pub(crate) async fn drive<M: Model + 'static, T: ToolHost + 'static>(
         started: Box::new(move |claimed| {
             *keeping.lock().unwrap_or_else(PoisonError::into_inner) = Some(claimed);
         }),
-        create: Some(NewAgent {
-            agent_id: agent_id.clone(),
-            workspace: workspace.to_owned(),
-            visibility: Visibility::Public,
-            mode: InteractionMode::default(),
-        }),
+        create: Some(NewAgent::new(agent_id.clone(), workspace.to_owned())),
     });
     let sent = api.messages.send(IncomingMessage {
         thread: None,

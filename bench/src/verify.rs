@@ -188,6 +188,7 @@ fn new_agent(agent: &AgentId) -> wakeful_store::rows::Agent {
         sleep_until: None,
         workspace: String::new(),
         model_ref: None,
+        settings: wakeful_core::agent_settings::AgentSettings::with_all_categories(),
         created_at: Millis(0),
         usage: wakeful_core::conversation::Usage::default(),
         model_rounds: 0,

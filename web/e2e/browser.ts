@@ -21,6 +21,9 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 export const WIDE = { width: 1280, height: 860 };
 export const PHONE = { width: 360, height: 740 };
 
+/** The height and width that a finger can hit, in CSS pixels. */
+const TOUCH_PX_MIN = 40;
+
 export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
 }
@@ -82,6 +85,18 @@ export async function audit(page: Page): Promise<void> {
   }
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
   await page.setViewportSize(WIDE);
+}
+
+/** Buttons, fields and links of lists that are too small for a finger. Links inside sentences may be smaller. */
+export async function smallTargets(page: Page): Promise<string[]> {
+  return page.evaluate((min) => {
+    const targets =
+      "button, summary, input:not([type=radio], [type=checkbox], [hidden]), textarea, select, nav a, .switch label";
+    return [...document.querySelectorAll<HTMLElement>(targets)]
+      .filter((one) => one.checkVisibility())
+      .filter((one) => one.getBoundingClientRect().height < min - 0.5)
+      .map((one) => `${one.tagName} ${one.textContent?.trim() || one.getAttribute("aria-label")} ${one.offsetHeight}`);
+  }, TOUCH_PX_MIN);
 }
 
 async function violations(page: Page): Promise<string[]> {

@@ -190,7 +190,7 @@ describe("a decision", () => {
   it("an approval on the page runs the action once", async () => {
     await attention().getByLabel(/^Note/).fill("only this bed");
     await attention().getByRole("button", { name: "Approve" }).click();
-    await attention().getByText("Nothing needs attention.").waitFor();
+    await attention().getByText("Answered. The run continues. “Approve” was chosen on the page.").waitFor();
     await page.getByText("The bed is clear.").first().waitFor();
     expect(happened()).toEqual(["cleared"]);
     const { decisions } = (await wakeful("decision", "list", "--all")) as { decisions: { answer: unknown }[] };
@@ -212,17 +212,18 @@ describe("a decision", () => {
       ask_tools: ["ExecCommand"],
     });
     await attention().getByText("echo the-tail >> world.txt").waitFor();
-    expect(await attention().getByLabel("Arguments").textContent()).toContain(
+    // The answered decision keeps its place above the new one.
+    expect(await attention().getByLabel("Arguments").last().textContent()).toContain(
       `"cmd":"${harmless}echo the-tail >> world.txt"`,
     );
     await audit(page);
     await attention().getByRole("button", { name: "Approve" }).click();
-    await attention().getByText("Nothing needs attention.").waitFor();
+    await attention().getByText("Answered. The run continues.").nth(1).waitFor();
     await page.getByText("It is done.").first().waitFor();
     expect(happened()).toEqual(["cleared", "the-tail"]);
   });
 
-  it("a decision answered elsewhere disappears from the page of its run", async () => {
+  it("a decision answered elsewhere shows its answer on the page of its run", async () => {
     const { run_key: runKey } = await send("Clear the other bed");
     await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
     const region = role("region", { name: "Pending decisions" });
@@ -230,7 +231,9 @@ describe("a decision", () => {
     await audit(page);
     const { decisions } = (await wakeful("decision", "list")) as { decisions: { decision_id: string }[] };
     await wakeful("decision", "answer", decisions[0]?.decision_id ?? "", "deny", "--note", "not that one");
-    await region.waitFor({ state: "detached" });
+    await region.getByText(/“Deny” was chosen .*Note: “not that one”/).waitFor();
+    expect(await region.getByRole("button", { name: "Approve" }).count()).toBe(0);
+    await audit(page);
     await page.locator(".page-head").getByText("Completed").waitFor();
     expect(happened()).toEqual(["cleared", "the-tail"]);
   });
@@ -266,7 +269,7 @@ describe("a decision", () => {
     held.give();
     await attention().getByRole("heading", { name: "May ExecCommand be used?" }).waitFor();
     await wakeful("runs", "cancel", run_key);
-    await attention().getByText("Nothing needs attention.").waitFor();
+    await attention().getByText("The run ended before the decision was answered.").waitFor();
   });
 });
 

@@ -20,8 +20,9 @@ const HURRY: &str = "PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;";
 
 const PUT_AGENT: &str = "
     INSERT INTO agent (agent_id, visibility, lifecycle, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds, control, mode)
-    SELECT ?1, 'public', lifecycle, workspace, created_at_ms, input_tokens, output_tokens, model_rounds, control, mode
+        model_rounds, control, mode, settings)
+    SELECT ?1, 'public', lifecycle, workspace, created_at_ms, input_tokens, output_tokens, model_rounds, control, mode,
+        settings
     FROM agent LIMIT 1";
 
 const PUT_HEAD: &str = "
@@ -80,8 +81,8 @@ pub(crate) fn add(database: &Path, events: u32) -> Result<()> {
 const PUT_AGENTS: &str = "
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
     INSERT INTO agent (agent_id, visibility, lifecycle, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds, control, mode)
-    SELECT printf('open-%06d', i), 'public', lifecycle, workspace, created_at_ms, 0, 0, 0, 'running', mode
+        model_rounds, control, mode, settings)
+    SELECT printf('open-%06d', i), 'public', lifecycle, workspace, created_at_ms, 0, 0, 0, 'running', mode, settings
     FROM n, (SELECT * FROM agent LIMIT 1)";
 
 const PUT_HEADS: &str = "

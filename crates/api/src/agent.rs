@@ -1,4 +1,4 @@
-//! Endpoints and types for agents: their status, lifecycle, mode and model.
+//! Endpoints and types for agents: their status, lifecycle and mode.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,11 +19,6 @@ endpoints! { "agents":
         #[serde(default)]
         include_private: bool
     } = Get "/api/agents" -> AgentList { 200 "The agents, sorted by name" }
-    /// Creates an agent.
-    CreateAgent = Post "/api/agents" -> AgentStatus {
-        201 "The agent was created",
-        409 "An agent with this name exists, or the workspace cannot be used",
-    }
     /// Retrieves the status of an agent.
     ///
     /// The response is small; its size does not depend on the length of the agent's history.
@@ -82,10 +77,6 @@ endpoints! { "agents":
         200 "The agent is not asleep",
         409 "The agent is stopped or destroyed",
     }
-    /// Sets the model of an agent, or restores the default model.
-    ///
-    /// The change applies to runs that start afterwards.
-    SetModel = Post "/api/agents/{agent_id}/model" -> AgentStatus { 200 "The agent", 409 "The model does not exist" }
 }
 
 /// What an agent is doing now.
@@ -126,6 +117,9 @@ pub struct AgentStatus {
     pub sleep_until: Option<String>,
     /// What the agent is doing now.
     pub activity: Activity,
+    /// What the agent is for. Absent without a description.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
     /// The folder in which the agent's commands run.
     pub workspace: String,
     /// The model that was chosen for this agent. Absent if the default model applies.
@@ -186,7 +180,7 @@ pub struct AgentModelState {
 pub enum ModelSource {
     /// No model was chosen for this agent; the default applies.
     RuntimeDefault,
-    /// The model was chosen for this agent by a person or in its section of the settings.
+    /// The model was chosen for this agent.
     AgentOverride,
 }
 
@@ -229,43 +223,6 @@ pub struct AgentState {
     pub runs: Vec<RunSummary>,
     /// The sequence number after which to follow the agent's events.
     pub after_seq: u64,
-}
-
-/// The agent to create.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CreateAgent {
-    /// The agent's name.
-    pub agent_id: Text<AgentId>,
-    /// The folder in which the agent's commands run. Defaults to the daemon's workspace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 4096))]
-    pub workspace: Option<String>,
-    /// Whether the agent appears in lists.
-    #[serde(default)]
-    pub visibility: Visibility,
-    /// Which causes may wake the agent. Defaults to `hybrid`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<InteractionMode>,
-}
-
-/// The model to set for an agent. Give either `model` or `clear`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("oneOf" = [
-    { "required": ["model"], "properties": { "model": { "type": "string" }, "clear": { "const": false } } },
-    { "required": ["clear"], "properties": { "model": { "type": "null" }, "clear": { "const": true } } },
-]))]
-pub struct SetModel {
-    /// The agent's name.
-    pub agent_id: Text<AgentId>,
-    /// The model to use for runs that start from now on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 4096))]
-    pub model: Option<String>,
-    /// Remove the agent's model, so that the default applies again.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub clear: bool,
 }
 
 /// The mode to set for an agent.

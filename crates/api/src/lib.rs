@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod agent_settings;
 mod attention;
 mod brake;
 mod budget;
@@ -36,6 +37,7 @@ mod why;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub use wakeful_core::agent_settings::{Change, SettingsChange};
 pub use wakeful_core::attention::NextStep;
 pub use wakeful_core::cause::Priority;
 pub use wakeful_core::change::ChangeKind as JournalChangeKind;
@@ -47,6 +49,7 @@ pub use wakeful_core::external_trigger::{DeliveryMode, TriggerStatus};
 pub use wakeful_core::failure::{FailureArtifact, FailureCategory};
 pub use wakeful_core::inference::ReceiptChannel;
 pub use wakeful_core::journal::{RecordKind, TaskStatus};
+pub use wakeful_core::policy::ExternalCausePolicy;
 pub use wakeful_core::problem::Problem;
 pub use wakeful_core::prompt::GuidanceKind;
 pub use wakeful_core::proof::Erasure;
@@ -62,6 +65,7 @@ pub use wakeful_core::wake::{AgentControl, Gate, HoldCode, InteractionMode, Life
 pub use wakeful_core::watch::SourceKind;
 
 pub use self::agent::*;
+pub use self::agent_settings::*;
 pub use self::attention::*;
 pub use self::brake::*;
 pub use self::budget::*;
@@ -89,6 +93,7 @@ pub use self::why::*;
 pub fn operations() -> impl Iterator<Item = &'static Operation> {
     let nouns = [
         agent::OPERATIONS,
+        agent_settings::OPERATIONS,
         attention::OPERATIONS,
         brake::OPERATIONS,
         budget::OPERATIONS,

@@ -179,6 +179,13 @@ mod tests {
         assert_eq!(next_due(&[backup(future, 1)], Millis(future), NOON), NOON);
     }
 
+    #[test]
+    fn a_backup_from_the_future_is_removed_first() {
+        let mut stored = [backup(NOON.0 + 1, 1), backup(NOON.0, 1), backup(NOON.0 - 1, 1)];
+        sort_oldest_first(&mut stored, NOON);
+        assert_eq!(stored.map(|backup| backup.made_at.0 - NOON.0), [1, -1, 0]);
+    }
+
     proptest! {
         #[test]
         fn every_time_survives_its_file_name(at in Millis::MIN.0..=Millis::MAX.0) {

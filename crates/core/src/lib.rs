@@ -17,6 +17,7 @@
 //! | [`stop`] | which brakes and cancellations apply before the database has them, and how they are stored |
 //! | [`sub_run`] | whether a run may start another, and what it receives at the end |
 //! | [`decision`] | the questions to people and their outcomes |
+//! | [`agent_settings`] | the settings in an agent's record, and how they apply to an open run |
 //! | [`policy`] | whether an action may be performed, and by which rule |
 //! | [`inference`] | whether a model may be used, and which data it may receive |
 //! | [`budget`] | the cost of a model request, and whether it fits the budget |
@@ -49,6 +50,7 @@
 #[macro_use]
 mod string_enum;
 
+pub mod agent_settings;
 pub mod attachment;
 pub mod attempt;
 pub mod attention;

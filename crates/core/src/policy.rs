@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::decision::Channel;
 use crate::id::PolicyVersion;
 use crate::key::derived_hash;
 use crate::step::EffectClass;
@@ -47,34 +48,55 @@ pub fn rule_words(rule: &str) -> Option<&'static str> {
     }
 }
 
+/// The rules for all agents, which apply where an agent's record does not say otherwise.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleDefaults {
+    /// Tools that require approval in the runs of every agent.
+    pub ask_tools: BTreeSet<String>,
+    /// How plain actions of runs with an external cause are handled.
+    pub external_causes: ExternalCausePolicy,
+    /// Channels through which decisions may be answered; `None` for all channels.
+    pub answer_channels: Option<BTreeSet<Channel>>,
+}
+
+/// The rules for the next action of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ActionRules {
+    /// Tools that the run must not use, even if permitted otherwise.
+    pub denied: BTreeSet<String>,
+    /// Tools that require approval.
+    pub asked: BTreeSet<String>,
+    /// The agents of which the run may start sub-runs.
+    pub may_start: BTreeSet<String>,
+    /// How plain actions are handled because of the run's external cause; `None` for a run without one.
+    pub external_cause_policy: Option<ExternalCausePolicy>,
+}
+
 /// The facts about one action that the policy decides on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyQuery<'a> {
     /// The tool as the model named it.
     pub tool: &'a str,
-    /// Tools that this run must not use, even if permitted otherwise.
-    pub denied: &'a BTreeSet<String>,
-    /// Tools that require approval in this run.
-    pub asked: &'a BTreeSet<String>,
-    /// The agents of which this run may start sub-runs.
-    pub may_start: &'a BTreeSet<String>,
+    /// The rules that apply to the run.
+    pub rules: &'a ActionRules,
     /// The agent of which the action would start a sub-run.
     pub starts: Option<&'a str>,
     /// The effect class of the tool.
     pub class: EffectClass,
-    /// How plain actions are handled because of the run's external cause; `None` for a run without one.
-    pub external_cause_policy: Option<ExternalCausePolicy>,
 }
 
 impl PolicyQuery<'_> {
     /// Whether the action would start a sub-run that is not allowed.
     fn starts_too_much(&self) -> bool {
-        self.tool == START_RUN && !self.starts.is_some_and(|agent| self.may_start.contains(agent))
+        self.tool == START_RUN
+            && !self
+                .starts
+                .is_some_and(|agent| self.rules.may_start.contains(agent))
     }
 
     /// Whether it is a plain action of a run with an external cause, under this setting.
     fn is_plain_with_external_cause(&self, setting: ExternalCausePolicy) -> bool {
-        self.class == EffectClass::Plain && self.external_cause_policy == Some(setting)
+        self.class == EffectClass::Plain && self.rules.external_cause_policy == Some(setting)
     }
 }
 
@@ -140,7 +162,7 @@ impl ToolRules {
     pub fn decide(&self, question: &PolicyQuery<'_>) -> PolicyVerdict {
         let (effect, rule) = if !self.registered.contains(question.tool) {
             (PolicyEffect::Deny, "unknown_tool")
-        } else if question.denied.contains(question.tool) {
+        } else if question.rules.denied.contains(question.tool) {
             (PolicyEffect::Deny, "denied_tool")
         } else if question.starts_too_much() {
             (PolicyEffect::Deny, DENIED_AGENT)
@@ -148,7 +170,7 @@ impl ToolRules {
             (PolicyEffect::Deny, EXTERNAL_CAUSE)
         } else if question.is_plain_with_external_cause(ExternalCausePolicy::Ask) {
             (PolicyEffect::Ask, EXTERNAL_CAUSE)
-        } else if question.asked.contains(question.tool) {
+        } else if question.rules.asked.contains(question.tool) {
             (PolicyEffect::Ask, "ask_tool")
         } else {
             (PolicyEffect::Permit, "registered_tool")
@@ -156,13 +178,18 @@ impl ToolRules {
         PolicyVerdict {
             effect,
             rule: rule.to_owned(),
-            policy_version: self.version(question),
+            policy_version: self.version(question.rules),
         }
     }
 
     /// Derives the version from the rules, so that equal rules have equal versions.
-    fn version(&self, question: &PolicyQuery<'_>) -> PolicyVersion {
-        let (denied, asked, may_start) = (question.denied, question.asked, question.may_start);
+    fn version(&self, rules: &ActionRules) -> PolicyVersion {
+        let ActionRules {
+            denied,
+            asked,
+            may_start,
+            external_cause_policy,
+        } = rules;
         let registered = self.registered.iter().map(String::as_str);
         let mut fields: Vec<&str> = registered
             .chain(["/"])
@@ -176,7 +203,7 @@ impl ToolRules {
             fields.push("/start");
             fields.extend(may_start.iter().map(String::as_str));
         }
-        if let Some(outside) = question.external_cause_policy {
+        if let Some(outside) = external_cause_policy {
             fields.extend(["/outside", outside.as_str()]);
         }
         PolicyVersion::new(format!(
@@ -213,12 +240,12 @@ mod tests {
             rules
                 .decide(&PolicyQuery {
                     tool,
-                    denied: &names(denied),
-                    asked: &names(&[]),
-                    may_start: &names(&[]),
+                    rules: &ActionRules {
+                        denied: names(denied),
+                        ..ActionRules::default()
+                    },
                     starts: None,
                     class: EffectClass::Plain,
-                    external_cause_policy: None,
                 })
                 .policy_version
         };
@@ -234,12 +261,13 @@ mod tests {
         let decide = |may_start: &[&str], starts, asked: &[&str]| {
             let verdict = rules.decide(&PolicyQuery {
                 tool: START_RUN,
-                denied: &names(&[]),
-                asked: &names(asked),
-                may_start: &names(may_start),
+                rules: &ActionRules {
+                    asked: names(asked),
+                    may_start: names(may_start),
+                    ..ActionRules::default()
+                },
                 starts,
                 class: EffectClass::Internal,
-                external_cause_policy: None,
             });
             (verdict.effect, verdict.rule, verdict.policy_version)
         };
@@ -265,12 +293,13 @@ mod tests {
         let decide = |tool, class, asked: &[&str], outside| {
             let verdict = rules.decide(&PolicyQuery {
                 tool,
-                denied: &names(&[]),
-                asked: &names(asked),
-                may_start: &names(&[]),
+                rules: &ActionRules {
+                    asked: names(asked),
+                    external_cause_policy: outside,
+                    ..ActionRules::default()
+                },
                 starts: None,
                 class,
-                external_cause_policy: outside,
             });
             (verdict.effect, verdict.rule)
         };
@@ -319,8 +348,9 @@ mod tests {
             let set = |name: &'static str, is_in: bool| if is_in { names(&[name]) } else { names(&[]) };
             let (denied, asked) = (set("A", deny_a), &set("A", ask_a) | &set("B", ask_b));
             let rules = ToolRules::new(names(&["A", "B"]));
-            let (may_start, starts, class, outside) = (&names(&[]), None, EffectClass::Plain, None);
-            let question = PolicyQuery { tool: &tool, denied: &denied, asked: &asked, may_start, starts, class, external_cause_policy: outside };
+            let applying = ActionRules { denied, asked, ..ActionRules::default() };
+            let (starts, class) = (None, EffectClass::Plain);
+            let question = PolicyQuery { tool: &tool, rules: &applying, starts, class };
             let verdict = rules.decide(&question);
             let expected = match tool.as_str() {
                 "A" if deny_a => PolicyEffect::Deny,

@@ -1,11 +1,8 @@
 //! Policy verdicts on actions and model requests.
 
-use std::collections::BTreeSet;
-
-use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::InferencePermissions;
-use wakeful_core::policy::{PolicyQuery, PolicyVerdict, ToolRules};
+use wakeful_core::policy::{PolicyQuery, PolicyVerdict, RuleDefaults, ToolRules};
 
 /// Decides whether an action is allowed. Must not block, because it is called between a reply and its
 /// commit.
@@ -17,10 +14,9 @@ pub trait Policy: Send + Sync + 'static {
     /// person's confirmation is valid for one version.
     fn inference(&self, agent: &AgentId) -> (InferencePermissions, PolicyVersion);
 
-    /// Returns the channels through which people may answer decisions of an agent's runs; all channels by
-    /// default.
-    fn answer_channels(&self, _agent: &AgentId) -> BTreeSet<Channel> {
-        Channel::all()
+    /// Returns the rules for all agents, which apply where an agent's record does not say otherwise.
+    fn defaults(&self) -> RuleDefaults {
+        RuleDefaults::default()
     }
 }
 

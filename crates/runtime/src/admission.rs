@@ -7,11 +7,11 @@ use wakeful_core::message::{Message, QUEUE_MAX};
 use wakeful_core::report::{Event, LogHead, SealedEvent};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{AdmissionResult, CauseFacts, Gate, Refusal, WakeOutcome, WakeVerdict, admit};
-use wakeful_store::rows::{Claim, Fence, MessageAdmission, PackedBlob, WakeRow};
+use wakeful_store::rows::{Claim, MessageAdmission, PackedBlob, WakeRow};
 use wakeful_store::{StoreError, Tx, View};
 
 use crate::api::append;
-use crate::wake::{StartAttempt, StartWrite, judge};
+use crate::wake::{StartAttempt, StartCommit, StartWrite, judge};
 
 /// A cause and the facts about it. Prepared before the transaction, because the transaction may be retried.
 #[derive(Debug, Clone)]
@@ -41,8 +41,8 @@ pub(crate) enum AdmissionOutcome {
 /// The outcome of an admission that also starts the run.
 #[derive(Debug)]
 pub(crate) enum StartedAdmission {
-    /// The run has started under this fence; these events were committed.
-    Started(Fence, Vec<Event>),
+    /// The run has started.
+    Started(StartCommit),
     /// The run did not start; the message has this outcome.
     NotStarted(AdmissionOutcome),
     /// Another process drives the agent.
@@ -110,10 +110,10 @@ impl PreparedAdmission {
         }
         let outcome = self.commit(tx)?;
         if let AdmissionOutcome::New(admitted) = &outcome
-            && let StartAttempt::Claimed(fence, mut events) = start.commit(tx)?
+            && let StartAttempt::Claimed(mut commit) = start.commit(tx)?
         {
-            events.insert(0, admitted.clone());
-            return Ok(StartedAdmission::Started(fence, events));
+            commit.events.insert(0, admitted.clone());
+            return Ok(StartedAdmission::Started(commit));
         }
         Ok(StartedAdmission::NotStarted(outcome))
     }

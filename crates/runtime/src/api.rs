@@ -1,6 +1,7 @@
 //! The services that the server and the commands call, one per noun. Each change is one transaction.
 
 pub mod agent;
+mod agent_settings;
 mod attention;
 pub mod budget;
 mod cancel;

@@ -279,6 +279,9 @@ pub enum EngineError {
     /// No trigger has this URL: it never existed, was revoked or was rotated.
     #[error("there is no such trigger")]
     UnknownTrigger,
+    /// A setting of an agent is invalid; the problem names it.
+    #[error("{}", .0.message)]
+    Setting(Box<Problem>),
     /// A time that must be in the future has passed.
     #[error("{} has passed", .0.rfc3339())]
     TimeInPast(Millis),

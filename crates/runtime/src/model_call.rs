@@ -8,6 +8,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::attempt::TransportDiagnostics;
 use wakeful_core::budget::{self, BudgetExceeded, Caps, MicroUsd, Price, UtcDay};
 use wakeful_core::conversation::ToolSpec;
@@ -19,7 +20,7 @@ use wakeful_core::inference::{
 };
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::prompt::{ModelRequest, PromptInputs, assemble};
-use wakeful_core::run::{AttemptCost, BUDGET_EXCEEDED, RunInput, RunMachine, reply};
+use wakeful_core::run::{AttemptCost, BUDGET_EXCEEDED, RunInput, reply};
 use wakeful_core::sub_run;
 use wakeful_core::time::Millis;
 use wakeful_ports::fail_point;
@@ -194,15 +195,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             request: claimed.machine.requests,
             opening: &thread.opening,
             entries: &thread.entries,
-            tools: self.specs(&claimed.machine),
+            tools: self.specs(&claimed.settings),
         }))
     }
 
     /// The available tools: those of the host, and the engine's own if the run may use them.
-    fn specs(&self, turn: &RunMachine) -> Vec<ToolSpec> {
+    fn specs(&self, settings: &AgentSettings) -> Vec<ToolSpec> {
         let mut specs = self.tools.specs();
-        if !turn.may_start.is_empty() {
-            specs.push(sub_run::spec(&turn.may_start));
+        if !settings.may_start.is_empty() {
+            specs.push(sub_run::spec(&settings.may_start));
         }
         specs
     }

@@ -71,7 +71,7 @@ fn code(error: &EngineError) -> Cow<'static, str> {
         EngineError::AgentBusy { .. } => "agent_busy",
         EngineError::LeaseLost(_) => "lease_lost",
         EngineError::BudgetExceeded { .. } => BUDGET_EXCEEDED,
-        EngineError::NoEngine { problem, .. } => return problem.code.clone(),
+        EngineError::NoEngine { problem, .. } | EngineError::Setting(problem) => return problem.code.clone(),
         EngineError::Panicked(_) => "internal_error",
         EngineError::MachineVersion { .. } => "machine_version_unsupported",
         EngineError::DecisionPending { .. } => "decision_pending",
@@ -123,7 +123,7 @@ fn hint(error: &EngineError) -> String {
         EngineError::NotEnded { run } | EngineError::Refused(Refusal::RunOpen { run }) => {
             return open_run_hint(*run);
         }
-        EngineError::NoEngine { problem, .. } => &problem.hint,
+        EngineError::NoEngine { problem, .. } | EngineError::Setting(problem) => &problem.hint,
         EngineError::Store(error) => return Problem::from(error).hint,
         EngineError::Subscription(_) => "`wakeful subscriptions` lists all subscriptions",
         EngineError::Schedule(_) => "`wakeful schedule list` lists all schedules",

@@ -12,6 +12,7 @@ mod transition;
 
 use std::sync::Arc;
 
+use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::conversation::{ToolCall, TranscriptEntry};
 use wakeful_core::failure::truncate_chars;
 use wakeful_core::id::AgentId;
@@ -34,7 +35,7 @@ use crate::interject::InterjectionHint;
 use crate::step::{EffectResult, Freshness, NextAction};
 use crate::sub_run::SubRunMessage;
 use crate::wait::Need;
-use crate::wake::PreparedStart;
+use crate::wake::{PreparedStart, StartCommit};
 use crate::{Engine, EngineError};
 
 /// Maximum number of retries of a transition when the run was changed concurrently. Only a bug causes that,
@@ -54,6 +55,9 @@ pub struct ClaimedRun {
     pub(crate) row: RunRow,
     pub(crate) machine: RunMachine,
     pub(crate) fence: Fence,
+    /// The settings in the agent's record, as this driver last read them. A transaction that starts an effect
+    /// compares them with the record.
+    pub(crate) settings: AgentSettings,
     pub(crate) effects: Vec<Effect>,
     pub(crate) freshness: Freshness,
     /// The part of the transcript that the next request needs; none until it is loaded.
@@ -88,15 +92,18 @@ enum TransitAttempt {
     Done(Box<(RunRow, RunMachine, Vec<Effect>)>),
     /// Nothing is written, because these interjections must be included first.
     Interjected(Vec<Interjection>),
+    /// Nothing is written, because the settings in the agent's record changed to these.
+    Reconfigured(Box<AgentSettings>),
 }
 
 impl ClaimedRun {
     /// A run that this process has just started.
-    pub(crate) fn fresh(row: RunRow, fence: Fence, start: PreparedStart) -> Self {
+    pub(crate) fn fresh(row: RunRow, commit: StartCommit, start: PreparedStart) -> Self {
         Self {
             row,
             machine: start.turn,
-            fence,
+            fence: commit.fence,
+            settings: commit.settings,
             effects: start.effects,
             freshness: Freshness::Fresh,
             thread: None,
@@ -235,13 +242,21 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         } else {
             InterjectionHint::Known
         };
-        // Each reason to retry occurs at most once.
+        // Each reason to retry occurs at most once, except that a person may change settings repeatedly.
         let done = loop {
             let tried = self.try_apply_input(claimed, &performed, &reads, words);
             match tried.await {
                 Ok(TransitAttempt::Interjected(interjected)) => {
                     words = InterjectionHint::Known;
                     reads.interjected = interjected;
+                }
+                Ok(TransitAttempt::Reconfigured(settings)) => {
+                    claimed.settings = *settings;
+                    reads = InputReads {
+                        hold: reads.hold,
+                        interjected: reads.interjected,
+                        ..self.reads(claimed, &performed.input).await?
+                    };
                 }
                 Err(EngineError::Store(StoreError::Braked(_))) if !reads.hold => reads.hold = true,
                 // A person withdrew an interjection. Only this process has the result of the action, so the
@@ -288,6 +303,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             reads: &reads,
             moved,
             blobs: performed.blobs.clone(),
+            settings: Some(&claimed.settings),
         };
         let transition = Arc::new(self.next_transition(claimed, applied, words).await?);
         fail_point::fail_point("transition.before_commit");
@@ -301,6 +317,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let events = match written {
             CommitOutcome::Events(events) => events,
             CommitOutcome::Interjected(interjected) => return Ok(TransitAttempt::Interjected(interjected)),
+            CommitOutcome::Reconfigured(settings) => return Ok(TransitAttempt::Reconfigured(settings)),
         };
         fail_point::fail_point("transition.after_commit");
         self.observer.on_events(&claimed.row.agent_id, &events);

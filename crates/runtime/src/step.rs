@@ -6,8 +6,8 @@ use wakeful_core::budget::BudgetExceeded;
 use wakeful_core::conversation::{Block, ToolCall, calls_of};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::policy::PolicyQuery;
-use wakeful_core::run::{Effect, RunInput, RunMachine, RunPhase};
+use wakeful_core::policy::{ActionRules, PolicyQuery};
+use wakeful_core::run::{Effect, RunInput, RunPhase};
 use wakeful_core::step::{CallReads, CrashRecovery, EffectClass, PriorActions, ToolError};
 use wakeful_core::sub_run::{START_RUN, SubRunRequest};
 use wakeful_core::wake::Suspension;
@@ -217,7 +217,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         tool: &str,
         input: &Value,
         seen: PriorActions,
-        turn: &RunMachine,
+        rules: &ActionRules,
     ) -> CallReads {
         let starts = (tool == START_RUN).then(|| SubRunRequest::read(input));
         let known = self.tools.class(tool);
@@ -227,18 +227,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         };
         let verdict = self.policy.decide(&PolicyQuery {
             tool,
-            denied: &turn.deny_tools,
-            asked: &turn.ask_tools,
-            may_start: &turn.may_start,
+            rules,
             starts: starts
                 .as_ref()
                 .and_then(|order| Some(order.as_ref().ok()?.agent_id.as_str())),
             class,
-            external_cause_policy: turn.external_cause_policy,
         });
         if let Some(order) = starts {
             // A run that may start no sub-runs was not offered this tool, so its arguments do not matter.
-            let fault = order.err().filter(|_| !turn.may_start.is_empty());
+            let fault = order.err().filter(|_| !rules.may_start.is_empty());
             return CallReads {
                 class,
                 fault,

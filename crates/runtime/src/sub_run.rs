@@ -313,7 +313,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             admitted_at: self.clock.now(),
         };
         let message = Message::from_run(new, parent, correlation.clone())
-            .with_external_cause(claimed.machine.external_cause_policy.is_some());
+            .with_external_cause(claimed.machine.has_external_cause);
         (message, body, words)
     }
 

@@ -1,7 +1,7 @@
 //! Waits for a time, a person's answer or the end of sub-runs. No wait requires this process to stay alive.
 
-use wakeful_core::decision::{ApprovalOutcome, Decision, DecisionPolicy, DecisionStatus};
-use wakeful_core::id::AgentId;
+use wakeful_core::agent_settings::AgentSettings;
+use wakeful_core::decision::{ApprovalOutcome, Channel, Decision, DecisionPolicy, DecisionStatus};
 use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::proof::row_binding::{RunRecord, attach};
 use wakeful_core::report::payload::{DecisionAnswered, DecisionEscalated, Payload};
@@ -127,11 +127,12 @@ pub(crate) fn run_record(run: &RunRow) -> RunRecord<'_> {
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// The policy for a decision that a run of this agent requests now.
-    pub(crate) fn decision_policy(&self, agent: &AgentId) -> DecisionPolicy {
+    /// The policy for a decision that a run of an agent with these settings requests now.
+    pub(crate) fn decision_policy(&self, settings: Option<&AgentSettings>) -> DecisionPolicy {
+        let channels = |own: &AgentSettings| own.channels(&self.policy.defaults());
         DecisionPolicy {
             deadline_after_ms: self.defaults.decision_deadline_ms,
-            may_answer: self.policy.answer_channels(agent),
+            may_answer: settings.map_or_else(Channel::all, channels),
         }
     }
 
@@ -141,35 +142,6 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         match before.version {
             0 => before.started_at,
             _ => self.clock.now(),
-        }
-    }
-
-    /// Adds the hashes of rows to the events that record them: of a run that starts, and of each requested
-    /// decision.
-    pub(crate) fn attach_records(&self, run: &RunRow, written: TransitionEvents<'_>) {
-        let TransitionEvents {
-            decisions,
-            events,
-            at,
-        } = written;
-        let begun = events
-            .iter_mut()
-            .find(|event| event.kind() == EventKind::RunStarted);
-        if let Some(begun) = begun {
-            attach(begun, &run_record(run));
-        }
-        for write in decisions {
-            let DecisionWrite::Ask(inquiry) = write else {
-                continue;
-            };
-            let (agent, terms) = (run.agent_id.clone(), self.decision_policy(&run.agent_id));
-            let asked = (**inquiry).clone().asked_by(agent, run.run_key, at, terms);
-            let event = events.iter_mut().find(|event| {
-                matches!(&event.body.payload, Payload::DecisionAsked(asked) if asked.decision_id == inquiry.decision_id)
-            });
-            if let Some(event) = event {
-                attach(event, &asked);
-            }
         }
     }
 
@@ -293,6 +265,37 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             self.observer.on_events(&claimed.row.agent_id, &[event]);
         }
         self.question(claimed, id).await
+    }
+}
+
+/// Adds the hashes of rows to the events that record them: of a run that starts, and of each requested
+/// decision.
+pub(crate) fn attach_records(run: &RunRow, terms: &DecisionPolicy, written: TransitionEvents<'_>) {
+    let TransitionEvents {
+        decisions,
+        events,
+        at,
+    } = written;
+    let begun = events
+        .iter_mut()
+        .find(|event| event.kind() == EventKind::RunStarted);
+    if let Some(begun) = begun {
+        attach(begun, &run_record(run));
+    }
+    for write in decisions {
+        let DecisionWrite::Ask(inquiry) = write else {
+            continue;
+        };
+        let agent = run.agent_id.clone();
+        let asked = (**inquiry)
+            .clone()
+            .asked_by(agent, run.run_key, at, terms.clone());
+        let event = events.iter_mut().find(|event| {
+            matches!(&event.body.payload, Payload::DecisionAsked(asked) if asked.decision_id == inquiry.decision_id)
+        });
+        if let Some(event) = event {
+            attach(event, &asked);
+        }
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::{Attachment, Block, Role, TranscriptEntry};
 use wakeful_core::id::RunnerId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
-use wakeful_core::policy::ExternalCausePolicy;
 use wakeful_core::proof::row_binding::attach;
 use wakeful_core::report::payload::{MessageAdmitted, WakeDecided};
 use wakeful_core::report::{Event, EventDraft};
@@ -34,14 +34,10 @@ pub struct ResolvedOptions {
     pub max_rounds: u32,
     /// The folder in which tools work.
     pub workspace: String,
-    /// Tools that the run may not use.
+    /// Tools that the message denies. The agent's record may deny more, see [`AgentSettings::rules`].
     pub deny_tools: std::collections::BTreeSet<String>,
-    /// Tools that require a person's approval.
+    /// Tools for which the message requires a person's approval.
     pub ask_tools: std::collections::BTreeSet<String>,
-    /// Agents whose runs it may start.
-    pub may_start: std::collections::BTreeSet<String>,
-    /// What plain actions require if the run has an external cause.
-    pub external_causes: ExternalCausePolicy,
 }
 
 impl ResolvedOptions {
@@ -54,8 +50,6 @@ impl ResolvedOptions {
             workspace: turn.workspace.clone(),
             deny_tools: turn.deny_tools.clone(),
             ask_tools: turn.ask_tools.clone(),
-            may_start: turn.may_start.clone(),
-            external_causes: turn.external_cause_policy.unwrap_or_default(),
         }
     }
 }
@@ -69,9 +63,18 @@ pub enum StartOutcome {
     NotQueued(RunKey),
 }
 
+/// A committed start of a run.
+#[derive(Debug)]
+pub(crate) struct StartCommit {
+    pub(crate) fence: Fence,
+    pub(crate) events: Vec<Event>,
+    /// The settings in the agent's record.
+    pub(crate) settings: AgentSettings,
+}
+
 /// The result of the transaction that starts a run.
 pub(crate) enum StartAttempt {
-    Claimed(Fence, Vec<Event>),
+    Claimed(StartCommit),
     NotQueued,
     Unknown,
     Refused(Refusal),
@@ -99,10 +102,10 @@ pub struct PreparedStart {
 
 impl PreparedStart {
     /// The run after its start was committed.
-    pub(crate) fn committed(self, fence: Fence, events: &[Event]) -> Box<ClaimedRun> {
+    pub(crate) fn committed(self, commit: StartCommit) -> Box<ClaimedRun> {
         let row = self.write.transition.run.clone();
-        self.observer.on_events(&row.agent_id, events);
-        Box::new(ClaimedRun::fresh(row, fence, self))
+        self.observer.on_events(&row.agent_id, &commit.events);
+        Box::new(ClaimedRun::fresh(row, commit, self))
     }
 }
 
@@ -132,9 +135,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let found = self.store.write(move |tx| write.commit(tx)).await?;
         fail_point::fail_point("admit.after_commit");
         match found {
-            StartAttempt::Claimed(fence, events) => {
-                Ok(StartOutcome::Started(prepared.committed(fence, &events)))
-            }
+            StartAttempt::Claimed(commit) => Ok(StartOutcome::Started(prepared.committed(commit))),
             StartAttempt::NotQueued => Ok(StartOutcome::NotQueued(run)),
             StartAttempt::Unknown => Err(EngineError::UnknownAgent(agent)),
             StartAttempt::Refused(refusal) => Err(refusal.into()),
@@ -163,14 +164,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             .with_fallbacks(limits.fallbacks)
             .with_workspace(limits.workspace)
             .with_denied_tools(limits.deny_tools)
-            .with_ask_tools(limits.ask_tools)
-            .with_startable_agents(limits.may_start);
+            .with_ask_tools(limits.ask_tools);
         let FirstEntry { entry, body, absorbs } = opening;
         let taken_up = absorbs.iter().map(|message| &message.cause);
-        let turn = turn.caused_by(
-            [&message.cause].into_iter().chain(taken_up),
-            limits.external_causes,
-        );
+        let turn = turn.caused_by([&message.cause].into_iter().chain(taken_up));
         let input = RunInput::Admitted {
             body: body.as_ref().map_or(message.body, Blob::hash),
         };
@@ -184,6 +181,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             reads: &InputReads::default(),
             moved,
             blobs: body.into_iter().collect(),
+            settings: None,
         };
         let transition = self.first_transition(&message, applied, now).await?;
         let write = StartWrite {
@@ -246,7 +244,11 @@ impl StartWrite {
         absorb(tx, &self.absorbs, run.run_key, run.started_at)?;
         tx.create_run(run)?;
         let events = self.transition.write_rest(tx, fence)?;
-        Ok(StartAttempt::Claimed(fence, events))
+        Ok(StartAttempt::Claimed(StartCommit {
+            fence,
+            events,
+            settings: agent.settings,
+        }))
     }
 }
 

@@ -1,15 +1,13 @@
 //! HTTP endpoints for agents.
 
-use axum::http::StatusCode;
 use wakeful_api::{
-    ActivateAgent, AgentList, AgentState, AgentStatus, ClearQueue, CreateAgent, DestroyAgent, GetAgentState,
+    ActivateAgent, AgentList, AgentState, AgentStatus, ClearQueue, DestroyAgent, GetAgentState,
     GetAgentStatus, GetDefaultAgentState, GetDefaultAgentStatus, ListAgents, MakeAgentDormant, PauseAgent,
-    ResumeAgent, SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, WakeAgent,
+    ResumeAgent, SetAgentMode, SetAgentSleep, StopAgent, Text, WakeAgent,
 };
 use wakeful_core::id::AgentId;
-use wakeful_core::message::RunOptions;
 use wakeful_core::wake::{AgentControl, Lifecycle};
-use wakeful_runtime::api::{AgentChange, AgentView, NewAgent, RunQuery};
+use wakeful_runtime::api::{AgentChange, AgentView, RunQuery};
 
 use crate::app::{App, ServedHome};
 use crate::error::ApiError;
@@ -24,7 +22,6 @@ pub(crate) fn routes() -> Routes {
 
     Routes::default()
         .add(list)
-        .add(create)
         .add(async |call: Call, asked: GetAgentStatus| status(&call, asked.agent_id).await)
         .add(async |call: Call, asked: GetAgentState| state(&call, asked.agent_id).await)
         .add(async |call: Call, _: GetDefaultAgentStatus| status(&call, default(&call)).await)
@@ -53,7 +50,6 @@ pub(crate) fn routes() -> Routes {
             change(&call, asked.agent_id, Sleep(asked.until.0)).await
         })
         .add(async |call: Call, asked: WakeAgent| change(&call, asked.agent_id, Wake).await)
-        .add(set_model)
 }
 
 async fn list(call: Call, asked: ListAgents) -> Result<AgentList, ApiError> {
@@ -62,46 +58,6 @@ async fn list(call: Call, asked: ListAgents) -> Result<AgentList, ApiError> {
     let stuck = StuckIndex::of(&open);
     let agents = agents.iter().map(|agent| stuck.status(agent)).collect();
     Ok(AgentList { agents })
-}
-
-async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError> {
-    let Text(agent_id) = asked.agent_id;
-    let workspace = call.host.workspace(&agent_id, asked.workspace.as_deref());
-    let new = NewAgent {
-        agent_id,
-        workspace: workspace.map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?,
-        visibility: asked.visibility,
-        mode: asked.mode.unwrap_or_default(),
-    };
-    let open = call.open()?;
-    let made = open.runtime.agents.create(new).await?;
-    Ok(StuckIndex::of(&open).status(&made))
-}
-
-async fn set_model(call: Call, asked: SetModel) -> Result<AgentStatus, ApiError> {
-    if asked.model.is_some() == asked.clear {
-        let message = "give either `model` or `clear: true`";
-        return Err(ApiError::bad(
-            "one_of_two",
-            message,
-            "an empty request changes nothing",
-        ));
-    }
-    let wishes = RunOptions {
-        model_ref: asked.model,
-        ..RunOptions::default()
-    };
-    let wishes = call
-        .host
-        .check_options(wishes)
-        .map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?;
-    let open = call.open()?;
-    let chosen = open
-        .runtime
-        .agents
-        .set_model(asked.agent_id.0, wishes.model_ref)
-        .await?;
-    Ok(guided(&call, &chosen, StuckIndex::of(&open).status(&chosen)))
 }
 
 fn default(app: &App) -> Text<AgentId> {
@@ -154,7 +110,7 @@ pub(crate) fn guided(app: &App, found: &AgentView, status: AgentStatus) -> Agent
     let agent = &found.overview.agent;
     let guidance = app.host.guidance(&agent.agent_id, &agent.workspace);
     AgentStatus {
-        model_state: app.host.model_state(&agent.agent_id, agent.model_ref.as_deref()),
+        model_state: app.host.model_state(agent),
         loaded_agents_md: view::loaded_agents_md(&guidance),
         ..status
     }

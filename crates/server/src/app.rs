@@ -16,12 +16,14 @@ use wakeful_api::client::InProcessRouter;
 use wakeful_api::{AgentModelState, BackupStatus, DefaultModel, LastFailure, Readiness};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::RunOptions;
+use wakeful_core::policy::RuleDefaults;
 use wakeful_core::problem::Problem;
 use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{DATABASE_SLOW, JournalApi, RuntimeApi, SubscriptionApi};
+use wakeful_runtime::rows::Agent;
 use wakeful_runtime::service::StuckAgents;
 use wakeful_runtime::watch::SourceApi;
 
@@ -34,8 +36,9 @@ use crate::provider::ProviderHost;
 use crate::rate::Rates;
 use crate::route::Routes;
 use crate::{
-    agent, attention, brake, budget, decision, descriptor, erasure, event, external_trigger, guard, journal,
-    journal_record, login, message, metrics, openapi, page, provider, run, runtime, schedule, source,
+    agent, agent_settings, attention, brake, budget, decision, descriptor, erasure, event, external_trigger,
+    guard, journal, journal_record, login, message, metrics, openapi, page, provider, run, runtime, schedule,
+    source,
     subscription, transcript, why,
 };
 
@@ -122,12 +125,27 @@ pub trait Host: Send + Sync + 'static {
     /// to one version.
     fn inference_versions(&self) -> BTreeSet<PolicyVersion>;
 
-    /// The models of an agent's next run, given the person's choice; none if they cannot be determined.
-    fn model_state(&self, agent: &AgentId, chosen: Option<&str>) -> Option<AgentModelState>;
+    /// The models of an agent's next run; none if they cannot be determined.
+    fn model_state(&self, agent: &Agent) -> Option<AgentModelState>;
+
+    /// The rules for all agents.
+    fn rule_defaults(&self) -> RuleDefaults;
+
+    /// The names of all tools.
+    fn tools(&self) -> BTreeSet<String>;
+
+    /// The agent's own instructions, if it has any. Reads a file.
+    fn instructions(&self, agent: &AgentId) -> Result<Option<String>, Problem>;
+
+    /// Replaces or removes the agent's own instructions. Writes a file.
+    fn set_instructions(&self, agent: &AgentId, text: Option<&str>) -> Result<(), Problem>;
+
+    /// The model of messages that name none, as it is now: a key may have been stored since the start.
+    fn default_model(&self) -> DefaultModel;
 
     /// The key without which the agent's next run cannot start, if it is missing. It may ask a keyring, so it
     /// must not run on an async thread.
-    fn missing_key(&self, agent: &AgentId, chosen: Option<&str>) -> Option<MissingKey>;
+    fn missing_key(&self, agent: &Agent) -> Option<MissingKey>;
 
     /// The guidance of an agent in its workspace.
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance;
@@ -169,8 +187,6 @@ pub struct DaemonFacts {
     pub started_at: Millis,
     /// A hash of the configuration that the daemon was started with.
     pub config_fingerprint: String,
-    /// The model of messages that name none.
-    pub model: DefaultModel,
     /// The agent of `/api/status` and `/api/state`.
     pub default_agent: AgentId,
     /// The last failure outside of any run, of this or an earlier process.
@@ -383,6 +399,7 @@ pub(crate) fn endpoints() -> Routes {
         .merge(metrics::routes())
         .merge(openapi::routes())
         .merge(agent::routes())
+        .merge(agent_settings::routes())
         .merge(brake::routes())
         .merge(budget::routes())
         .merge(decision::routes())

@@ -204,7 +204,8 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::DecisionPending { .. }
         | EngineError::Braked { .. }
         | EngineError::Quarantined { .. } => StatusCode::CONFLICT,
-        EngineError::Refused(_)
+        EngineError::Setting(_)
+        | EngineError::Refused(_)
         | EngineError::Lifecycle { .. }
         | EngineError::KeyReused { .. }
         | EngineError::AgentBusy { .. }

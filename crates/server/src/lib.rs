@@ -26,6 +26,7 @@
 
 mod access;
 mod agent;
+mod agent_settings;
 mod app;
 mod attention;
 mod brake;

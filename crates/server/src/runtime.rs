@@ -83,7 +83,7 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
         processing_agent_count: counts.processing,
         waiting_agent_count: counts.waiting,
         stream_count: u64::try_from(open.runtime.events.listeners()).unwrap_or(u64::MAX),
-        model: facts.model.clone(),
+        model: app.host.default_model(),
         last_failure,
         stuck: stuck
             .iter()

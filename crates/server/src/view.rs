@@ -96,6 +96,7 @@ pub fn agent_status(view: &AgentView, going: WorkHealth) -> AgentStatus {
             (WorkHealth::Well | WorkHealth::Stuck, None) if has_work => Activity::Queued,
             (WorkHealth::Well | WorkHealth::Stuck, None) => Activity::Asleep,
         },
+        description: agent.settings.description.clone(),
         workspace: agent.workspace.clone(),
         model: agent.model_ref.clone(),
         model_state: None,

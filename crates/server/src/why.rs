@@ -48,7 +48,7 @@ async fn agent(call: Call, asked: GetWhyNot) -> Result<WhyNot, ApiError> {
     }
     let host = Arc::clone(&call.host);
     // Looking up a key may ask a keyring.
-    let missing = move || host.missing_key(&agent.agent_id, agent.model_ref.as_deref());
+    let missing = move || host.missing_key(&agent);
     if let Ok(Some(MissingKey { provider, problem })) = tokio::task::spawn_blocking(missing).await {
         report.holds.push(Hold::key_missing(&provider, &problem.message));
     }

@@ -11,7 +11,6 @@ use wakeful_core::conversation::{Block, CALLS_PER_ROUND_MAX, ToolCall, ToolSpec,
 use wakeful_core::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, BadId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::{DecisionId, OperationId};
-use wakeful_core::policy::ExternalCausePolicy;
 use wakeful_core::retry::{RETRY_AFTER_MS_MAX, RetryPolicy};
 use wakeful_core::step::{EffectClass, ToolError};
 use wakeful_ports::model::ModelResponse;
@@ -179,8 +178,6 @@ impl Script {
             workspace: "/somewhere".to_owned(),
             deny_tools: self.denied(index),
             ask_tools: self.asked(index),
-            may_start: std::collections::BTreeSet::new(),
-            external_causes: ExternalCausePolicy::Ask,
         };
         Ok(Ask {
             agent: self.agent.clone(),

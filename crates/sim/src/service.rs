@@ -7,13 +7,13 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::RunOptions;
 use wakeful_core::run::RunStatus;
-use wakeful_core::wake::{InteractionMode, Wait};
+use wakeful_core::wake::Wait;
 use wakeful_runtime::api::{ApiContext, IncomingMessage, NewAgent, RuntimeApi, StartAtOnce};
 use wakeful_runtime::run::{ClaimedRun, DriveOutcome, claim, quarantine};
 use wakeful_runtime::wake::{ResolvedOptions, StartOutcome};
 use wakeful_runtime::{EngineError, Stamp};
 use wakeful_store::WorkQuery;
-use wakeful_store::rows::{RunFilter, RunRow, RunState, Visibility};
+use wakeful_store::rows::{RunFilter, RunRow, RunState};
 
 use crate::process::{Driven, SimEngine, SimProcess};
 use crate::script::Ask;
@@ -105,12 +105,7 @@ async fn admit(engine: &SimEngine, ask: Ask) -> Result<StartOutcome, EngineError
         started: Box::new(move |claimed| {
             *keeping.lock().unwrap_or_else(PoisonError::into_inner) = Some(claimed);
         }),
-        create: Some(NewAgent {
-            agent_id: ask.agent.clone(),
-            workspace: ask.limits.workspace.clone(),
-            visibility: Visibility::Public,
-            mode: InteractionMode::default(),
-        }),
+        create: Some(NewAgent::new(ask.agent.clone(), ask.limits.workspace.clone())),
     });
     let posted = api.messages.send(IncomingMessage {
         thread: None,

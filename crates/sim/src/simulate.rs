@@ -394,6 +394,7 @@ impl Simulation {
                 | EngineError::Unanswerable(_)
                 | EngineError::Schedule(_)
                 | EngineError::Lifecycle { .. }
+                | EngineError::Setting(_)
                 | EngineError::TimeInPast(_)
                 | EngineError::UnknownTrigger
                 | EngineError::NotQuarantined { .. }

@@ -1,5 +1,6 @@
 //! Agents and their counters.
 
+use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::conversation::Usage;
 use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
@@ -11,13 +12,14 @@ use crate::{ROWS_MAX, Result, StoreError, Tx, View, head, row_binding};
 
 const CREATE: &str = "
     INSERT INTO agent (agent_id, visibility, lifecycle, control, workspace, created_at_ms,
-        input_tokens, output_tokens, model_rounds, model_ref, mode, sleep_until_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        input_tokens, output_tokens, model_rounds, model_ref, mode, sleep_until_ms, settings)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
     ON CONFLICT (agent_id) DO NOTHING";
 
 impl Tx<'_> {
     /// Creates an agent with an empty log. Returns false if the name is taken.
     pub fn create_agent(&mut self, agent: &Agent) -> Result<bool> {
+        let settings = text(&agent.settings)?;
         let params = [
             (&agent.agent_id).into(),
             agent.visibility.as_str().into(),
@@ -31,6 +33,7 @@ impl Tx<'_> {
             agent.model_ref.as_deref().into(),
             agent.mode.as_str().into(),
             agent.sleep_until.into(),
+            settings.as_str().into(),
         ];
         let is_new = self.sql.execute(CREATE, &params)? == 1;
         if is_new {
@@ -47,7 +50,7 @@ impl Tx<'_> {
 
 const ONE: &str = "
     SELECT agent_id, visibility, lifecycle, control, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds, model_ref, mode, sleep_until_ms
+        model_rounds, model_ref, mode, sleep_until_ms, settings
     FROM agent WHERE agent_id = ?1";
 
 impl View<'_> {
@@ -59,12 +62,12 @@ impl View<'_> {
 
 const ALL: &str = "
     SELECT agent_id, visibility, lifecycle, control, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds, model_ref, mode, sleep_until_ms
+        model_rounds, model_ref, mode, sleep_until_ms, settings
     FROM agent ORDER BY agent_id LIMIT ?1";
 
 const PUBLIC: &str = "
     SELECT agent_id, visibility, lifecycle, control, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds, model_ref, mode, sleep_until_ms
+        model_rounds, model_ref, mode, sleep_until_ms, settings
     FROM agent WHERE visibility = 'public' ORDER BY agent_id LIMIT ?1";
 
 impl View<'_> {
@@ -91,6 +94,7 @@ fn read(mut row: Row) -> Result<Agent> {
         model_ref: row.optional_text("agent.model_ref")?,
         mode: row.word("agent.mode", InteractionMode::parse)?,
         sleep_until: row.optional_millis("agent.sleep_until_ms")?,
+        settings: settings(&row.text(SETTINGS_COLUMN)?)?,
     })
 }
 
@@ -108,12 +112,47 @@ pub(crate) fn set(
     Ok(is_there)
 }
 
-const SET_MODEL: &str = "UPDATE agent SET model_ref = ?2 WHERE agent_id = ?1";
+const SETTINGS_COLUMN: &str = "agent.settings";
+
+fn settings(text: &str) -> Result<AgentSettings> {
+    serde_json::from_str(text).map_err(|_| StoreError::Malformed(SETTINGS_COLUMN))
+}
+
+/// Text and numbers always have a JSON form; an error would be a bug.
+fn text(settings: &AgentSettings) -> Result<String> {
+    serde_json::to_string(settings).map_err(|_| StoreError::Malformed(SETTINGS_COLUMN))
+}
+
+const SETTINGS: &str = "SELECT settings FROM agent WHERE agent_id = ?1";
+
+impl View<'_> {
+    /// Returns the settings in an agent's record.
+    pub fn agent_settings(&mut self, agent: &AgentId) -> Result<Option<AgentSettings>> {
+        let row = at_most_one(self.sql.query(SETTINGS, &[agent.into()])?);
+        row.map(|mut row| settings(&row.text(SETTINGS_COLUMN)?))
+            .transpose()
+    }
+}
+
+const SET_SETTINGS: &str = "
+    UPDATE agent SET settings = ?2, model_ref = ?3, workspace = ?4 WHERE agent_id = ?1";
 
 impl Tx<'_> {
-    /// Sets an agent's model; `None` selects the default. Returns false if the agent does not exist.
-    pub fn set_model(&mut self, agent: &AgentId, model_ref: Option<&str>) -> Result<bool> {
-        set(&mut self.sql, SET_MODEL, agent, model_ref.into())
+    /// Sets the settings, the model and the workspace of an agent. Returns false if it does not exist.
+    pub fn set_agent_settings(&mut self, agent: &Agent) -> Result<bool> {
+        let settings = text(&agent.settings)?;
+        let params = [
+            (&agent.agent_id).into(),
+            settings.as_str().into(),
+            agent.model_ref.as_deref().into(),
+            agent.workspace.as_str().into(),
+        ];
+        let is_there = self.sql.execute(SET_SETTINGS, &params)? == 1;
+        if is_there {
+            self.sql
+                .touch(&row_binding::AGENT, &[(&agent.agent_id).into()], None);
+        }
+        Ok(is_there)
     }
 }
 

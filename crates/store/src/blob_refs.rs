@@ -244,7 +244,7 @@ mod tests {
     /// Text and byte columns that never hold the only reference to a blob. Every new column is listed here
     /// or above; a column that refers to blobs must be read above before any code writes it.
     const SILENT: &str = "
-        agent.agent_id agent.control agent.lifecycle agent.model_ref agent.visibility agent.workspace
+        agent.agent_id agent.control agent.lifecycle agent.model_ref agent.settings agent.visibility agent.workspace
         agent_head.agent_id agent_head.chain_hash agent_head.incarnation agent_head.runner_id
         blob.bytes blob.encoding blob.hash cap.agent_id transcript_entry.role transcript_entry.run_key transcript_entry.thread_id
         event.agent_id event.hash event.kind event.payload event.payload_hash event.policy_version event.run_key event.salt

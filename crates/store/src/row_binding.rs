@@ -71,6 +71,7 @@ bound!(
         "sleep_until_ms",
         "workspace",
         "model_ref",
+        "settings",
         "created_at_ms"
     ]
 );

@@ -9,6 +9,7 @@ mod spend;
 mod subscription;
 mod wake;
 
+use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::attempt::AttemptRecord;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::budget::MicroUsd;
@@ -61,6 +62,7 @@ pub struct Agent {
     pub workspace: String,
     /// The model that a person selected; `None` for the default.
     pub model_ref: Option<String>,
+    pub settings: AgentSettings,
     pub created_at: Millis,
     /// Tokens over all its runs.
     pub usage: Usage,

@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::future::Future;
 use std::io::Read as _;
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 
@@ -16,6 +16,9 @@ use wakeful_core::id::AgentId;
 use wakeful_core::prompt::{GUIDANCE_BYTES_MAX, Guidance, GuidanceFile, GuidanceKind};
 use wakeful_ports::guidance::GuidanceSource;
 use wakeful_tools::guidance::{GuidanceLocation, KINDS, reading, register_and_restore};
+
+use crate::failure::Failure;
+use crate::system::replace_file;
 
 /// Reads the guidance of the agents of one home.
 #[derive(Debug, Clone)]
@@ -33,6 +36,41 @@ impl GuidanceFiles {
     /// The folder of an agent in the home. It may not exist.
     pub(crate) fn agent_home(&self, agent: &AgentId) -> PathBuf {
         self.home.join("agents").join(agent.as_str())
+    }
+
+    /// The agent's own instructions as models receive them; `None` without the file.
+    pub(crate) fn instructions(&self, agent: &AgentId) -> Result<Option<String>, Failure> {
+        let Ok(folder) = self.agent_home(agent).canonicalize() else {
+            return Ok(None);
+        };
+        let path = folder.join(GuidanceKind::AgentsMd.file_name());
+        let read = read_under(&folder, &path).map_err(|why| {
+            let message = format!("the instructions {} cannot be read: {why}", path.display());
+            Failure::new("instructions_unreadable", message, "replace the file")
+        })?;
+        Ok(read.map(|text| truncated(text, GUIDANCE_BYTES_MAX)))
+    }
+
+    /// Replaces the agent's own instructions atomically, or removes them. Only the owner can read the file.
+    pub(crate) fn set_instructions(&self, agent: &AgentId, text: Option<&str>) -> Result<(), Failure> {
+        let folder = self.agent_home(agent);
+        let path = folder.join(GuidanceKind::AgentsMd.file_name());
+        let written = match text {
+            None => match fs::remove_file(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+                removed => removed,
+            },
+            Some(text) => fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&folder)
+                .and_then(|()| replace_file(&path, text)),
+        };
+        written.map_err(|error| {
+            let attempt = format!("cannot write the instructions {}", path.display());
+            let hint = "make the home writable, then repeat `wakeful agent set --instructions`";
+            Failure::io("instructions_unwritable", &attempt, &error, hint)
+        })
     }
 
     /// Reads the guidance of the agent and of the workspace.
@@ -96,6 +134,12 @@ impl GuidanceSource for GuidanceFiles {
         });
         Box::pin(async { reading.await.unwrap_or_default() })
     }
+}
+
+/// The beginning of a text, at most this many bytes.
+fn truncated(mut text: String, most: usize) -> String {
+    text.truncate(text.floor_char_boundary(most));
+    text
 }
 
 /// The first of these files that exists. An unusable file is noted and does not hide the next one: if

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wakeful_api::{AgentModelState, ModelSource};
-use wakeful_core::id::{AgentId, PolicyVersion};
+use wakeful_core::id::PolicyVersion;
 use wakeful_core::inference::{DataBoundary, NO_SECRET};
 use wakeful_core::run::ROUTE_MAX;
 use wakeful_models::{
@@ -46,16 +46,17 @@ const MADE_MAX: usize = 64;
 /// The agent whose run starts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunOwner<'a> {
-    pub(crate) agent: &'a AgentId,
-    /// The model that a person chose for the agent. It overrides the agent's section in the settings.
+    /// The model in the agent's record.
     pub(crate) chosen: Option<&'a str>,
+    /// The fallbacks in the agent's record.
+    pub(crate) fallbacks: Option<&'a [String]>,
 }
 
 impl<'a> From<&'a Agent> for RunOwner<'a> {
     fn from(agent: &'a Agent) -> Self {
         Self {
-            agent: &agent.agent_id,
             chosen: agent.model_ref.as_deref(),
+            fallbacks: agent.settings.fallbacks.as_deref(),
         }
     }
 }
@@ -75,7 +76,7 @@ pub(crate) struct ModelChain {
 pub(crate) enum ModelChoiceReason {
     /// The call names it.
     Asked,
-    /// A person chose it for the agent, or the agent's section in the settings does.
+    /// The agent's record names it.
     Agent,
     /// The general settings name it.
     Configured,
@@ -131,10 +132,8 @@ impl ModelRegistry {
         whose: Option<RunOwner<'_>>,
         wished: Option<&str>,
     ) -> Result<ModelChain, Failure> {
-        let own = whose.and_then(|whose| self.config.agents.get(whose.agent.as_str()));
-        let own_fallbacks = own.and_then(|own| own.fallbacks.clone());
+        let own_fallbacks = whose.and_then(|whose| whose.fallbacks).map(<[String]>::to_vec);
         let chosen = whose.and_then(|whose| whose.chosen).map(str::to_owned);
-        let chosen = chosen.or_else(|| own.and_then(|own| own.model.clone()));
         let (reference, fallbacks, why) = match (wished, chosen) {
             (Some(wished), _) => (wished.to_owned(), Vec::new(), ModelChoiceReason::Asked),
             (None, Some(model)) => (model, own_fallbacks.unwrap_or_default(), ModelChoiceReason::Agent),
@@ -171,8 +170,6 @@ impl ModelRegistry {
     /// for example because a route was removed.
     pub(crate) fn state(&self, whose: RunOwner<'_>) -> Option<AgentModelState> {
         let chain = self.chain(Some(whose), None).ok()?;
-        let own = self.config.agents.get(whose.agent.as_str());
-        let chosen = whose.chosen.map(str::to_owned);
         Some(AgentModelState {
             source: match chain.why {
                 ModelChoiceReason::Agent => ModelSource::AgentOverride,
@@ -184,7 +181,7 @@ impl ModelRegistry {
             runtime_default_model: self.default_ref().ok()?.0,
             effective_model: chain.model_ref,
             effective_fallback_models: chain.fallbacks,
-            override_model: chosen.or_else(|| own.and_then(|own| own.model.clone())),
+            override_model: whose.chosen.map(str::to_owned),
         })
     }
 

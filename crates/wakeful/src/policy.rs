@@ -1,12 +1,10 @@
 //! The policy of agents: the rules for tools, and the permissions for models from the settings.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::InferencePermissions;
-use wakeful_core::policy::{PolicyQuery, PolicyVerdict, ToolRules};
+use wakeful_core::policy::{PolicyQuery, PolicyVerdict, RuleDefaults, ToolRules};
 use wakeful_ports::policy::Policy;
 
 use crate::config::Settings;
@@ -42,7 +40,7 @@ impl Policy for ConfiguredPolicy {
         )
     }
 
-    fn answer_channels(&self, agent: &AgentId) -> BTreeSet<Channel> {
-        self.settings.answer_channels(agent)
+    fn defaults(&self) -> RuleDefaults {
+        self.settings.rules()
     }
 }

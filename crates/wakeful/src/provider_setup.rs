@@ -102,8 +102,6 @@ impl ProviderSetup {
         names.extend(config.routes.keys().map(|route| format!("route:{route}")));
         names.extend(config.model.fallbacks.iter().cloned());
         names.extend(config.routes.values().flat_map(|route| route.models.clone()));
-        let of_agents = config.agents.values();
-        names.extend(of_agents.filter_map(|agent| agent.model.clone()));
         names.extend(config.models.keys().chain(config.prices.keys()).cloned());
         for known in BuiltinProvider::ALL {
             let models = known

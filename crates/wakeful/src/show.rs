@@ -11,7 +11,7 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wakeful_api::{AgentStatus, Run, RunList, Transcript};
+use wakeful_api::{AgentSettings, AgentStatus, Run, RunList, Transcript};
 use wakeful_core::id::AgentId;
 use wakeful_core::report::Event;
 use wakeful_core::report::payload::{EventBody, Payload};
@@ -100,6 +100,15 @@ impl Out {
             OutputFormat::Json => self.json(agent),
             OutputFormat::Text => self.text(&text::agent(agent)),
         }
+    }
+
+    /// Prints an agent with its settings, which the caller formats for people.
+    pub(crate) fn agent_with_settings(&self, agent: &AgentStatus, settings: &AgentSettings, words: &str) {
+        let mut object = serde_json::json!(agent);
+        if let Some(members) = object.as_object_mut() {
+            members.insert("settings".to_owned(), serde_json::json!(settings));
+        }
+        self.answer(&object, &format!("{}\n\n{words}", text::agent(agent)));
     }
 
     pub(crate) fn transcript(&self, transcript: &Transcript) {

@@ -1,7 +1,11 @@
 //! The real clock, real randomness, and the identity of this process.
 
+use std::fs::{self, File, OpenOptions};
 use std::future::Future;
+use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::pin::Pin;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -15,6 +19,29 @@ use wakeful_core::id::RunnerId;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{CLOCK_RECHECK_MS_MAX, Clock, Entropy};
 use wakeful_store::rows::Runner;
+
+/// Replaces a file atomically, so that readers and crashes see either the old or the new file. Only the owner
+/// can read it.
+pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let passing = folder.join(format!(".new-{}", fresh_id()));
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&passing)
+        .and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&passing, path));
+    if let Err(error) = written {
+        // The temporary file may not exist.
+        let _ = fs::remove_file(&passing);
+        return Err(error);
+    }
+    File::open(folder)?.sync_all()
+}
 
 /// The wall clock and the monotonic clock of this machine.
 pub(crate) struct RealClock {

@@ -71,7 +71,7 @@ impl Load<'_> {
             let model = self.place.script(&agent, &of_clock())?;
             make(
                 api,
-                &format!("/api/agents/{agent}/model"),
+                &format!("/api/agents/{agent}/settings"),
                 &json!({"model": model}),
             )?;
             let _ = self.clock_from.set(wall_ns() / 1_000_000);
@@ -87,7 +87,7 @@ impl Load<'_> {
         let model = self.place.script(&agent, &of_files())?;
         make(
             api,
-            &format!("/api/agents/{agent}/model"),
+            &format!("/api/agents/{agent}/settings"),
             &json!({"model": model}),
         )?;
         for folder in [self.place.watched(), self.place.drafts()] {

@@ -2062,6 +2062,40 @@ export interface components {
         };
         /** @description The authority of a message. It is derived at admission and never accepted from a sender. */
         Authority: "operator_instruction" | "runtime_instruction" | "integration_signal" | "external_evidence";
+        /** @description What makes the backups of a home. */
+        BackupMode: "daily" | "off" | "database_server";
+        /** @description A failed attempt to make a daily backup. */
+        BackupProblem: {
+            /** @description A stable code for programs. */
+            code: string;
+            /** @description What to do about it. */
+            hint: string;
+            /** @description One sentence for a person. */
+            message: string;
+            /**
+             * Format: date-time
+             * @description When the attempt failed.
+             */
+            occurred_at: string;
+        };
+        /** @description The daily backups of a home. */
+        BackupStatus: {
+            /** @description The size of all of them. */
+            bytes: number;
+            /** @description The number of daily backups in the folder. */
+            count: number;
+            /** @description The folder of the daily backups. */
+            folder: string;
+            /** @description What makes the backups. */
+            mode: components["schemas"]["BackupMode"];
+            /**
+             * Format: date-time
+             * @description When the newest one was made. Absent before the first.
+             */
+            newest_at?: string;
+            /** @description Why the last attempt failed. Absent after a successful backup. */
+            problem?: components["schemas"]["BackupProblem"];
+        };
         /** @description Why a decision is highlighted in a list. */
         Badge: "timed_out";
         /** @description How far the consequences reach. `unknown` counts as the farthest. */
@@ -3989,6 +4023,8 @@ export interface components {
             active_agent_count: number;
             /** @description The number of background tasks in progress. */
             active_task_count: number;
+            /** @description The daily backups of the home. */
+            backup: components["schemas"]["BackupStatus"];
             /** @description The brakes that are set; the brake for all agents comes first. */
             brakes: components["schemas"]["Brake"][];
             /** @description A hash of the configuration with which the daemon was started. */

@@ -30,13 +30,23 @@ interface DecisionCardProps {
 export function DecisionCard({ decision, isGone, onDismiss }: DecisionCardProps) {
   const id = decision.decision_id;
   const client = useQueryClient();
+  // A ref, because the second click of a double click arrives before the buttons are rendered as disabled.
+  const isSent = useRef(false);
   const answering = useMutation({
     // The version names the text that was on the screen: the server refuses an answer to an older one.
     mutationFn: ({ option, note }: AnswerChoice) =>
       answerDecision(id, { option, version: decision.version, ...(note === "" ? {} : { note }) }),
     onSuccess: () => invalidate(client, [keys.decisions(), ...ACTIVITY_KEYS]),
-    onError: () => client.invalidateQueries({ queryKey: keys.decisions() }),
+    onError: () => {
+      isSent.current = false;
+      return client.invalidateQueries({ queryKey: keys.decisions() });
+    },
   });
+  const answer = (choice: AnswerChoice) => {
+    if (isSent.current) return;
+    isSent.current = true;
+    answering.mutate(choice);
+  };
   const isLost = answering.error !== null && asFailure(answering.error).code === "decision_closed";
   const isAnsweredElsewhere = !answering.isSuccess && (isLost || (isGone && !answering.isPending));
   const elsewhere = useQuery({ ...endedDecisionQuery(id), enabled: isAnsweredElsewhere });
@@ -69,7 +79,7 @@ export function DecisionCard({ decision, isGone, onDismiss }: DecisionCardProps)
               decision={decision}
               isSending={answering.isPending}
               isInputShown={!decision.is_input_cut || full.data?.is_input_cut === false}
-              onAnswer={answering.mutate}
+              onAnswer={answer}
             />
           </>
         ) : (
@@ -104,7 +114,7 @@ function useHeightWhile(isMeasured: boolean) {
   const place = useRef<HTMLDivElement>(null);
   const height = useRef(0);
   useLayoutEffect(() => {
-    if (isMeasured) height.current = place.current?.offsetHeight ?? 0;
+    if (isMeasured) height.current = place.current?.getBoundingClientRect().height ?? 0;
   });
   return { place, height: height.current };
 }

@@ -214,6 +214,14 @@ it("an answered card keeps its place without buttons to answer", async () => {
   expect(first?.querySelectorAll("button:not([aria-disabled='true'])")).toHaveLength(0);
 });
 
+it("a double click sends one answer", async () => {
+  card(sampleDecision());
+  press("Approve");
+  press("Approve");
+  await screen.findByText(/Answered\. The run continues\./);
+  expect(posted).toHaveBeenCalledOnce();
+});
+
 it("a more urgent decision comes after the cards on the screen", () => {
   const showNext = show(briefing(sampleDecision({ title: "First?" })));
   showNext(briefing(sampleDecision({ decision_id: "d2", title: "Urgent?" }), sampleDecision({ title: "First?" })));

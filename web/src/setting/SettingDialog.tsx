@@ -8,7 +8,7 @@ import { labels } from "../labels";
 import { toSentence } from "../text/sentence";
 import { Dialog } from "../ui/Dialog";
 import { TextField } from "../ui/Field";
-import { valueOf, valueText } from "./value";
+import { typedValue, valueText } from "./value";
 
 /** Changes one setting, or restores its default. */
 export function SettingDialog({ setting, onClose }: { setting: Setting; onClose: () => void }) {
@@ -24,7 +24,7 @@ export function SettingDialog({ setting, onClose }: { setting: Setting; onClose:
   const failure = saving.error ? asFailure(saving.error) : undefined;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    saving.mutate(valueOf(value, setting.value));
+    saving.mutate(typedValue(value, setting.value));
   };
   return (
     <Dialog title={labels.setting.changeTitle(setting.name)} onClose={onClose}>

@@ -1,18 +1,18 @@
 import { expect, it } from "vitest";
 import type { Setting } from "../api/types";
-import { matching, valueOf, valueText } from "./value";
+import { matching, typedValue, valueText } from "./value";
 
 it("sends a value of the kind that the setting has", () => {
-  expect(valueOf(" 8080 ", 7717)).toBe(8080);
-  expect(valueOf("3.25", "5.00")).toBe("3.25");
-  expect(valueOf("false", true)).toBe(false);
-  expect(valueOf("a, b,", ["c"])).toEqual(["a", "b"]);
-  expect(valueOf("openai/large", undefined)).toBe("openai/large");
-  expect(valueOf("a lot", 5)).toBe("a lot");
+  expect(typedValue(" 8080 ", 7717)).toBe(8080);
+  expect(typedValue("3.25", "5.00")).toBe("3.25");
+  expect(typedValue("false", true)).toBe(false);
+  expect(typedValue("a, b,", ["c"])).toEqual(["a", "b"]);
+  expect(typedValue("openai/large", undefined)).toBe("openai/large");
+  expect(typedValue("a lot", 5)).toBe("a lot");
 });
 
 it("shows a list as it is typed", () => {
-  expect(valueOf(valueText(["a", "b"]), ["a", "b"])).toEqual(["a", "b"]);
+  expect(typedValue(valueText(["a", "b"]), ["a", "b"])).toEqual(["a", "b"]);
   expect(valueText(undefined)).toBe("");
 });
 

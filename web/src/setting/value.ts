@@ -9,7 +9,7 @@ export function valueText(value: unknown): string {
 }
 
 /** A typed text as a value of the same kind as the current one. The server says what is wrong with it. */
-export function valueOf(text: string, current: unknown): unknown {
+export function typedValue(text: string, current: unknown): unknown {
   const typed = text.trim();
   if (Array.isArray(current)) {
     const items = typed.split(",").map((item) => item.trim());

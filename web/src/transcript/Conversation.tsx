@@ -69,8 +69,9 @@ export function Conversation(props: ConversationProps) {
           </li>
         )}
         {live === "" && agent.activity === "working" && (
-          <li className="turn agent working" role="status">
-            <span className="pulse" aria-hidden="true" /> {labels.transcript.working(agent.agent_id)}
+          <li className="turn agent working">
+            <span className="pulse" aria-hidden="true" />
+            <span role="status">{labels.transcript.working(agent.agent_id)}</span>
           </li>
         )}
         {queue.map((one) => (
@@ -82,7 +83,7 @@ export function Conversation(props: ConversationProps) {
         ))}
       </ol>
       {children}
-      <div ref={end} />
+      <div ref={end} className="conversation-end" />
     </div>
   );
 }

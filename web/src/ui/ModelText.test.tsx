@@ -5,12 +5,12 @@ import { ModelText } from "./ModelText";
 afterEach(cleanup);
 
 const ELEMENTS = new Set(
-  "a blockquote br button code del div em hr input li ol p path pre section span strong svg table tbody td th thead tr ul".split(
+  "a blockquote br button code del div em hr input li ol p path pre span strong svg table tbody td th thead tr ul".split(
     " ",
   ),
 );
 const ATTRIBUTES = new Set(
-  "aria-hidden aria-label checked class d disabled focusable href rel scope start tabindex target title type viewbox".split(
+  "aria-hidden aria-label checked class d disabled focusable href rel role scope start tabindex target title type viewbox".split(
     " ",
   ),
 );

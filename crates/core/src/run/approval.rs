@@ -1,14 +1,15 @@
 //! Approvals within a run: requesting one for an action and continuing with the answer.
 
-use super::plan::Plan;
+use super::plan::{Plan, not_permitted};
 use super::{
-    DecisionWrite, InputReads, ReplyCall, RunMachine, RunPhase, StepWrite, Transition, UnexpectedInput,
+    DecisionWrite, InputReads, ReplyCall, Restriction, RunMachine, RunPhase, StepWrite, Transition,
+    UnexpectedInput,
 };
 use crate::decision::{ApprovalOutcome, ApprovalRequest, ProposedAction};
 use crate::key::{DecisionId, OperationId};
-use crate::policy;
+use crate::policy::PolicyEffect;
 use crate::report::EventDraft;
-use crate::report::payload::DecisionAsked;
+use crate::report::payload::{DecisionAsked, PolicyDecided};
 use crate::step::{Action, ActionStatus, CallReads, OUTCOME_UNKNOWN, PendingApproval, StepStatus, ToolError};
 use crate::time::Millis;
 
@@ -95,7 +96,7 @@ impl RunMachine {
                 moved.cancel_action(action, StepStatus::Denied, &fault)?;
             }
         }
-        moved.advance(plan, reads);
+        moved.advance(plan, reads)?;
         Ok(moved)
     }
 
@@ -165,6 +166,67 @@ impl Transition {
         Some(question)
     }
 
+    /// Applies stricter rules to an action that has not begun: it is denied, or it needs an approval that it
+    /// does not have.
+    pub(super) fn restrict(
+        &mut self,
+        action: &mut Action,
+        restriction: &Restriction,
+    ) -> Result<(), UnexpectedInput> {
+        let Restriction { preview, verdict, .. } = restriction;
+        let is_approved = action.question.as_ref().is_some_and(|one| one.until.is_some());
+        match (&action.fate, verdict.effect) {
+            (ActionStatus::Waiting, PolicyEffect::Deny) => {
+                self.show_restriction(action, restriction);
+                self.cancel_action(action, StepStatus::Denied, &not_permitted(&verdict.rule))
+            }
+            (ActionStatus::Waiting, PolicyEffect::Ask) if !is_approved => {
+                self.show_restriction(action, restriction);
+                let proposed = ProposedAction {
+                    operation_id: action.operation_id,
+                    tool: &action.tool,
+                    input: preview,
+                    class: action.class,
+                };
+                let inquiry = ApprovalRequest::new(proposed, &verdict.rule, None);
+                action.fate = ActionStatus::AwaitingApproval;
+                action.question = Some(PendingApproval {
+                    decision_id: inquiry.decision_id,
+                    asked: 1,
+                    until: None,
+                });
+                self.ask_person(inquiry);
+                Ok(())
+            }
+            (
+                ActionStatus::Waiting
+                | ActionStatus::AwaitingApproval
+                | ActionStatus::Intended
+                | ActionStatus::Started(_)
+                | ActionStatus::Settled(_),
+                PolicyEffect::Permit | PolicyEffect::Ask | PolicyEffect::Deny,
+            ) => Ok(()),
+        }
+    }
+
+    fn show_restriction(&mut self, action: &Action, restriction: &Restriction) {
+        let Restriction { preview, verdict, .. } = restriction;
+        let is_denied = verdict.effect == PolicyEffect::Deny;
+        let decided = PolicyDecided {
+            operation_id: action.operation_id,
+            tool: action.tool.clone(),
+            input: preview.clone(),
+            effect: verdict.effect,
+            rule: verdict.rule.clone(),
+            status: is_denied.then_some(StepStatus::Denied),
+            code: is_denied.then(|| verdict.rule.clone()),
+        };
+        self.events.push(EventDraft {
+            policy_version: Some(verdict.policy_version.clone()),
+            ..EventDraft::new(decided)
+        });
+    }
+
     fn ask_person(&mut self, inquiry: ApprovalRequest) {
         self.events.push(EventDraft::new(DecisionAsked::from(&inquiry)));
         self.decisions.push(DecisionWrite::Ask(Box::new(inquiry)));
@@ -180,7 +242,7 @@ impl Transition {
 
 /// Returns whether an action that policy allows needs approval first.
 pub(super) fn needs_approval(read: &CallReads) -> bool {
-    read.verdict.effect == policy::PolicyEffect::Ask || read.seen.unknown
+    read.verdict.effect == PolicyEffect::Ask || read.seen.unknown
 }
 
 /// Returns the rule that requires the approval.

@@ -9,6 +9,7 @@ use crate::conversation::Usage;
 use crate::decision::{ApprovalOutcome, ApprovalRequest};
 use crate::failure::ModelFailure;
 use crate::key::{ActionParts, DecisionId, OperationId, RunKey};
+use crate::policy::PolicyVerdict;
 use crate::step::{CallReads, ChildRun, StepResult};
 use crate::time::Millis;
 
@@ -148,9 +149,23 @@ pub struct InputReads {
     /// The current time, set where an approval may have expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now: Option<Millis>,
+    /// Planned actions for which the rules are stricter now than when they were planned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restricted: Vec<Restriction>,
     /// Interjections in order. They join before the next model request; until then they stay queued.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interjected: Vec<Interjection>,
+}
+
+/// A planned action that now requires approval or is denied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restriction {
+    pub operation_id: OperationId,
+    /// The first words of its arguments, shown to people.
+    #[serde(default)]
+    pub preview: String,
+    /// The verdict under the rules that apply now.
+    pub verdict: PolicyVerdict,
 }
 
 /// A message that may join a run in progress.

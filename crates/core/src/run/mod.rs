@@ -27,7 +27,6 @@ use crate::conversation::{Role, Usage};
 use crate::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind, truncate_chars};
 use crate::json::NotCanonical;
 use crate::key::{DecisionId, OperationId, RunKey};
-use crate::policy::ExternalCausePolicy;
 use crate::report::payload::RunStarted;
 use crate::report::{EventDraft, PREVIEW_CHARS_MAX};
 use crate::retry::RetryPolicy;
@@ -37,7 +36,7 @@ use plan::Plan;
 use round::ModelRound;
 
 pub use approval::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
-pub use input::{InputReads, Interjection, ModelReply, ReplyCall, RunInput, SubRunStart};
+pub use input::{InputReads, Interjection, ModelReply, ReplyCall, Restriction, RunInput, SubRunStart};
 pub use round::{AttemptCost, BUDGET_EXCEEDED, ROUTE_MAX, SkippedModel, UnaffordableModel};
 pub use status::{BrakeState, RunState, RunStatus, StatusFilter, WaitingFor};
 pub use transition::{DecisionWrite, EntryWrite, StepWrite, Transition};
@@ -98,18 +97,17 @@ pub struct RunMachine {
     #[serde(default, skip_serializing_if = "is_first")]
     pub candidate: u32,
     pub max_rounds: u32,
-    /// Tools that this run may not use. Part of the state, so that a resumed run keeps its restrictions.
+    /// Tools that its message denies. Part of the state, so that a resumed run keeps its restrictions. The
+    /// agent's record may deny more.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub deny_tools: BTreeSet<String>,
-    /// Tools that require approval.
+    /// Tools for which its message requires approval. The agent's record and the settings for all agents may
+    /// add more.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub ask_tools: BTreeSet<String>,
-    /// Agents whose runs it may start.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub may_start: BTreeSet<String>,
-    /// The rule for its plain actions if its cause is external; none for a run of the operator.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub external_cause_policy: Option<ExternalCausePolicy>,
+    /// Whether something other than the operator caused it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_external_cause: bool,
     /// The folder in which its commands run. Fixed when the run begins, so that a resumed run uses the same
     /// folder.
     #[serde(default)]
@@ -261,8 +259,7 @@ impl RunMachine {
             max_rounds,
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
-            may_start: BTreeSet::new(),
-            external_cause_policy: None,
+            has_external_cause: false,
             workspace: String::new(),
             rounds: 0,
             requests: 0,
@@ -294,23 +291,11 @@ impl RunMachine {
         self
     }
 
-    /// Allows the run to start runs of these agents.
-    #[must_use]
-    pub fn with_startable_agents(mut self, agents: BTreeSet<String>) -> Self {
-        self.may_start = agents;
-        self
-    }
-
     /// Sets the causes of the run, including those of the messages it absorbs. One external cause makes it
-    /// an external run, to which this policy applies.
+    /// an external run.
     #[must_use]
-    pub fn caused_by<'a>(
-        mut self,
-        causes: impl IntoIterator<Item = &'a Cause>,
-        setting: ExternalCausePolicy,
-    ) -> Self {
-        let is_outside = causes.into_iter().any(Cause::is_external);
-        self.external_cause_policy = is_outside.then_some(setting);
+    pub fn caused_by<'a>(mut self, causes: impl IntoIterator<Item = &'a Cause>) -> Self {
+        self.has_external_cause = causes.into_iter().any(Cause::is_external);
         self
     }
 

@@ -86,7 +86,7 @@ impl RunMachine {
             reply: reply.content,
             actions: moved.plan(&run, &reply.calls, &reads.calls)?,
         };
-        moved.advance(plan, reads);
+        moved.advance(plan, reads)?;
         Ok(moved)
     }
 
@@ -134,7 +134,7 @@ impl RunMachine {
                 ActionStatus::Started(_) | ActionStatus::Settled(_) => {}
             }
         }
-        moved.advance(plan, reads);
+        moved.advance(plan, reads)?;
         if let RunPhase::Acting { delay_ms: delay, .. } = &mut moved.turn.phase {
             *delay = delay_ms;
         }
@@ -328,8 +328,14 @@ impl Transition {
     }
 
     /// Intends the next actions, or closes the round and sends the next model request.
-    pub(super) fn advance(&mut self, mut plan: Plan, reads: &InputReads) {
+    pub(super) fn advance(&mut self, mut plan: Plan, reads: &InputReads) -> Result<(), UnexpectedInput> {
         let actions = &mut plan.actions;
+        for restriction in &reads.restricted {
+            let is_meant = |action: &&mut Action| action.operation_id == restriction.operation_id;
+            if let Some(action) = actions.iter_mut().find(is_meant) {
+                self.restrict(action, restriction)?;
+            }
+        }
         // While an intent or a started run has no result, nothing new begins and no effect is issued twice.
         let is_idle =
             |action: &Action| !matches!(action.fate, ActionStatus::Intended | ActionStatus::Started(_));
@@ -350,7 +356,7 @@ impl Transition {
         }
         if actions.iter().any(is_open) {
             self.turn.phase = plan.acting(0);
-            return;
+            return Ok(());
         }
         self.close_round(actions);
         if self.turn.rounds >= self.turn.max_rounds {
@@ -359,6 +365,7 @@ impl Transition {
             self.join(&reads.interjected);
             self.ask(1, 0, Vec::new());
         }
+        Ok(())
     }
 
     /// Writes the result of every call to the transcript, in the order of the calls.
@@ -420,11 +427,7 @@ fn refusal(position: usize, read: &CallReads) -> Option<(StepStatus, ToolError)>
         return Some((StepStatus::Failed, fault.clone()));
     }
     if read.verdict.effect == policy::PolicyEffect::Deny {
-        let message = format!("the policy does not permit this tool ({})", read.verdict.rule);
-        return Some((
-            StepStatus::Denied,
-            ToolError::new(&read.verdict.rule, &message, "use another tool, or ask a person"),
-        ));
+        return Some((StepStatus::Denied, not_permitted(&read.verdict.rule)));
     }
     (position >= CALLS_PER_ROUND_MAX).then(|| {
         let message = format!("a reply may ask for at most {CALLS_PER_ROUND_MAX} tools");
@@ -433,6 +436,12 @@ fn refusal(position: usize, read: &CallReads) -> Option<(StepStatus, ToolError)>
             ToolError::new("too_many_calls", &message, "ask for the rest in the next round"),
         )
     })
+}
+
+/// The error of an action that a rule denies.
+pub(super) fn not_permitted(rule: &str) -> ToolError {
+    let message = format!("the policy does not permit this tool ({rule})");
+    ToolError::new(rule, &message, "use another tool, or ask a person")
 }
 
 /// Returns an error if the reply starts too many runs.

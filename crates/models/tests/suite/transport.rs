@@ -300,3 +300,27 @@ async fn metadata_is_fetched_free_of_charge() {
     );
     assert!(fake.asked()[0].head.starts_with("GET /v1beta/models "));
 }
+
+#[tokio::test]
+async fn a_model_list_is_read_and_anything_else_is_refused_in_time() {
+    let fake = FakeProvider::whole("{\"data\":[{\"id\":\"m-1\"}],\"has_more\":false}").await;
+    let list = hosted(Provider::Anthropic, &fake.url)
+        .list_models(Duration::from_secs(5))
+        .await;
+    assert_eq!(list.expect("a list").expect("some").names, ["m-1"]);
+    let fake = FakeProvider::whole("<html>It works!</html>").await;
+    let refused = hosted(Provider::OpenAiChat, &fake.url)
+        .list_models(Duration::from_secs(5))
+        .await;
+    let summary = refused.expect_err("no list").artifact.summary;
+    assert!(summary.contains("not with a list of models"), "{summary}");
+    // The listener never answers.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let url = format!("http://{}/v1", silent.local_addr().expect("an address"));
+    let refused = hosted(Provider::OpenAiChat, &url)
+        .list_models(Duration::from_millis(50))
+        .await;
+    assert!(refused.is_err());
+}

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use wakeful_core::agent_settings::AgentSettings;
+use wakeful_core::budget::MicroUsd;
 use wakeful_core::conversation::Usage;
 use wakeful_core::external_trigger::TriggerStatus;
 use wakeful_core::id::AgentId;
@@ -12,6 +14,7 @@ use wakeful_core::wake::{AgentControl, InteractionMode, Lifecycle, Refusal};
 use wakeful_store::rows::{Agent, AgentOverview, ExternalTriggerRow, Visibility};
 use wakeful_store::{StoreError, Tx, View};
 
+use super::agent_settings::unknown_startable;
 use super::run_list::{ListedRun, listed};
 use super::shared::{Shared, announce};
 use crate::{EngineError, Observer as _};
@@ -28,6 +31,27 @@ pub struct NewAgent {
     pub visibility: Visibility,
     /// Which causes may wake the agent.
     pub mode: InteractionMode,
+    pub settings: AgentSettings,
+    /// The agent's model; `None` for the default.
+    pub model_ref: Option<String>,
+    /// The agent's daily cap, if it has its own.
+    pub daily_cap: Option<MicroUsd>,
+}
+
+impl NewAgent {
+    /// A listed agent with default settings.
+    #[must_use]
+    pub fn new(agent_id: AgentId, workspace: String) -> Self {
+        Self {
+            agent_id,
+            workspace,
+            visibility: Visibility::Public,
+            mode: InteractionMode::default(),
+            settings: AgentSettings::with_all_categories(),
+            model_ref: None,
+            daily_cap: None,
+        }
+    }
 }
 
 /// An agent with its current activity.
@@ -55,6 +79,7 @@ pub enum AgentChange {
 /// An agent to create. Prepared before the transaction, because the transaction may be retried.
 pub(super) struct PreparedAgent {
     pub(super) agent: Agent,
+    daily_cap: Option<MicroUsd>,
     sealed: SealedEvent,
 }
 
@@ -63,7 +88,8 @@ impl PreparedAgent {
     pub(super) fn new(shared: &Shared, new: NewAgent) -> Result<Self, EngineError> {
         let now = shared.clock.now();
         let agent = Agent {
-            model_ref: None,
+            model_ref: new.model_ref,
+            settings: new.settings,
             agent_id: new.agent_id,
             visibility: new.visibility,
             lifecycle: Lifecycle::Active,
@@ -80,13 +106,23 @@ impl PreparedAgent {
             mode: new.mode,
         };
         let sealed = shared.seal(EventDraft::new(created), None, now)?;
-        Ok(Self { agent, sealed })
+        Ok(Self {
+            agent,
+            daily_cap: new.daily_cap,
+            sealed,
+        })
     }
 
     /// Creates the agent and announces it. None when the name is taken.
     pub(super) fn write(&self, tx: &mut Tx<'_>) -> Result<Option<Event>, StoreError> {
+        let Agent {
+            agent_id, created_at, ..
+        } = &self.agent;
         if !tx.create_agent(&self.agent)? {
             return Ok(None);
+        }
+        if self.daily_cap.is_some() {
+            tx.set_cap(Some(agent_id), self.daily_cap, *created_at)?;
         }
         announce(tx, &self.agent.agent_id, &self.sealed)
     }
@@ -145,30 +181,17 @@ impl AgentApi {
         Ok(())
     }
 
-    /// Sets the model for runs that start from now on, or restores the default.
-    pub async fn set_model(
-        &self,
-        agent: AgentId,
-        model_ref: Option<String>,
-    ) -> Result<AgentView, EngineError> {
-        let payload = AgentStateChanged::Model {
-            model_ref: model_ref.clone(),
-        };
-        let change = move |tx: &mut Tx<'_>, agent: &Agent| {
-            if agent.model_ref == model_ref {
-                return Ok(Ok(false));
-            }
-            tx.set_model(&agent.agent_id, model_ref.as_deref()).map(Ok)
-        };
-        self.shared.change_agent(agent.clone(), payload, change).await?;
-        self.get(agent).await
-    }
-
     /// Creates an agent with an empty log. Returns [`EngineError::AgentExists`] if the name is taken.
     pub async fn create(&self, new: NewAgent) -> Result<AgentView, EngineError> {
         let agent_id = new.agent_id.clone();
         let prepared = PreparedAgent::new(&self.shared, new)?;
-        match self.shared.write(move |tx| prepared.write(tx)).await? {
+        let created = self.shared.write(move |tx| {
+            Ok(match unknown_startable(tx, &prepared.agent)? {
+                Some(unknown) => Err(unknown),
+                None => Ok(prepared.write(tx)?),
+            })
+        });
+        match created.await?? {
             Some(event) => self.shared.hub.on_events(&agent_id, &[event]),
             None => return Err(EngineError::AgentExists(agent_id)),
         }

@@ -183,8 +183,22 @@ impl Shared {
         payload: AgentStateChanged,
         change: impl Fn(&mut Tx<'_>, &Agent) -> Result<Result<bool, EngineError>, StoreError> + Send + 'static,
     ) -> Result<(), EngineError> {
-        let draft = EventDraft::new(payload);
-        let sealed = self.seal(draft, None, self.clock.now())?;
+        self.change_agent_with(agent_id, move |tx, agent| {
+            let changed = change(tx, agent)?;
+            Ok(changed.map(|is_changed| is_changed.then(|| payload.clone())))
+        })
+        .await
+    }
+
+    /// Changes an agent and records the payload that the change returns. Records nothing if it returns none
+    /// or refuses.
+    pub(super) async fn change_agent_with<F>(&self, agent_id: AgentId, change: F) -> Result<(), EngineError>
+    where
+        F: Fn(&mut Tx<'_>, &Agent) -> Result<Result<Option<AgentStateChanged>, EngineError>, StoreError>
+            + Send
+            + 'static,
+    {
+        let (now, salt) = (self.clock.now(), self.entropy.random_bytes());
         let wanted = agent_id.clone();
         let told = self.write(move |tx| {
             // Lock the head first, as in every transition, so that concurrent transactions do not deadlock.
@@ -192,11 +206,14 @@ impl Shared {
             let (Some(mut head), Some(agent)) = (head, tx.agent(&wanted)?) else {
                 return Ok(None);
             };
-            match change(tx, &agent)? {
+            let payload = match change(tx, &agent)? {
                 Err(error) => return Ok(Some(Err(error))),
-                Ok(false) => return Ok(Some(Ok(None))),
-                Ok(true) => {}
-            }
+                Ok(None) => return Ok(Some(Ok(None))),
+                Ok(Some(payload)) => payload,
+            };
+            // These payloads contain only text and numbers, which always have a canonical form.
+            let sealed = SealedEvent::new(EventDraft::new(payload), now, None, salt);
+            let sealed = sealed.map_err(|_| StoreError::Malformed("event.payload"))?;
             let event = append(tx, &wanted, &mut head, &sealed)?;
             let telling = AgentNotice::agent_changed(&wanted);
             tx.append_agent_notice(&AgentOutboxRow::new(

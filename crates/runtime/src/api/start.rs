@@ -58,8 +58,8 @@ impl MessageApi {
         let written = written.await?;
         fail_point::fail_point("admit.after_commit");
         match written {
-            StartedAdmission::Started(fence, events) => {
-                (how.started)(start.committed(fence, &events));
+            StartedAdmission::Started(commit) => {
+                (how.started)(start.committed(commit));
                 let is_new = true;
                 Ok(MessageReceipt { run_key, is_new })
             }

@@ -1,5 +1,6 @@
 //! Claims open runs.
 
+use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::id::RunnerId;
 use wakeful_core::key::RunKey;
 use wakeful_core::run::RunStatus;
@@ -16,8 +17,9 @@ use crate::step::Freshness;
 
 /// The result of the claiming transaction.
 enum ClaimOutcome {
-    /// The claim succeeded; contains the number of claims without progress.
-    Won(RunRow, Fence, u32),
+    /// The claim succeeded; contains the number of claims without progress and the settings in the
+    /// agent's record.
+    Won(RunRow, Fence, u32, AgentSettings),
     /// Another runner drives the agent.
     Held(RunRow, RunnerId),
     /// The run waits for its turn behind this one.
@@ -41,8 +43,8 @@ pub async fn claim(
     if !matches!(found, ClaimOutcome::Unknown) {
         fail_point::fail_point("claim.after_commit");
     }
-    let (row, fence, claims) = match found {
-        ClaimOutcome::Won(row, fence, claims) => (row, fence, claims),
+    let (row, fence, claims, settings) = match found {
+        ClaimOutcome::Won(row, fence, claims, settings) => (row, fence, claims, settings),
         ClaimOutcome::Held(row, by) => {
             let agent = row.agent_id;
             return Err(EngineError::AgentBusy { agent, by });
@@ -68,6 +70,7 @@ pub async fn claim(
         row,
         machine: turn,
         fence,
+        settings,
         effects,
         freshness: Freshness::Recovered,
         thread: None,
@@ -101,7 +104,12 @@ fn claim_in(tx: &mut Tx<'_>, runner: &RunnerId, run: RunKey) -> Result<ClaimOutc
     let found = match blocking_run(tx, &row)? {
         _ if row.status != RunStatus::Open => ClaimOutcome::Ended,
         Some(other) => ClaimOutcome::Behind(other),
-        None => return Ok(ClaimOutcome::Won(row, fence, tx.count_claim(&run)?)),
+        None => {
+            // A run without its agent cannot exist; the error is that of an unreadable record.
+            let settings = tx.agent_settings(&row.agent_id)?;
+            let settings = settings.ok_or(StoreError::Malformed("agent.settings"))?;
+            return Ok(ClaimOutcome::Won(row, fence, tx.count_claim(&run)?, settings));
+        }
     };
     tx.release_head(&row.agent_id, fence)?;
     Ok(found)

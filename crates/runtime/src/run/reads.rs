@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use wakeful_core::key::ActionBase;
-use wakeful_core::run::{InputReads, ModelReply, RunInput};
-use wakeful_core::step::PriorActions;
+use wakeful_core::policy::{PolicyEffect, PolicyQuery};
+use wakeful_core::run::{InputReads, ModelReply, Restriction, RunInput, RunPhase, preview};
+use wakeful_core::step::{Action, ActionStatus, PriorActions};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 
@@ -56,17 +57,63 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             ..InputReads::default()
         };
         let RunInput::Replied(reply) = input else {
-            return Ok(nothing);
+            return Ok(InputReads {
+                restricted: self.restrictions(claimed).await?,
+                ..nothing
+            });
         };
         let seen = self.seen(claimed, reply).await?;
+        let rules = claimed.settings.rules(&claimed.machine, &self.policy.defaults());
         let calls = reply.calls.iter().zip(&claimed.asked).zip(seen);
-        let calls = calls.map(|((call, asked), seen)| {
-            self.call_reads(&call.parts.tool, &asked.input, seen, &claimed.machine)
-        });
+        let calls =
+            calls.map(|((call, asked), seen)| self.call_reads(&call.parts.tool, &asked.input, seen, &rules));
         Ok(InputReads {
             calls: calls.collect(),
             ..nothing
         })
+    }
+
+    /// The planned actions for which the rules became stricter since they were planned.
+    async fn restrictions(&self, claimed: &mut ClaimedRun) -> Result<Vec<Restriction>, EngineError> {
+        let RunPhase::Acting { actions, .. } = &claimed.machine.phase else {
+            return Ok(Vec::new());
+        };
+        let rules = claimed.settings.rules(&claimed.machine, &self.policy.defaults());
+        // Without arguments, so that a run found after a crash loads its calls only if the rules require it.
+        let is_restricted = |action: &Action| {
+            let (tool, class, starts) = (action.tool.as_str(), action.class, None);
+            let query = PolicyQuery {
+                tool,
+                rules: &rules,
+                starts,
+                class,
+            };
+            restricts(self.policy.decide(&query).effect, action)
+        };
+        let may_begin = |action: &Action| match action.fate {
+            ActionStatus::Waiting | ActionStatus::AwaitingApproval => true,
+            // It begins again only after a transient failure.
+            ActionStatus::Intended => action.retry.is_some(),
+            ActionStatus::Started(_) | ActionStatus::Settled(_) => false,
+        };
+        let open = actions.iter().enumerate();
+        let open = open.filter(|(_, action)| may_begin(action) && is_restricted(action));
+        let open: Vec<_> = open
+            .map(|(position, action)| (position, action.clone()))
+            .collect();
+        let mut restricted = Vec::new();
+        for (position, action) in open {
+            let call = self.call_at(claimed, position).await?;
+            let read = self.call_reads(&call.name, &call.input, PriorActions::default(), &rules);
+            if restricts(read.verdict.effect, &action) {
+                restricted.push(Restriction {
+                    operation_id: action.operation_id,
+                    preview: preview(&call.input.to_string()),
+                    verdict: read.verdict,
+                });
+            }
+        }
+        Ok(restricted)
     }
 
     /// The known facts about each call of a reply.
@@ -85,6 +132,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             seen.collect::<Result<Vec<_>, _>>()
         });
         Ok(seen.await?)
+    }
+}
+
+/// Whether a verdict is stricter than the one with which the action was planned.
+const fn restricts(effect: PolicyEffect, action: &Action) -> bool {
+    match effect {
+        PolicyEffect::Permit => false,
+        PolicyEffect::Ask => action.question.is_none(),
+        PolicyEffect::Deny => true,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the transaction of one transition writes. States, inputs, events and blobs are encoded and compressed
 //! before the transaction; inside it, the events are linked to the log's head.
 
+use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{DecisionPolicy, DecisionStatus};
@@ -31,7 +32,7 @@ use super::{ClaimedRun, broken};
 use crate::interject::{self, InterjectionHint};
 use crate::proof::recorded;
 use crate::sub_run::{self, LockedHeads, SubRunMessage};
-use crate::wait::{Need, TransitionEvents};
+use crate::wait::{Need, TransitionEvents, attach_records};
 use crate::{Engine, EngineError, Stamp};
 
 /// An input, its read set and the resulting transition.
@@ -41,6 +42,9 @@ pub(crate) struct Applied<'a> {
     pub(crate) moved: Transition,
     /// Blobs to store in addition to those of the transition itself.
     pub(crate) blobs: Vec<Blob>,
+    /// The settings in the agent's record that the input was applied with; none for the start of a run, which
+    /// does not depend on them.
+    pub(crate) settings: Option<&'a AgentSettings>,
 }
 
 /// Everything that one transition writes.
@@ -58,6 +62,8 @@ pub(crate) struct PreparedCommit {
     rounds: u64,
     /// Whether an action starts with the transition: then no brake may be set.
     begins: bool,
+    /// The settings that the agent's record must have; none if no effect starts with the transition.
+    settings: Option<AgentSettings>,
     decisions: Vec<DecisionWrite>,
     /// What the run needs before it can continue afterwards.
     need: Need,
@@ -85,6 +91,8 @@ pub(crate) enum CommitOutcome {
     Events(Vec<Event>),
     /// Nothing is written, because these queued interjections must be included first.
     Interjected(Vec<Interjection>),
+    /// Nothing is written, because the agent's record has these settings now.
+    Reconfigured(Box<AgentSettings>),
 }
 
 enum StepChange {
@@ -113,6 +121,13 @@ impl PreparedCommit {
         // committed without it.
         if self.begins && tx.is_braked(&self.run.agent_id)? {
             return Err(StoreError::Braked(self.run.agent_id.clone()));
+        }
+        // The rules that permit the next effect must still be those of the agent's record.
+        if let Some(used) = &self.settings
+            && let Some(current) = tx.agent_settings(&self.run.agent_id)?
+            && current != *used
+        {
+            return Ok(CommitOutcome::Reconfigured(Box::new(current)));
         }
         if self.listens {
             let words = interject::waiting(tx, &self.run.agent_id, &self.run.thread_id)?;
@@ -301,13 +316,16 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             input,
             moved,
             mut blobs,
+            settings,
             ..
         } = applied;
+        let terms = self.decision_policy(settings);
         let usage = replied_usage(input);
         within_bounds(run_key, &state)?;
         let mut events = moved.events;
         attach_log_binding(&run_key, &recorded(&journal), &mut events);
-        self.attach_records(&before, TransitionEvents::new(&moved.decisions, &mut events, now));
+        let written = TransitionEvents::new(&moved.decisions, &mut events, now);
+        attach_records(&before, &terms, written);
         let seal = |draft| SealedEvent::new(draft, now, Some(run_key), self.entropy.random_bytes());
         let events: Result<Vec<SealedEvent>, NotCanonical> = events.into_iter().map(seal).collect();
         let events = events.map_err(|e| broken(run_key, &e))?;
@@ -341,6 +359,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             usage: usage.unwrap_or_default(),
             rounds: u64::from(usage.is_some()),
             begins,
+            settings: settings.filter(|_| !moved.effects.is_empty()).cloned(),
             decisions: moved.decisions,
             need,
             starts: Vec::new(),
@@ -349,7 +368,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             joined: moved.joined,
             ends: Vec::new(),
             salt: [0; 32],
-            terms: self.decision_policy(&before.agent_id),
+            terms,
             end_notice: outcome
                 .map(|status| AgentNotice::run_ended(&before.agent_id, &before.run_key, status)),
             run: RunRow {

@@ -1,4 +1,5 @@
 mod agent_control;
+mod agent_settings;
 mod body;
 mod connections;
 mod contract;

@@ -60,7 +60,7 @@ async fn a_stream_ends_with_the_daemon_without_delaying_it() {
 }
 
 #[tokio::test]
-async fn a_tool_process_may_brake_but_neither_answer_nor_release() {
+async fn a_tool_process_may_brake_but_not_answer_release_or_set() {
     let world = TestServer::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -73,6 +73,12 @@ async fn a_tool_process_may_brake_but_neither_answer_nor_release() {
     for (is_tool, path, body, status) in [
         (true, answer.as_str(), deny, "HTTP/1.1 403"),
         (true, "/api/brake/release", "{}", "HTTP/1.1 403"),
+        (
+            true,
+            "/api/agents/main/settings",
+            r#"{"ask_tools":[]}"#,
+            "HTTP/1.1 403",
+        ),
         (true, "/api/brake", "{}", "HTTP/1.1 200"),
         (false, &answer, deny, "HTTP/1.1 200"),
         (false, "/api/brake/release", "{}", "HTTP/1.1 200"),

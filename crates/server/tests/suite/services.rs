@@ -199,6 +199,7 @@ fn agent() -> Agent {
         sleep_until: None,
         workspace: "/tmp".to_owned(),
         model_ref: None,
+        settings: wakeful_core::agent_settings::AgentSettings::with_all_categories(),
         created_at: Millis(0),
         usage: Usage::default(),
         model_rounds: 0,

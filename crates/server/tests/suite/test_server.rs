@@ -1,6 +1,6 @@
 //! A server without a socket, with a manual clock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,13 @@ use wakeful_api::{
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::message::RunOptions;
+use wakeful_core::policy::RuleDefaults;
 use wakeful_core::problem::Problem;
 use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
+use wakeful_runtime::rows::Agent;
 use wakeful_server::{
     Access, DaemonFacts, DaemonStage, Host, HostFuture, InProcess, LoginHost, MissingKey, Options, Peer,
     ProviderHost, RateLimits, router,
@@ -218,10 +220,6 @@ fn facts() -> DaemonFacts {
         database: "sqlite".to_owned(),
         started_at: Millis(0),
         config_fingerprint: "f".to_owned(),
-        model: DefaultModel {
-            reference: "demo".to_owned(),
-            is_demo: true,
-        },
         default_agent: main(),
         last_failure: None,
     }
@@ -269,6 +267,7 @@ pub(super) struct RecordingHost {
     pub(super) stop: AtomicBool,
     /// Whether every caller counts as a tool's process.
     pub(super) is_tool: AtomicBool,
+    pub(super) instructions: Mutex<Option<String>>,
 }
 
 impl Host for RecordingHost {
@@ -291,7 +290,25 @@ impl Host for RecordingHost {
         [wakeful_core::id::PolicyVersion::new("inference-1")].into()
     }
 
-    fn model_state(&self, _agent: &AgentId, chosen: Option<&str>) -> Option<AgentModelState> {
+    fn rule_defaults(&self) -> RuleDefaults {
+        RuleDefaults::default()
+    }
+
+    fn tools(&self) -> BTreeSet<String> {
+        ["ExecCommand".to_owned()].into()
+    }
+
+    fn instructions(&self, _agent: &AgentId) -> Result<Option<String>, Problem> {
+        Ok(self.instructions.lock().expect("the text").clone())
+    }
+
+    fn set_instructions(&self, _agent: &AgentId, text: Option<&str>) -> Result<(), Problem> {
+        *self.instructions.lock().expect("the text") = text.map(str::to_owned);
+        Ok(())
+    }
+
+    fn model_state(&self, agent: &Agent) -> Option<AgentModelState> {
+        let chosen = agent.model_ref.as_deref();
         Some(AgentModelState {
             source: match chosen {
                 Some(_) => ModelSource::AgentOverride,
@@ -304,7 +321,15 @@ impl Host for RecordingHost {
         })
     }
 
-    fn missing_key(&self, _agent: &AgentId, chosen: Option<&str>) -> Option<MissingKey> {
+    fn default_model(&self) -> DefaultModel {
+        DefaultModel {
+            reference: "demo".to_owned(),
+            is_demo: true,
+        }
+    }
+
+    fn missing_key(&self, agent: &Agent) -> Option<MissingKey> {
+        let chosen = agent.model_ref.as_deref();
         (chosen == Some("keyless/model")).then(|| MissingKey {
             provider: "keyless".to_owned(),
             problem: Problem::new("secret_unavailable", "KEYLESS_KEY is not set", ""),

@@ -7,8 +7,10 @@ use std::task::{Poll, Waker};
 
 use tokio::task::JoinHandle;
 use tracing::instrument::WithSubscriber as _;
+use wakeful_core::agent_settings::{Change, SettingsChange};
 use wakeful_core::decision::{AnswerInput, Channel, DENY};
 use wakeful_core::id::{AgentId, BadId};
+use wakeful_core::policy::ExternalCausePolicy;
 use wakeful_core::wake::{AgentControl, Lifecycle};
 use wakeful_ports::journal::Journal;
 use wakeful_runtime::api::{AgentChange, NewAgent, RuntimeApi, SubscriptionApi};
@@ -17,7 +19,7 @@ use wakeful_runtime::notice::SubscriptionIndex;
 use wakeful_runtime::service::{Options, Service, StuckAgents, WriterMode};
 use wakeful_runtime::{EngineDefaults, EngineError, Halt};
 use wakeful_store::ROWS_MAX;
-use wakeful_store::rows::{ScheduleFilter, Visibility};
+use wakeful_store::rows::ScheduleFilter;
 
 use super::ports::{AlertClock, AlertSalts, SimEngineFactory, runner};
 use super::script::AGENTS;
@@ -147,13 +149,18 @@ impl SimDaemon {
     /// Creates the agents of the scenario.
     pub(crate) async fn people(&self) -> Result<(), DaemonEnd> {
         for name in AGENTS {
-            let new = NewAgent {
-                agent_id: agent(name)?,
-                workspace: "/somewhere".into(),
-                visibility: Visibility::Public,
-                mode: wakeful_core::wake::InteractionMode::Hybrid,
-            };
+            let new = NewAgent::new(agent(name)?, "/somewhere".into());
             self.ask(self.api.agents.create(new)).await?;
+        }
+        for name in AGENTS {
+            let others = AGENTS.into_iter().filter(|other| *other != name);
+            let settings = SettingsChange {
+                may_start: Change::Set(others.map(str::to_owned).collect()),
+                external_causes: Change::Set(ExternalCausePolicy::Allow),
+                ..SettingsChange::default()
+            };
+            self.ask(self.api.agents.change_settings(agent(name)?, settings))
+                .await?;
         }
         Ok(())
     }
@@ -195,6 +202,7 @@ impl SimDaemon {
             | EngineError::Schedule(_)
             | EngineError::Subscription(_)
             | EngineError::Lifecycle { .. }
+            | EngineError::Setting(_)
             | EngineError::TimeInPast(_)
             | EngineError::UnknownTrigger => true,
             EngineError::UnknownAgent(_)

@@ -13,7 +13,7 @@ use wakeful_core::inference::ModelProfile;
 use wakeful_core::journal::{Author, Mutation};
 use wakeful_core::key::OperationId;
 use wakeful_core::message::Message;
-use wakeful_core::policy::{ExternalCausePolicy, ToolRules};
+use wakeful_core::policy::ToolRules;
 use wakeful_core::prompt::ModelRequest;
 use wakeful_core::run::runtime_failure;
 use wakeful_core::step::{EffectClass, ToolError};
@@ -249,9 +249,6 @@ impl EngineFactory for SimEngineFactory {
     fn resolve_options(&self, _: &Agent, message: &Message) -> ResolvedOptions {
         let above = message.parent.as_ref().map_or(0, |parent| parent.depth);
         let depth = message.cause.depth.saturating_add(above);
-        let others = AGENTS
-            .into_iter()
-            .filter(|name| *name != message.agent_id.as_str());
         ResolvedOptions {
             model_ref: named(depth, message),
             fallbacks: Vec::new(),
@@ -259,8 +256,6 @@ impl EngineFactory for SimEngineFactory {
             workspace: "/somewhere".into(),
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
-            may_start: others.map(str::to_owned).collect(),
-            external_causes: ExternalCausePolicy::Allow,
         }
     }
 

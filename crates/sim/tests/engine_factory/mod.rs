@@ -40,8 +40,6 @@ impl<M: Model, T: ToolHost> EngineFactory for SameEngineFactory<M, T> {
             workspace: "/somewhere".into(),
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
-            may_start: BTreeSet::new(),
-            external_causes: wakeful_core::policy::ExternalCausePolicy::Ask,
         }
     }
 

@@ -20,7 +20,6 @@ use wakeful_runtime::hub::Hub;
 use wakeful_runtime::proof::{EVENTS_BETWEEN, HeadSigner, SIGN_AFTER_MS, VerifyOptions, verify};
 use wakeful_runtime::{Halt, Observer as _};
 use wakeful_store::Store;
-use wakeful_store::rows::Visibility;
 
 /// A clock whose waits end when the test ends them.
 #[derive(Default)]
@@ -83,12 +82,7 @@ async fn signed(store: &Store) -> usize {
 async fn create(store: &Store, name: &str) {
     let context = ApiContext::new(store.clone(), Arc::new(Stopped::default()), Arc::new(Salt));
     let api = RuntimeApi::without_service(context);
-    let new = NewAgent {
-        agent_id: AgentId::parse(name).expect("an id"),
-        workspace: "/w".to_owned(),
-        visibility: Visibility::Public,
-        mode: wakeful_core::wake::InteractionMode::default(),
-    };
+    let new = NewAgent::new(AgentId::parse(name).expect("an id"), "/w".to_owned());
     api.agents.create(new).await.expect("made");
 }
 

@@ -29,7 +29,7 @@ use wakeful_runtime::notice::{NoticeDispatcher, SubscriptionIndex};
 use wakeful_runtime::service::{Options, Service, WriterMode};
 use wakeful_runtime::{EngineDefaults, Halt};
 use wakeful_sim::OnWarning;
-use wakeful_store::rows::{RunFilter, RunRow, RunState, Visibility, WakeFilter, WakeRow};
+use wakeful_store::rows::{RunFilter, RunRow, RunState, WakeFilter, WakeRow};
 use wakeful_store::{JournalStore, Store};
 
 use crate::engine_factory::SameEngineFactory;
@@ -253,12 +253,7 @@ impl Daemon {
     }
 
     pub(crate) async fn create(&self, name: &str) {
-        let new = NewAgent {
-            agent_id: agent(name),
-            workspace: "/somewhere".into(),
-            visibility: Visibility::Public,
-            mode: wakeful_core::wake::InteractionMode::default(),
-        };
+        let new = NewAgent::new(agent(name), "/somewhere".into());
         self.api.agents.create(new).await.expect("an agent");
     }
 

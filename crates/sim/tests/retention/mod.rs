@@ -107,6 +107,7 @@ impl RetentionFixture {
             sleep_until: None,
             workspace: "/".into(),
             model_ref: None,
+            settings: wakeful_core::agent_settings::AgentSettings::with_all_categories(),
             created_at: clock.now(),
             usage: wakeful_core::conversation::Usage::default(),
             model_rounds: 0,

@@ -30,7 +30,7 @@ use wakeful_runtime::notice::SubscriptionIndex;
 use wakeful_runtime::service::{Options, Service, WriterMode};
 use wakeful_runtime::{EngineDefaults, Halt};
 use wakeful_sim::OnWarning;
-use wakeful_store::rows::{ExecutionWithRun, RunFilter, Visibility};
+use wakeful_store::rows::{ExecutionWithRun, RunFilter};
 use wakeful_store::{JournalStore, Store};
 
 use crate::engine_factory::SameEngineFactory;
@@ -329,12 +329,7 @@ impl ScheduledDaemon {
 
     pub(crate) async fn make(&self, names: &[&str]) {
         for name in names {
-            let new = NewAgent {
-                agent_id: agent(name),
-                workspace: "/somewhere".into(),
-                visibility: Visibility::Public,
-                mode: wakeful_core::wake::InteractionMode::default(),
-            };
+            let new = NewAgent::new(agent(name), "/somewhere".into());
             self.api.agents.create(new).await.expect("an agent");
         }
     }

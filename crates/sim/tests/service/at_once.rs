@@ -13,7 +13,6 @@ use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Options, Service, WriterMode};
 use wakeful_runtime::{EngineError, Halt};
 use wakeful_store::Store;
-use wakeful_store::rows::Visibility;
 
 use super::{
     Faulty, First, Mailer, RETRY_AFTER_MS, Salts, TURNS, TestEngineFactory, Ticks, governance, message, post,
@@ -69,12 +68,7 @@ impl Process {
 }
 
 fn new_agent() -> NewAgent {
-    NewAgent {
-        agent_id: agent(),
-        workspace: "/somewhere".into(),
-        visibility: Visibility::Public,
-        mode: wakeful_core::wake::InteractionMode::default(),
-    }
+    NewAgent::new(agent(), "/somewhere".into())
 }
 
 fn agent() -> AgentId {

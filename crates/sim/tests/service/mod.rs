@@ -46,7 +46,7 @@ use wakeful_runtime::service::{EndingEngine, EngineFactory, StuckAgents};
 use wakeful_runtime::wake::ResolvedOptions;
 use wakeful_runtime::{Engine, EngineDefaults, EngineError, Halt};
 use wakeful_store::Store;
-use wakeful_store::rows::{Agent, Claim, RunRow, Visibility};
+use wakeful_store::rows::{Agent, Claim, RunRow};
 
 use self::faulty::{FULL_TIMES, Faulty};
 use self::life::Life;
@@ -264,8 +264,6 @@ impl EngineFactory for TestEngineFactory {
             workspace: "/somewhere".into(),
             deny_tools: BTreeSet::new(),
             ask_tools: [TOOL.to_owned()].into(),
-            may_start: std::collections::BTreeSet::new(),
-            external_causes: wakeful_core::policy::ExternalCausePolicy::Ask,
         }
     }
 
@@ -332,12 +330,7 @@ impl Daemon {
         let (ticks, mailer): (Arc<Ticks>, Arc<Mailer>) = Default::default();
         let (store, faults) = Faulty::store();
         let (life, api, stuck) = Self::serve((&store, &faults), (&ticks, &mailer), first);
-        let new = NewAgent {
-            agent_id: AgentId::parse("main").expect("a name"),
-            workspace: "/somewhere".into(),
-            visibility: Visibility::Public,
-            mode: wakeful_core::wake::InteractionMode::default(),
-        };
+        let new = NewAgent::new(AgentId::parse("main").expect("a name"), "/somewhere".into());
         api.agents.create(new).await.expect("an agent");
         let run = post(&api, "turn-1").await;
         let daemon = Self {

@@ -7,12 +7,11 @@ use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::message::{Message, NewMessage, ParentRun};
 use wakeful_core::run::RunStatus;
-use wakeful_core::wake::{AgentControl, InteractionMode, Lifecycle, Refusal};
+use wakeful_core::wake::{AgentControl, Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock as _, Entropy as _};
 use wakeful_runtime::api::{AgentChange, NewAgent};
 use wakeful_runtime::run::{claim, quarantine};
 use wakeful_runtime::{EngineError, Stamp};
-use wakeful_store::rows::Visibility;
 
 use super::{Daemon, First, Salts, post};
 
@@ -102,12 +101,7 @@ impl Daemon {
     /// Creates another agent with a sub-run of this run; a started sub-run waits for a decision.
     async fn starts(&self, parent: RunKey, name: &str, control: AgentControl) -> RunKey {
         let agent_id = AgentId::parse(name).expect("a name");
-        let new = NewAgent {
-            agent_id: agent_id.clone(),
-            workspace: "/somewhere".into(),
-            visibility: Visibility::Public,
-            mode: InteractionMode::default(),
-        };
+        let new = NewAgent::new(agent_id.clone(), "/somewhere".into());
         self.api.agents.create(new).await.expect("an agent");
         let (wanted, main, at) = (agent_id.clone(), self.agent(), self.ticks.now());
         let sent = self.store.write(move |tx| {

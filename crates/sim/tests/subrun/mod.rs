@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::json;
+use wakeful_core::agent_settings::{Change, SettingsChange};
 use wakeful_core::conversation::{Block, ToolCall, Usage, text_of};
 use wakeful_core::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, RunnerId, TurnId};
@@ -23,7 +24,7 @@ use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{EndingEngine, EngineFactory, Options, Service, WriterMode};
 use wakeful_runtime::wake::ResolvedOptions;
 use wakeful_runtime::{Engine, EngineDefaults, EngineError, Halt};
-use wakeful_store::rows::{Agent, RunFilter, Visibility};
+use wakeful_store::rows::{Agent, RunFilter};
 use wakeful_store::{ROWS_MAX, Store, View};
 
 use crate::service::{Mailer, Salts, Ticks};
@@ -139,8 +140,6 @@ impl EngineFactory for SubRunEngineFactory {
             workspace: "/somewhere".into(),
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
-            may_start: AGENTS.map(str::to_owned).into(),
-            external_causes: wakeful_core::policy::ExternalCausePolicy::Ask,
         }
     }
 
@@ -230,13 +229,16 @@ async fn play(seed: u64) -> (usize, usize) {
     let ticks: Arc<Ticks> = Arc::default();
     let (mut task, mut api) = serve(&store, &ticks, (seed, 0));
     for name in AGENTS {
-        let new = NewAgent {
-            agent_id: agent_id(name),
-            workspace: "/somewhere".into(),
-            visibility: Visibility::Public,
-            mode: wakeful_core::wake::InteractionMode::default(),
-        };
+        let new = NewAgent::new(agent_id(name), "/somewhere".into());
         api.agents.create(new).await.expect("an agent");
+    }
+    for name in AGENTS {
+        let settings = SettingsChange {
+            may_start: Change::Set(AGENTS.map(str::to_owned).into()),
+            ..SettingsChange::default()
+        };
+        let set = api.agents.change_settings(agent_id(name), settings);
+        set.await.expect("settings");
     }
     for number in 0..3_u64 {
         let first = draw(seed, &["first", &number.to_string()], 4);

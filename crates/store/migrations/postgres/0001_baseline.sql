@@ -39,6 +39,7 @@ CREATE TABLE agent (
     sleep_until_ms BIGINT,
     workspace      TEXT COLLATE "C" NOT NULL,
     model_ref      TEXT COLLATE "C",
+    settings       TEXT COLLATE "C" NOT NULL,
     created_at_ms  BIGINT           NOT NULL,
     input_tokens   BIGINT           NOT NULL,
     output_tokens  BIGINT           NOT NULL,

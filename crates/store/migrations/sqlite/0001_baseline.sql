@@ -36,6 +36,7 @@ CREATE TABLE agent (
     sleep_until_ms INTEGER,
     workspace      TEXT    NOT NULL,
     model_ref      TEXT,
+    settings       TEXT    NOT NULL,
     created_at_ms  INTEGER NOT NULL,
     input_tokens   INTEGER NOT NULL,
     output_tokens  INTEGER NOT NULL,

@@ -1,5 +1,6 @@
 //! Agents and their counters.
 
+use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::conversation::Usage;
 use wakeful_core::id::Incarnation;
 use wakeful_store::StoreError;
@@ -33,6 +34,51 @@ fn an_agent_is_read_back_unchanged() {
             .await
             .expect("read");
         assert_eq!(none, None);
+    });
+}
+
+#[test]
+fn the_settings_of_an_agent_are_replaced_and_bound_to_the_log() {
+    everywhere(async |store| {
+        let made = sample::agent("main");
+        let put = made.clone();
+        let hash = async || {
+            let rows = store.read(|view| view.bound_rows("agent", None, 10)).await;
+            rows.expect("rows").remove(0).hash
+        };
+        store
+            .write(move |tx| tx.create_agent(&put))
+            .await
+            .expect("written");
+        let before = hash().await;
+        let changed = Agent {
+            settings: AgentSettings {
+                ask_tools: ["ExecCommand".to_owned()].into(),
+                ..AgentSettings::new(["a".to_owned()].into())
+            },
+            model_ref: Some("openai/x".into()),
+            workspace: "/other".into(),
+            ..made
+        };
+        let put = changed.clone();
+        assert!(
+            store
+                .write(move |tx| tx.set_agent_settings(&put))
+                .await
+                .expect("set")
+        );
+        let main = sample::agent_id("main");
+        let read = store.read(move |view| Ok((view.agent(&main)?, view.agent_settings(&main)?)));
+        let settings = changed.settings.clone();
+        assert_eq!(read.await.expect("read"), (Some(changed), Some(settings)));
+        assert_ne!(hash().await, before, "the settings are part of the bound row");
+        let other = sample::agent("other");
+        assert!(
+            !store
+                .write(move |tx| tx.set_agent_settings(&other))
+                .await
+                .expect("looked")
+        );
     });
 }
 

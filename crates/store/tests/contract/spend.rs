@@ -220,32 +220,6 @@ fn a_receipt_is_valid_for_one_provider_and_policy_version() {
 }
 
 #[test]
-fn the_model_of_an_agent_is_set_and_reset() {
-    everywhere(async |store| {
-        store
-            .write(|tx| tx.create_agent(&sample::agent("main")).map(drop))
-            .await
-            .expect("made");
-        for model in [Some("openai/x"), None] {
-            let is_there = store
-                .write(move |tx| tx.set_model(&sample::agent_id("main"), model))
-                .await
-                .expect("set");
-            let agent = store
-                .read(|view| view.agent(&sample::agent_id("main")))
-                .await
-                .expect("read");
-            assert!(is_there);
-            assert_eq!(agent.and_then(|agent| agent.model_ref).as_deref(), model);
-        }
-        let none = store
-            .write(|tx| tx.set_model(&sample::agent_id("nobody"), None))
-            .await;
-        assert!(!none.expect("looked"));
-    });
-}
-
-#[test]
 fn with_the_clock_set_back_the_latest_day_is_used_until_reset() {
     everywhere(async |store| {
         reserve(&store, reservation("main", "a", 100)).await;

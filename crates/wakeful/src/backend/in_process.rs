@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wakeful_api::DefaultModel;
 use wakeful_api::client::Client;
 use wakeful_core::id::AgentId;
 use wakeful_ports::clock::Clock as _;
@@ -26,7 +25,7 @@ use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::Home;
 use crate::journal::{Access, HomeJournal, JournalLocation};
-use crate::model::{DEMO, ModelRegistry};
+use crate::model::ModelRegistry;
 use crate::open_home::OpenHome;
 use crate::system::{RealClock, RealEntropy};
 
@@ -145,8 +144,6 @@ impl<'a> Parts<'a> {
 }
 
 fn facts(config: &Settings, home: &Path) -> Result<DaemonFacts, Failure> {
-    let default_model = ModelRegistry::new(config).default_ref();
-    let reference = default_model.map_or_else(|_| DEMO.to_owned(), |(reference, _)| reference);
     Ok(DaemonFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
@@ -154,10 +151,6 @@ fn facts(config: &Settings, home: &Path) -> Result<DaemonFacts, Failure> {
         database: String::new(),
         started_at: RealClock::new().now(),
         config_fingerprint: String::new(),
-        model: DefaultModel {
-            is_demo: reference == DEMO,
-            reference,
-        },
         default_agent: AgentId::parse(&config.agent.default)?,
         last_failure: None,
     })

@@ -1,20 +1,21 @@
 //! `wakeful agent`: creates, shows, pauses and resumes agents, and changes their lifecycle and mode.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Subcommand, ValueEnum};
 use wakeful_api::{
-    ActivateAgent, AgentStatus, ClearQueue, CreateAgent, DestroyAgent, Endpoint, GetAgentStatus,
-    GetExternalTrigger, ListAgents, MakeAgentDormant, PauseAgent, ResumeAgent, RevokeExternalTrigger,
-    RotateExternalTrigger, SetAgentMode, SetAgentSleep, SetModel, StopAgent, Text, Visibility, WakeAgent,
+    ActivateAgent, AgentStatus, Change, ChangeAgentSettings, ClearQueue, CreateAgent, DestroyAgent, Endpoint,
+    GetAgentStatus, GetExternalTrigger, ListAgents, MakeAgentDormant, PauseAgent, ResumeAgent,
+    RevokeExternalTrigger, RotateExternalTrigger, SetAgentMode, SetAgentSleep, SettingsChange, StopAgent,
+    Text, Visibility, WakeAgent,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::InteractionMode;
 use wakeful_ports::clock::Clock as _;
-use wakeful_server::view::loaded_agents_md;
 
 use super::GlobalArgs;
+use super::agent_settings::{SettingsArgs, set, status_and_settings, text};
 use super::confirm::confirm_by_name;
 use super::why::shifted;
 use crate::backend::{read, write, write_existing};
@@ -22,8 +23,7 @@ use crate::config::{self, Overrides};
 use crate::daemon::files::{DaemonPresence, RunDir};
 use crate::daemon::lifecycle::database_name;
 use crate::failure::Failure;
-use crate::guidance::GuidanceFiles;
-use crate::model::{ModelRegistry, RunOwner};
+use crate::model::ModelRegistry;
 use crate::show::Out;
 use crate::system::RealClock;
 use crate::workspace::WorkspacePath;
@@ -34,13 +34,18 @@ pub(crate) enum AgentVerb {
     Create {
         /// Agent name: a-z, 0-9, '-' and '_'
         id: String,
-        /// Folder in which the agent's commands run and may write [default: the configured one, else the
-        /// current folder]
-        #[arg(long, value_name = "DIR")]
-        workspace: Option<PathBuf>,
+        #[command(flatten)]
+        settings: Box<SettingsArgs>,
         /// What may wake the agent
         #[arg(long, value_enum, default_value = "hybrid")]
         mode: ModeArg,
+    },
+    /// Change settings of an agent; an open run uses them for its next action
+    Set {
+        /// Agent name
+        id: String,
+        #[command(flatten)]
+        settings: Box<SettingsArgs>,
     },
     /// List agents
     List {
@@ -178,10 +183,11 @@ impl From<ModeArg> for InteractionMode {
 
 pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
-        AgentVerb::Create { id, workspace, mode } => {
-            let (workspace, mode) = (workspace.as_deref(), (*mode).into());
-            create(NewAgent { id, workspace, mode }, shared, out).await?;
+        AgentVerb::Create { id, settings, mode } => {
+            let mode = (*mode).into();
+            create(NewAgent { id, settings, mode }, shared, out).await?;
         }
+        AgentVerb::Set { id, settings } => set(id, settings, shared, out).await?,
         AgentVerb::List { all } => {
             let with_private = *all;
             let list = read(shared, async |backend| {
@@ -196,28 +202,9 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
         }
         AgentVerb::Show { id } => {
             let id = AgentId::parse(id)?;
-            let status = read(shared, async |backend| {
-                backend
-                    .call(GetAgentStatus {
-                        agent_id: Text(id.clone()),
-                    })
-                    .await
-            })
-            .await?;
-            let home = shared.home()?;
-            let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
-            let guidance = files.read(&id, status.workspace.as_ref());
-            // Unreadable settings must not prevent showing an agent.
-            let settings = config::load(&shared.home()?, &Overrides::default());
-            let registry = settings.map(|settings| ModelRegistry::new(&settings.config)).ok();
-            let status = registry.map_or_else(
-                || status.clone(),
-                |registry| modelled(&id, status.clone(), &registry),
-            );
-            out.agent(&AgentStatus {
-                loaded_agents_md: loaded_agents_md(&guidance),
-                ..status
-            });
+            let shown = read(shared, async |backend| status_and_settings(backend, id).await);
+            let (status, settings) = shown.await?;
+            out.agent_with_settings(&status, &settings, &text(&settings));
         }
         AgentVerb::Model { id, model, .. } => choose(id, model.as_deref(), shared, out).await?,
         AgentVerb::Pause { id } => change(PauseAgent { agent_id: name(id)? }, shared, out).await?,
@@ -248,33 +235,22 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &GlobalArgs, out: &Out) -> R
 }
 
 async fn choose(id: &str, model: Option<&str>, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
-    let id = AgentId::parse(id)?;
+    let agent_id = name(id)?;
     // The path is resolved here, because a relative path depends on the current folder.
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let registry = ModelRegistry::new(&settings.config);
     let model = model.map(|model| registry.named(model)).transpose()?;
-    let set = SetModel {
-        agent_id: Text(id.clone()),
-        clear: model.is_none(),
-        model,
+    let change = SettingsChange {
+        model: model.map_or(Change::Reset, Change::Set),
+        ..SettingsChange::default()
     };
-    let tell = write_existing(shared, out, async |backend| backend.call(set).await);
-    out.agent(&modelled(&id, tell.await?, &registry));
+    let status = write_existing(shared, out, async |backend| {
+        let asked = ChangeAgentSettings::new(agent_id.clone(), change);
+        backend.call(asked).await?;
+        backend.call(GetAgentStatus { agent_id }).await
+    });
+    out.agent(&status.await?);
     Ok(())
-}
-
-/// Adds the models of the agent's next run to the status. A daemon has already added them from the settings
-/// that it was started with.
-fn modelled(agent: &AgentId, status: AgentStatus, registry: &ModelRegistry) -> AgentStatus {
-    let chosen = status.model.as_deref();
-    let model_state = match &status.model_state {
-        Some(told) => Some(told.clone()),
-        None => registry.state(RunOwner { agent, chosen }),
-    };
-    AgentStatus {
-        model_state,
-        ..status
-    }
 }
 
 async fn trigger(verb: &TriggerVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
@@ -346,7 +322,7 @@ async fn change(
 /// Arguments of `agent create`.
 struct NewAgent<'a> {
     id: &'a str,
-    workspace: Option<&'a Path>,
+    settings: &'a SettingsArgs,
     mode: InteractionMode,
 }
 
@@ -354,20 +330,23 @@ async fn create(new: NewAgent<'_>, shared: &GlobalArgs, out: &Out) -> Result<(),
     let agent_id = AgentId::parse(new.id)?;
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let given = new
+        .settings
         .workspace
+        .as_deref()
         .or(settings.config.agent.workspace.as_ref().map(Path::new))
         .unwrap_or(Path::new("."));
     // The workspace is checked before the home is created, and again when it exists.
     let look = |home: &Path| WorkspacePath::look(given, home).map_err(Failure::into_usage);
     let home = shared.home()?;
     look(&home)?;
+    let change = new.settings.change(shared)?;
     let tell = write(shared, out, async |backend| {
-        let asked = CreateAgent {
-            agent_id: Text(agent_id),
-            workspace: Some(look(&home)?.text.clone()),
-            visibility: Visibility::Public,
-            mode: Some(new.mode),
+        let change = SettingsChange {
+            workspace: Change::Set(look(&home)?.text.clone()),
+            ..change
         };
+        let agent_id = Text(agent_id);
+        let asked = CreateAgent::new(agent_id, Visibility::Public, Some(new.mode), change);
         backend.call(asked).await
     });
     out.agent(&tell.await?);

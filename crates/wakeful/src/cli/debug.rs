@@ -43,7 +43,6 @@ pub(crate) async fn debug(verb: &DebugVerb, shared: &GlobalArgs, out: &Out) -> R
 
 /// Writes one page per command, such as `wakeful-runs-list.1`.
 fn man(folder: &Path) -> Result<u8, Failure> {
-    // A flag of every command is described once, on the page of the program.
     clap_mangen::generate_to(Cli::command(), folder).map_err(|error| {
         let attempt = format!("cannot write manual pages to {}", folder.display());
         Failure::io("man_unwritable", &attempt, &error, "choose a folder that exists")

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use wakeful_api::{AgentStatus, CreateAgent, GetAgentStatus, SetProviderKey, Text, Visibility};
+use wakeful_api::{
+    AgentStatus, Change, CreateAgent, GetAgentStatus, SetProviderKey, SettingsChange, Text, Visibility,
+};
 use wakeful_core::id::{AgentId, RuleId};
 
 use self::ask::Dialogue;
@@ -37,8 +39,7 @@ pub(crate) struct InitArgs {
     /// Model provider, see `wakeful models list`; its default model is used unless --model is given
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
-    /// Read the provider's key from this file, `-` is standard input, and store it in the system's keyring or in
-    /// a private file
+    /// File with the provider's key, `-` for standard input; it is stored in the keyring or a private file
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Do not test the provider, its key and its model
@@ -341,12 +342,11 @@ async fn first_agent(
         Err(failure) => return Err(failure),
     }
     let made = write(shared, out, async |backend| {
-        let new = CreateAgent {
-            agent_id: Text(agent.clone()),
-            workspace: Some(workspace.to_owned()),
-            visibility: Visibility::Public,
-            mode: None,
+        let settings = SettingsChange {
+            workspace: Change::Set(workspace.to_owned()),
+            ..SettingsChange::default()
         };
+        let new = CreateAgent::new(Text(agent.clone()), Visibility::Public, None, settings);
         backend.call(new).await
     });
     match made.await {

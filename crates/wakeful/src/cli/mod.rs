@@ -1,6 +1,7 @@
 //! The command line: the command tree and the code that all commands share. Each command has its own file.
 
 mod agent;
+mod agent_settings;
 pub(crate) mod backup;
 mod brake;
 pub(crate) mod budget;

@@ -17,7 +17,6 @@ use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::derived_hash;
 use wakeful_core::policy::ToolRules;
 use wakeful_core::run::ROUNDS_MAX;
-use wakeful_core::wake::InteractionMode;
 use wakeful_models::Models;
 use wakeful_runtime::api::NewAgent;
 use wakeful_store::rows::{Agent, Visibility};
@@ -206,8 +205,7 @@ impl CheckedCall {
         known: Option<&Agent>,
         wished: Option<&str>,
     ) -> Result<(ModelChain, Models), Failure> {
-        let named = self.named.as_ref().map(|agent| RunOwner { agent, chosen: None });
-        let chain = registry.chain(known.map(RunOwner::from).or(named), wished)?;
+        let chain = registry.chain(known.map(RunOwner::from), wished)?;
         let models = registry.route(&chain.model_ref, &chain.fallbacks)?;
         Ok((chain, models))
     }
@@ -232,10 +230,8 @@ impl CheckedCall {
             (Some(_), false) => return None,
         };
         Some(NewAgent {
-            agent_id: self.agent.clone(),
-            workspace: workspace.text.clone(),
             visibility,
-            mode: InteractionMode::default(),
+            ..NewAgent::new(self.agent.clone(), workspace.text.clone())
         })
     }
 }

@@ -35,15 +35,6 @@ pub(super) fn cross_check(file: &Layer) -> Result<Vec<CrossFinding>, Failure> {
     if let Some((message, hint)) = missing_provider(settings.provider.name.as_deref(), &settings) {
         report(&["provider", "name"], format!("provider.name: {message}"), hint);
     }
-    for (name, agent) in &settings.agents {
-        if let Some((message, hint)) = missing_target(agent.model.as_deref(), &settings) {
-            report(
-                &["agents", name, "model"],
-                format!("agents.{name}.model: {message}"),
-                hint,
-            );
-        }
-    }
     for (name, provider) in &settings.providers {
         if BuiltinProvider::named(name).is_none() && provider.kind.is_none() {
             let message = format!("providers.{name} is not a built-in provider, and has no kind");

@@ -1,11 +1,10 @@
 //! Reads, edits and replaces `config.toml`. Errors have line numbers, edits preserve everything else in the
 //! file, and the file is replaced atomically.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read as _};
 use std::ops::Range;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use toml_edit::{Document, DocumentMut, Item, TableLike};
@@ -13,10 +12,10 @@ use wakeful_core::failure::truncate_chars;
 
 use super::cross_check::{CrossFinding, cross_check};
 use super::layer::{ParsedLayer, SettingOrigin};
-use super::schema::{Node, Setting, dotted, nearest};
+use super::schema::{Node, Setting, dotted, moved, nearest};
 use super::value::expected_name;
 use crate::failure::Failure;
-use crate::system::fresh_id;
+use crate::system::replace_file;
 
 /// Maximum size of the file; settings are a few lines.
 const BYTES_MAX: u64 = 1 << 20;
@@ -69,7 +68,9 @@ pub(super) fn change(home: &Path, path: &Path, edits: &[ConfigEdit]) -> Result<b
     if let Some(problem) = parse(path, &text).problems.into_iter().next() {
         return Err(problem);
     }
-    replace(path, &text).map_err(|error| unwritable(&error))?;
+    // A symbolic link is preserved.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    replace_file(&target, &text).map_err(|error| unwritable(&error))?;
     Ok(true)
 }
 
@@ -191,6 +192,14 @@ impl Parser<'_> {
             let message = format!("{name} is not a section: [{section}.NAME] expects {expected}");
             return self.problem(span, &message, "rename or remove it");
         }
+        if let Some(moved) = moved(&name) {
+            let message = moved.message().to_owned();
+            let problem = self.lines.located("setting_moved", span, &message);
+            return self
+                .read
+                .problems
+                .push(problem.with_hint(moved.hint().to_owned()));
+        }
         let hint = nearest(&name, parent);
         self.problem(span, &format!("unknown setting {name}"), &hint);
     }
@@ -260,12 +269,17 @@ impl Lines<'_> {
     }
 
     fn invalid(&self, span: Option<Range<usize>>, message: &str, hint: &str) -> Failure {
+        self.located("config_invalid", span, message)
+            .with_hint(hint.to_owned())
+    }
+
+    fn located(&self, code: &'static str, span: Option<Range<usize>>, message: &str) -> Failure {
         let line = self
             .number(span)
             .map(|line| format!(", line {line}"))
             .unwrap_or_default();
         let message = format!("{}{line}: {message}", self.path.display());
-        Failure::usage("config_invalid", message, hint)
+        Failure::usage(code, message, "")
     }
 }
 
@@ -359,28 +373,4 @@ fn set(lines: &Lines<'_>, document: &mut DocumentMut, path: &[String], value: &V
         None => drop(table.insert(name, Item::Value(value))),
     }
     Ok(())
-}
-
-/// Replaces the file atomically, so that readers and crashes see either the old or the new file. A symbolic
-/// link is preserved.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder: PathBuf = target.parent().map_or_else(PathBuf::new, Path::to_owned);
-    let passing = folder.join(format!(".config-{}.toml", fresh_id()));
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&passing)
-        .and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&passing, &target));
-    if let Err(error) = written {
-        // The temporary file may not exist.
-        let _ = fs::remove_file(&passing);
-        return Err(error);
-    }
-    File::open(folder)?.sync_all()
 }

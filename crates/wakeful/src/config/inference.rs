@@ -6,11 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::budget::{MicroUsd, Price};
-use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::{InferenceCategory, InferencePermissions, RequestField};
 use wakeful_core::key::derived_hash;
-use wakeful_core::policy::ExternalCausePolicy;
 use wakeful_models::{Provider, TIME_MS_MAX, Thinking};
 
 use super::settings::{Budget, Settings};
@@ -110,31 +108,10 @@ pub(crate) struct Route {
     pub(crate) models: Vec<String>,
 }
 
-/// Settings of one agent: its models, permissions and approvals.
+/// Which models one agent may use, and which data these receive.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct AgentSettings {
-    /// Tools that need approval in its runs, in addition to those of `[agent]`.
-    #[schemars(schema_with = "value::tools")]
-    pub(crate) ask_tools: Option<Vec<String>>,
-    /// Channels through which decisions of its runs may be answered: `page`, `api`, `cli`. Default: the
-    /// setting in `[decisions]`.
-    #[schemars(schema_with = "value::channels")]
-    pub(crate) answer_channels: Option<BTreeSet<Channel>>,
-    /// Agents whose runs it may start with the tool `StartRun`. Without any, the agent does not have this
-    /// tool.
-    #[schemars(schema_with = "value::agents")]
-    pub(crate) may_start: Option<Vec<String>>,
-    /// What happens before a command in runs with an external cause, that is, not started by you or by one
-    /// of your schedules: `ask`, `allow` or `deny`. Default: the setting in `[agent]`.
-    #[schemars(schema_with = "value::external_causes")]
-    pub(crate) external_causes: Option<ExternalCausePolicy>,
-    /// Model of the agent. Default: the setting in `[model]`.
-    #[schemars(extend("format" = "model"))]
-    pub(crate) model: Option<String>,
-    /// Models to use when its model fails permanently, in order.
-    #[schemars(schema_with = "value::fallbacks")]
-    pub(crate) fallbacks: Option<Vec<String>>,
     /// What models may be used for: `conversation`, `embedding`. Default: the setting in `[inference]`.
     #[schemars(schema_with = "value::categories")]
     pub(crate) categories: Option<BTreeSet<InferenceCategory>>,

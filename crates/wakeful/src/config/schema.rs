@@ -133,6 +133,9 @@ impl Setting {
     /// Finds a setting by name; the error suggests the nearest name.
     pub(crate) fn known(name: &str) -> Result<Self, Failure> {
         Self::find(name).ok_or_else(|| {
+            if let Some(moved) = moved(name) {
+                return moved;
+            }
             let message = format!("unknown setting {name}");
             Failure::usage("config_key_unknown", message, nearest(name, None))
         })
@@ -186,6 +189,27 @@ impl Setting {
         };
         Err(Failure::usage("bad_value", message, hint))
     }
+}
+
+/// The settings of single agents that are in the agent's record, with the flag that sets them.
+const MOVED: [(&str, &str); 7] = [
+    ("ask_tools", "--ask-tools A,B"),
+    ("deny_tools", "--deny-tools A,B"),
+    ("answer_channels", "--answer-channels A,B"),
+    ("may_start", "--may-start A,B"),
+    ("external_causes", "--external-causes POLICY"),
+    ("model", "--model REF"),
+    ("fallbacks", "--fallbacks A,B"),
+];
+
+/// The error for a setting `agents.NAME.SETTING` that is in the agent's record.
+pub(super) fn moved(name: &str) -> Option<Failure> {
+    let (agent, setting) = name.strip_prefix("agents.")?.split_once('.')?;
+    let (_, flag) = MOVED.into_iter().find(|(moved, _)| *moved == setting)?;
+    let message =
+        format!("{name} is not a setting of config.toml; it is part of the record of agent {agent}");
+    let hint = format!("`wakeful agent set {agent} {flag}` sets it");
+    Some(Failure::usage("setting_moved", message, hint))
 }
 
 fn find_below(node: Node, name: &str, path: &mut Vec<String>) -> Option<Node> {

@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::decision::{Channel, DEADLINE_HOURS_DEFAULT, DEADLINE_HOURS_MAX, HOUR_MS};
-use wakeful_core::id::AgentId;
-use wakeful_core::policy::ExternalCausePolicy;
+use wakeful_core::policy::{ExternalCausePolicy, RuleDefaults};
 use wakeful_core::retention::{DAYS_MAX, MIB_MAX, Retention as Kept, RetentionLimit};
 use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX};
 use wakeful_runtime::EngineDefaults;
@@ -64,7 +63,8 @@ pub(crate) struct Settings {
     /// Routes by name, for `route:NAME`.
     #[schemars(extend("propertyNames" = {"format": "name"}, "maxProperties" = NAMED_MAX))]
     pub(crate) routes: BTreeMap<String, Route>,
-    /// Settings of single agents, by agent name.
+    /// Which models single agents may use and which data these receive, by agent name. All other settings of
+    /// an agent are in its record: `wakeful agent set`.
     #[schemars(extend("propertyNames" = {"format": "name"}, "maxProperties" = NAMED_MAX))]
     pub(crate) agents: BTreeMap<String, AgentSettings>,
     /// Settings of single models, by model reference.
@@ -89,42 +89,13 @@ impl Settings {
         }
     }
 
-    /// The agents whose runs an agent's runs may start.
-    pub(crate) fn may_start(&self, agent: &AgentId) -> BTreeSet<String> {
-        let own = self.agents.get(agent.as_str());
-        let named = own.and_then(|own| own.may_start.as_ref());
-        named.into_iter().flatten().cloned().collect()
-    }
-
-    /// How runs of an agent with an external cause treat plain actions: the agent's own setting, else the
-    /// setting for all agents.
-    pub(crate) fn external_causes(&self, agent: &AgentId) -> ExternalCausePolicy {
-        let own = self.agents.get(agent.as_str());
-        own.and_then(|own| own.external_causes)
-            .unwrap_or(self.agent.external_causes)
-    }
-
-    /// The channels through which people may answer decisions of an agent: its own, else those for all
-    /// agents, else all channels.
-    pub(crate) fn answer_channels(&self, agent: &AgentId) -> BTreeSet<Channel> {
-        let own = self.agents.get(agent.as_str());
-        let own = own.and_then(|own| own.answer_channels.as_ref());
-        let channels = own.or(self.decisions.answer_channels.as_ref());
-        channels.cloned().unwrap_or_else(Channel::all)
-    }
-
-    /// The tools for which runs of an agent need approval: those configured for all agents plus its own.
-    pub(crate) fn ask_tools(&self, agent: &AgentId) -> BTreeSet<String> {
-        let own = self
-            .agents
-            .get(agent.as_str())
-            .and_then(|own| own.ask_tools.as_ref());
-        self.agent
-            .ask_tools
-            .iter()
-            .chain(own.into_iter().flatten())
-            .cloned()
-            .collect()
+    /// The rules for all agents, which apply where an agent's record does not say otherwise.
+    pub(crate) fn rules(&self) -> RuleDefaults {
+        RuleDefaults {
+            ask_tools: self.agent.ask_tools.iter().cloned().collect(),
+            external_causes: self.agent.external_causes,
+            answer_channels: self.decisions.answer_channels.clone(),
+        }
     }
 }
 

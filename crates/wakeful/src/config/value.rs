@@ -10,7 +10,6 @@ use wakeful_core::id::AgentId;
 use wakeful_core::inference::{InferenceCategory, RequestField};
 use wakeful_core::policy::ExternalCausePolicy;
 use wakeful_core::run::ROUTE_MAX;
-use wakeful_core::sub_run::MAY_START_MAX;
 use wakeful_models::{ModelRef, THINKING_TOKENS_MAX, Thinking};
 use wakeful_tools::TOOL_NAMES;
 
@@ -262,10 +261,6 @@ pub(super) fn route(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn tools(_: &mut SchemaGenerator) -> Schema {
     list(&one_of(&TOOL_NAMES), TOOL_NAMES.len())
-}
-
-pub(super) fn agents(_: &mut SchemaGenerator) -> Schema {
-    list(&text("name"), MAY_START_MAX)
 }
 
 pub(super) fn channels(_: &mut SchemaGenerator) -> Schema {

@@ -6,10 +6,10 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wakeful_api::{AgentModelState, BackupStatus};
+use wakeful_api::{AgentModelState, BackupStatus, DefaultModel};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::{Message, RunOptions};
-use wakeful_core::policy::ToolRules;
+use wakeful_core::policy::{RuleDefaults, ToolRules};
 use wakeful_core::problem::{Problem, with_causes};
 use wakeful_core::prompt::Guidance;
 use wakeful_core::run::ROUNDS_MAX;
@@ -25,7 +25,7 @@ use super::backup::BackupFolder;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
-use crate::model::{ModelChain, ModelChoiceReason, ModelRegistry, RunOwner, demo};
+use crate::model::{DEMO, ModelChain, ModelChoiceReason, ModelRegistry, demo};
 use crate::open_home::{EngineOptions, OpenHome, RealEngine, SandboxRequirement, tool_names};
 use crate::provider_setup::ProviderSetup;
 use crate::workspace::WorkspacePath;
@@ -98,12 +98,12 @@ impl EngineFactory for DaemonEngineFactory {
         ResolvedOptions {
             model_ref: chain.model_ref,
             fallbacks: chain.fallbacks,
-            max_rounds: max_rounds.unwrap_or(self.config.agent.max_rounds),
+            max_rounds: max_rounds
+                .or(agent.settings.max_rounds)
+                .unwrap_or(self.config.agent.max_rounds),
             workspace: workspace.unwrap_or_else(|| agent.workspace.clone()),
             deny_tools,
-            ask_tools: &ask_tools | &self.config.ask_tools(&agent.agent_id),
-            may_start: self.config.may_start(&agent.agent_id),
-            external_causes: self.config.external_causes(&agent.agent_id),
+            ask_tools,
         }
     }
 
@@ -219,12 +219,37 @@ impl Host for DaemonHost {
         self.models.policy_versions()
     }
 
-    fn model_state(&self, agent: &AgentId, chosen: Option<&str>) -> Option<AgentModelState> {
-        self.models.state(RunOwner { agent, chosen })
+    fn model_state(&self, agent: &Agent) -> Option<AgentModelState> {
+        self.models.state(agent.into())
     }
 
-    fn missing_key(&self, agent: &AgentId, chosen: Option<&str>) -> Option<MissingKey> {
-        self.models.missing_key(RunOwner { agent, chosen })
+    fn default_model(&self) -> DefaultModel {
+        let found = self.models.default_ref();
+        let reference = found.map_or_else(|_| DEMO.to_owned(), |(reference, _)| reference);
+        DefaultModel {
+            is_demo: reference == DEMO,
+            reference,
+        }
+    }
+
+    fn rule_defaults(&self) -> RuleDefaults {
+        self.models.config().rules()
+    }
+
+    fn tools(&self) -> BTreeSet<String> {
+        tool_names()
+    }
+
+    fn instructions(&self, agent: &AgentId) -> Result<Option<String>, Problem> {
+        Ok(GuidanceFiles::new(&self.home).instructions(agent)?)
+    }
+
+    fn set_instructions(&self, agent: &AgentId, text: Option<&str>) -> Result<(), Problem> {
+        Ok(GuidanceFiles::new(&self.home).set_instructions(agent, text)?)
+    }
+
+    fn missing_key(&self, agent: &Agent) -> Option<MissingKey> {
+        self.models.missing_key(agent.into())
     }
 
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance {

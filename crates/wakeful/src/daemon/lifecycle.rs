@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use wakeful_api::{DefaultModel, FailurePhase, LastFailure};
+use wakeful_api::{FailurePhase, LastFailure};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::derived_hash;
 use wakeful_ports::clock::Clock as _;
@@ -32,7 +32,7 @@ use crate::config::{LoadedConfig, Overrides, Settings};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::{Home, HomeLock};
-use crate::model::{DEMO, ModelChoiceReason, ModelRegistry};
+use crate::model::ModelRegistry;
 use crate::notify::{DesktopSession, notify_targets};
 use crate::open_home::{OpenHome, SandboxRequirement};
 use crate::show::Out;
@@ -375,7 +375,8 @@ fn options(
     stage: watch::Receiver<DaemonStage>,
 ) -> Result<Options, Failure> {
     let config = &start.settings.config;
-    let (reference, why) = host.models.default_ref()?;
+    // A provider without a model is reported now and not by the first message.
+    host.models.default_ref()?;
     Ok(Options {
         stage,
         facts: DaemonFacts {
@@ -389,10 +390,6 @@ fn options(
                 .to_owned(),
             started_at: RealClock::new().now(),
             config_fingerprint: start.fingerprint(),
-            model: DefaultModel {
-                is_demo: why == ModelChoiceReason::Demo || reference == DEMO,
-                reference,
-            },
             default_agent: AgentId::parse(&config.agent.default)?,
             last_failure: RunDir::of(&host.home).failure(),
         },

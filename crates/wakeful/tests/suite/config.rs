@@ -54,6 +54,10 @@ fn reading_settings_creates_nothing_and_shows_the_defaults() {
             ("agent.external_causes", &json!("ask")),
             ("agent.max_rounds", &json!(50)),
             ("agent.workspace", &json!(null)),
+            ("backup.daily", &json!(true)),
+            ("backup.folder", &json!(null)),
+            ("backup.keep", &json!(7)),
+            ("backup.mib", &json!(8_192)),
             ("budget.daily_usd", &json!(null)),
             ("decisions.deadline_hours", &json!(168)),
             ("log.format", &json!("text")),
@@ -153,7 +157,7 @@ fn a_change_keeps_comments_and_order_and_is_private() {
     let strays = fs::read_dir(world.home()).expect("a home");
     let strays = strays
         .filter_map(Result::ok)
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(".config-"));
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(".new-"));
     assert_eq!(strays.count(), 0, "a passing file was left");
 }
 
@@ -207,7 +211,7 @@ fn concurrent_changes_are_all_kept() {
         ("server.port", "2"),
         ("server.rate_per_minute", "3"),
         ("agent.default", "a"),
-        ("provider.name", "b"),
+        ("provider.name", "openai"),
         ("budget.daily_usd", "4"),
         ("agent.max_rounds", "5"),
     ];

@@ -82,6 +82,7 @@ fn an_initialized_home_has_no_problem() {
             "blobs",
             "clock",
             "pages",
+            "backup",
             "sandbox",
             "limits",
             "space"

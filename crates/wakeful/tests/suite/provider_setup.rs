@@ -222,7 +222,7 @@ fn a_local_server_is_found_and_its_model_chosen() {
     let world = world_with_ollama(&fake.url);
     let said = typed(&world, "", "ollama\n2\n\n\n\n");
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.stdout.contains("ollama         found, 2 models"), "{said:?}");
+    assert!(said.stdout.contains("found, 2 models"), "{said:?}");
     assert!(
         said.stdout
             .contains("next       wakeful daemon start && wakeful open"),

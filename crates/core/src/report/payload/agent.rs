@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::budget::UtcDay;
 use crate::cause::{OriginKind, Priority};
@@ -131,10 +132,11 @@ pub enum AgentStateChanged {
         /// Channel through which a person reset it.
         channel: Channel,
     },
-    /// The model changed.
-    Model {
-        /// The new model; absent for the default.
-        model_ref: Option<String>,
+    /// Settings changed.
+    Settings {
+        /// The changed settings with their new values; null if the default was restored. Instructions are
+        /// represented by their hash.
+        changed: BTreeMap<String, Value>,
     },
 }
 

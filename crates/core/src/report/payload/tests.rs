@@ -179,7 +179,7 @@ fn each_change_of_an_agent_has_its_own_name() {
         over(json!({"change": "schedule_expired"}), &schedule),
         json!({"change": "schedule_unreadable", "schedule_id": "?", "column": "schedule.pattern"}),
         json!({"change": "budget_day", "from": 5, "to": 4, "channel": "cli"}),
-        json!({"change": "model", "model_ref": null}),
+        json!({"change": "settings", "changed": {"model": null, "ask_tools": ["A"]}}),
     ];
     for change in changes {
         let read = Payload::read("agent_state_changed", &change).expect("a change");

@@ -25,6 +25,7 @@ pub(super) fn state_changed(change: &AgentStateChanged, row: Row) -> Row {
         AgentStateChanged::Sleep { .. } => "Agent put to sleep",
         AgentStateChanged::Wake { .. } => "Agent woken by a person",
         AgentStateChanged::Trigger { .. } => "Agent's trigger changed",
+        AgentStateChanged::Settings { .. } => "Agent settings changed",
         AgentStateChanged::Restored { .. } => "Agent restored from a backup",
         AgentStateChanged::ScheduleAdded(_)
         | AgentStateChanged::ScheduleEdited(_)
@@ -33,8 +34,7 @@ pub(super) fn state_changed(change: &AgentStateChanged, row: Row) -> Row {
         | AgentStateChanged::ScheduleDisabled(_)
         | AgentStateChanged::ScheduleExpired(_)
         | AgentStateChanged::ScheduleUnreadable { .. }
-        | AgentStateChanged::BudgetDay { .. }
-        | AgentStateChanged::Model { .. } => return row,
+        | AgentStateChanged::BudgetDay { .. } => return row,
     };
     Row::plain(row.level, title)
 }

@@ -94,6 +94,7 @@ impl AgentLogs {
             sleep_until: None,
             workspace: "/w".to_owned(),
             model_ref: None,
+            settings: wakeful_core::agent_settings::AgentSettings::with_all_categories(),
             created_at: Millis(0),
             usage: Usage::default(),
             model_rounds: 0,

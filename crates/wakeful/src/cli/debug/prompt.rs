@@ -1,16 +1,15 @@
 //! `wakeful debug prompt`: shows the frame of an agent's next model request, block by block. It sends no
 //! request and changes nothing.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
-use wakeful_api::{GetAgentStatus, LoadedAgentsMd, Text};
+use wakeful_api::LoadedAgentsMd;
 use wakeful_core::conversation::{Block, Role, ToolSpec, TranscriptEntry};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::MessageKind;
-use wakeful_core::policy::{PolicyEffect, PolicyQuery, ToolRules};
+use wakeful_core::policy::{ActionRules, PolicyEffect, PolicyQuery, ToolRules};
 use wakeful_core::prompt::{
     BlockSource, Guidance, ModelRequest, PromptBlock, PromptInputs, Stability, assemble, tokens_of,
 };
@@ -19,6 +18,7 @@ use wakeful_models::RouteModel;
 use wakeful_server::view::loaded_agents_md;
 
 use crate::backend::read;
+use crate::cli::agent_settings::status_and_settings;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
@@ -105,25 +105,21 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &GlobalArgs, out: &Out) ->
     let home = shared.home()?;
     let flags = Overrides::default().flag("model.default", "--model", args.model.clone());
     let settings = config::load(&home, &flags)?;
-    let status = read(shared, async |backend| {
-        backend
-            .call(GetAgentStatus {
-                agent_id: Text(agent.clone()),
-            })
-            .await
-    })
-    .await?;
+    let found = read(shared, async |backend| {
+        status_and_settings(backend, agent.clone()).await
+    });
+    let (status, own) = found.await?;
     let registry = ModelRegistry::new(&settings.config);
     let whose = RunOwner {
-        agent: &agent,
-        chosen: status.model.as_deref(),
+        chosen: own.model.as_deref(),
+        fallbacks: own.fallbacks.as_deref(),
     };
     let model_ref = registry.chain(Some(whose), args.model.as_deref())?.model_ref;
     let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
     let guidance = files.read(&agent, Path::new(&status.workspace));
     let mut tools = wakeful_tools::specs();
-    let may_start = settings.config.may_start(&agent);
-    if !may_start.is_empty() {
+    let may_start = own.may_start.iter().cloned().collect();
+    if !own.may_start.is_empty() {
         tools.push(wakeful_core::sub_run::spec(&may_start));
     }
     let request = first_request(FirstRequest {
@@ -244,7 +240,7 @@ fn block_view(args: &PromptArgs, guidance: &Guidance, block: &PromptBlock) -> Bl
 
 /// The policy for every tool in a run that denies none.
 fn policy() -> PolicyView {
-    let (rules, denied) = (ToolRules::new(tool_names()), BTreeSet::new());
+    let (rules, applying) = (ToolRules::new(tool_names()), ActionRules::default());
     let mut view = PolicyView {
         version: String::new(),
         permitted_tools: Vec::new(),
@@ -252,12 +248,9 @@ fn policy() -> PolicyView {
     for tool in tool_names() {
         let verdict = rules.decide(&PolicyQuery {
             tool: &tool,
-            denied: &denied,
-            asked: &denied,
-            may_start: &denied,
+            rules: &applying,
             starts: None,
             class: EffectClass::Plain,
-            external_cause_policy: None,
         });
         view.version = verdict.policy_version.to_string();
         match verdict.effect {

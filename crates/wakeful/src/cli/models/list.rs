@@ -176,10 +176,6 @@ pub(super) fn mentioned(registry: &ModelRegistry) -> BTreeSet<String> {
         names.extend(chain.fallbacks);
     }
     names.extend(config.routes.values().flat_map(|route| route.models.clone()));
-    for agent in config.agents.values() {
-        names.extend(agent.model.clone());
-        names.extend(agent.fallbacks.clone().unwrap_or_default());
-    }
     names.retain(|name| matches!(ModelRef::parse(name), Ok(ModelRef::Hosted { .. })));
     names
 }

@@ -4,7 +4,6 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use wakeful_api::{AgentStatus, CapOrigin, GetBudget, GetRuntimeStatus};
 use wakeful_core::budget::MicroUsd;
-use wakeful_core::id::AgentId;
 use wakeful_models::Models;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::model::Model as _;
@@ -79,11 +78,10 @@ pub(super) async fn print_default_cap(
 /// ask for a password.
 async fn may_cost(backend: &Backend, agent: &AgentStatus, settings: &LoadedConfig) -> Result<bool, Failure> {
     let registry = ModelRegistry::new(&settings.config);
-    let id = AgentId::parse(&agent.agent_id)?;
     let wished: Option<String> = settings.value_for_this_call("model.default");
     let whose = RunOwner {
-        agent: &id,
         chosen: agent.model.as_deref(),
+        fallbacks: None,
     };
     // The daemon reports a missing route.
     let Ok(mut chain) = registry.chain(Some(whose), wished.as_deref()) else {

@@ -68,7 +68,7 @@ pub(super) async fn start(request: RunRequest<'_>, shared: &GlobalArgs, out: &Ou
                 workspace.text.clone(),
                 settings.config.agent.max_rounds.to_string(),
                 list(&call.deny_tools),
-                list(&(&call.ask_tools | &settings.config.ask_tools(&call.agent))),
+                list(&call.ask_tools),
             ];
             let service = local.service_for(NewRun {
                 create: call.new_agent(args, &workspace),

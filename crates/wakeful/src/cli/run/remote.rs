@@ -2,8 +2,8 @@
 
 use wakeful_api::client::{Client, Stream};
 use wakeful_api::{
-    Activity, Admission, AgentControl, AgentStatus, Channel, CreateAgent, Decision, Event, GetAgentStatus,
-    GetRun, GetRuntimeStatus, LIMIT_MAX, ParkedReason, Run, Text, Visibility,
+    Activity, Admission, AgentControl, AgentStatus, Change, Channel, CreateAgent, Decision, Event,
+    GetAgentStatus, GetRun, GetRuntimeStatus, LIMIT_MAX, ParkedReason, Run, SettingsChange, Text, Visibility,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
@@ -128,12 +128,11 @@ async fn ready(
                 Some(_) => Visibility::Public,
                 None => Visibility::Private,
             };
-            let new = CreateAgent {
-                agent_id: Text(call.agent.clone()),
-                workspace: Some(workspace),
-                visibility,
-                mode: None,
+            let settings = SettingsChange {
+                workspace: Change::Set(workspace),
+                ..SettingsChange::default()
             };
+            let new = CreateAgent::new(Text(call.agent.clone()), visibility, None, settings);
             backend.call(new).await
         }
         Err(failure) => Err(failure),

@@ -74,7 +74,10 @@ pub(super) fn in_full(one: &Schedule) -> String {
         format!("agent     {}", one.agent_id),
         format!("status    {}", status(one.status)),
         format!("when      {}", when(&one.pattern)),
-        format!("message   {}", truncate_chars(&one.message, 200)),
+        match one.message.as_str() {
+            "" => "message   none; a firing reports that something changed".to_owned(),
+            message => format!("message   {}", truncate_chars(message, 200)),
+        },
     ];
     lines.extend(one.upcoming.iter().enumerate().map(|(place, moment)| {
         let word = if place == 0 { "next" } else { "then" };

@@ -54,9 +54,9 @@ const WRONG: [(&str, usize, [&str; 2]); 18] = [
         ["model.default", "[routes.x]"],
     ),
     (
-        "[agents.a]\nmodel = \"azure/gpt\"\n",
+        "[agents.a]\nask_tools = [\"ExecCommand\"]\n",
         2,
-        ["agents.a.model", "azure"],
+        ["agents.a.ask_tools", "wakeful agent set a --ask-tools"],
     ),
     (
         "[agents.a]\nrequest_fields = [\"all\"]\n",
@@ -97,8 +97,6 @@ key = "file:/keys/mine"
 first_byte_ms = 5000
 incremental = true
 [agents.coach]
-model = "mine/m"
-fallbacks = []
 categories = ["conversation"]
 request_fields = ["text", "tools"]
 [agents.coach.models]
@@ -172,7 +170,6 @@ fn providers_routes_agents_and_prices_are_read_with_their_names() {
 fn changed_rules_have_another_version() {
     let (config, [coach, other]) = (whole(), agents());
     let mut changed = config.clone();
-    changed.agents.get_mut("coach").expect("coach").model = None;
     changed.model.fallbacks.clear();
     assert_eq!(
         config.policy_versions(&[]),

@@ -1,0 +1,384 @@
+//! The settings of an agent, which are stored in its record, and how they apply to an open run.
+//!
+//! An agent's record restricts its runs together with the message that started the run and the settings for
+//! all agents: a tool that one of them denies or puts on the ask list is denied or asks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+
+use crate::budget::MicroUsd;
+use crate::decision::Channel;
+use crate::key::Digest;
+use crate::policy::{ActionRules, ExternalCausePolicy, RuleDefaults};
+use crate::problem::Problem;
+use crate::prompt::GUIDANCE_BYTES_MAX;
+use crate::run::{ROUNDS_MAX, ROUTE_MAX, RunMachine};
+use crate::sub_run::MAY_START_MAX;
+
+/// Maximum length of a description: a few lines in a list.
+pub const DESCRIPTION_CHARS_MAX: usize = 500;
+
+/// Maximum number of tools in a list, as in a message.
+pub const TOOLS_MAX: usize = 64;
+
+/// Maximum number of categories of one agent.
+pub const CATEGORIES_MAX: usize = 256;
+
+/// The entry that stands for every category, including those created later.
+pub const ALL_CATEGORIES: &str = "*";
+
+/// The settings of an agent. Fields that a newer program added are ignored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentSettings {
+    /// What the agent is for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Models that are used in this order if its model fails permanently; `None` for the configured ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallbacks: Option<Vec<String>>,
+    /// Tools that require approval, in addition to those for all agents.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub ask_tools: BTreeSet<String>,
+    /// Tools that its runs may not use.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub deny_tools: BTreeSet<String>,
+    /// Agents whose runs it may start.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub may_start: BTreeSet<String>,
+    /// How its runs with an external cause treat plain actions; `None` for the configured policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_causes: Option<ExternalCausePolicy>,
+    /// Channels through which its decisions may be answered; `None` for the configured ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_channels: Option<BTreeSet<Channel>>,
+    /// Maximum model rounds of its runs; `None` for the configured number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
+    /// The categories of the journal that it may use. Required: an agent without this field is invalid.
+    pub allowed_category_ids: BTreeSet<String>,
+}
+
+impl AgentSettings {
+    /// Settings with defaults for everything except the categories, which have none.
+    #[must_use]
+    pub const fn new(allowed_category_ids: BTreeSet<String>) -> Self {
+        Self {
+            description: String::new(),
+            fallbacks: None,
+            ask_tools: BTreeSet::new(),
+            deny_tools: BTreeSet::new(),
+            may_start: BTreeSet::new(),
+            external_causes: None,
+            answer_channels: None,
+            max_rounds: None,
+            allowed_category_ids,
+        }
+    }
+
+    /// The settings of an agent that may use every category.
+    #[must_use]
+    pub fn with_all_categories() -> Self {
+        Self::new([ALL_CATEGORIES.to_owned()].into())
+    }
+
+    /// Whether the agent may use a category.
+    #[must_use]
+    pub fn allows_category(&self, id: &str) -> bool {
+        let allowed = &self.allowed_category_ids;
+        allowed.contains(ALL_CATEGORIES) || allowed.contains(id)
+    }
+
+    /// The rules for the next action of an open run: the run's own restrictions, the agent's settings as
+    /// they are now, and the settings for all agents.
+    #[must_use]
+    pub fn rules(&self, run: &RunMachine, all: &RuleDefaults) -> ActionRules {
+        let policy = self.external_causes.unwrap_or(all.external_causes);
+        ActionRules {
+            denied: &run.deny_tools | &self.deny_tools,
+            asked: &(&run.ask_tools | &self.ask_tools) | &all.ask_tools,
+            may_start: self.may_start.clone(),
+            external_cause_policy: run.has_external_cause.then_some(policy),
+        }
+    }
+
+    /// The channels through which decisions of the agent may be answered.
+    #[must_use]
+    pub fn channels(&self, all: &RuleDefaults) -> BTreeSet<Channel> {
+        let own = self.answer_channels.as_ref();
+        own.or(all.answer_channels.as_ref())
+            .cloned()
+            .unwrap_or_else(Channel::all)
+    }
+}
+
+/// A change of one setting.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Change<T> {
+    /// Keep the value.
+    #[default]
+    Keep,
+    /// Restore the default.
+    Reset,
+    /// Set a value.
+    Set(T),
+}
+
+impl<T> Change<T> {
+    #[must_use]
+    pub const fn is_keep(&self) -> bool {
+        matches!(self, Self::Keep)
+    }
+
+    /// The new value, if one is set.
+    pub const fn value(&self) -> Option<&T> {
+        match self {
+            Self::Set(value) => Some(value),
+            Self::Keep | Self::Reset => None,
+        }
+    }
+
+    /// A change to this value; no change without one.
+    #[must_use]
+    pub fn given(value: Option<T>) -> Self {
+        value.map_or(Self::Keep, Self::Set)
+    }
+
+    /// Converts a value that is set.
+    pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Change<U> {
+        match self {
+            Self::Keep => Change::Keep,
+            Self::Reset => Change::Reset,
+            Self::Set(value) => Change::Set(convert(value)),
+        }
+    }
+
+    /// Converts a value that is set, or returns the error.
+    pub fn try_map<U, E>(self, convert: impl FnOnce(T) -> Result<U, E>) -> Result<Change<U>, E> {
+        self.map(convert).transpose()
+    }
+}
+
+impl<T, E> Change<Result<T, E>> {
+    fn transpose(self) -> Result<Change<T>, E> {
+        Ok(match self {
+            Self::Keep => Change::Keep,
+            Self::Reset => Change::Reset,
+            Self::Set(value) => Change::Set(value?),
+        })
+    }
+}
+
+impl<T: Clone + Default> Change<T> {
+    fn apply(&self, to: &mut T) {
+        match self {
+            Self::Keep => {}
+            Self::Reset => *to = T::default(),
+            Self::Set(value) => *to = value.clone(),
+        }
+    }
+}
+
+impl<T: Clone> Change<T> {
+    /// Applies the change to a setting whose default is `None`.
+    pub fn apply_optional(&self, to: &mut Option<T>) {
+        match self {
+            Self::Keep => {}
+            Self::Reset => *to = None,
+            Self::Set(value) => *to = Some(value.clone()),
+        }
+    }
+}
+
+/// On the wire a missing field keeps the value and null restores the default.
+impl<T: Serialize> Serialize for Change<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Change<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Option::deserialize(deserializer)?.map_or(Self::Reset, Self::Set))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Change<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        Option::<T>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Option::<T>::json_schema(generator)
+    }
+}
+
+/// A change of an agent's settings: those in its record, its model, workspace, budget and instructions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SettingsChange {
+    pub description: Change<String>,
+    /// The text of the agent's own guidance file.
+    pub instructions: Change<String>,
+    pub model: Change<String>,
+    pub fallbacks: Change<Vec<String>>,
+    pub ask_tools: Change<BTreeSet<String>>,
+    pub deny_tools: Change<BTreeSet<String>>,
+    pub may_start: Change<BTreeSet<String>>,
+    pub external_causes: Change<ExternalCausePolicy>,
+    pub answer_channels: Change<BTreeSet<Channel>>,
+    pub max_rounds: Change<u32>,
+    /// The agent's daily cap.
+    pub daily_usd: Change<MicroUsd>,
+    pub workspace: Change<String>,
+    pub allowed_category_ids: Change<BTreeSet<String>>,
+}
+
+/// The values that a change applies to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredSettings {
+    pub settings: AgentSettings,
+    pub model: Option<String>,
+    pub workspace: String,
+    pub daily_usd: Option<MicroUsd>,
+}
+
+impl SettingsChange {
+    /// The values after the change. A reset of the categories allows all of them. The workspace is never
+    /// reset here, because its default is chosen by the caller.
+    #[must_use]
+    pub fn applied_to(&self, before: &StoredSettings) -> StoredSettings {
+        let mut after = before.clone();
+        let settings = &mut after.settings;
+        self.description.apply(&mut settings.description);
+        self.fallbacks.apply_optional(&mut settings.fallbacks);
+        self.ask_tools.apply(&mut settings.ask_tools);
+        self.deny_tools.apply(&mut settings.deny_tools);
+        self.may_start.apply(&mut settings.may_start);
+        self.external_causes.apply_optional(&mut settings.external_causes);
+        self.answer_channels.apply_optional(&mut settings.answer_channels);
+        self.max_rounds.apply_optional(&mut settings.max_rounds);
+        match &self.allowed_category_ids {
+            Change::Keep => {}
+            Change::Reset => settings.allowed_category_ids = [ALL_CATEGORIES.to_owned()].into(),
+            Change::Set(ids) => settings.allowed_category_ids = ids.clone(),
+        }
+        self.model.apply_optional(&mut after.model);
+        self.daily_usd.apply_optional(&mut after.daily_usd);
+        if let Change::Set(workspace) = &self.workspace {
+            after.workspace.clone_from(workspace);
+        }
+        after
+    }
+
+    /// The changed fields with their new values, for the event log: null for a restored default. The
+    /// instructions are represented by their hash.
+    #[must_use]
+    pub fn changed(&self, before: &StoredSettings) -> BTreeMap<String, Value> {
+        let (before, after) = (fields(before), fields(&self.applied_to(before)));
+        let mut changed: BTreeMap<String, Value> = after
+            .into_iter()
+            .filter(|(name, value)| before.get(name) != Some(value))
+            .collect();
+        match &self.instructions {
+            Change::Keep => {}
+            Change::Reset => drop(changed.insert("instructions".to_owned(), Value::Null)),
+            Change::Set(text) => {
+                let hash = Digest::of(text.as_bytes()).to_string();
+                changed.insert("instructions".to_owned(), json!({ "sha256": hash }));
+            }
+        }
+        changed
+    }
+
+    /// Checks the bounds of every field.
+    pub fn check(&self) -> Result<(), Problem> {
+        let description = self.description.value().map(|text| text.chars().count());
+        within("description", description, DESCRIPTION_CHARS_MAX, "characters")?;
+        if self.description.value().is_some_and(|text| text.contains('\0')) {
+            return Err(bad("description", "contains a NUL character", "remove it"));
+        }
+        let instructions = self.instructions.value().map(String::len);
+        within("instructions", instructions, GUIDANCE_BYTES_MAX, "bytes")?;
+        let fallbacks = self.fallbacks.value().map(Vec::len);
+        within("fallbacks", fallbacks, ROUTE_MAX - 1, "models")?;
+        for (field, tools) in [("ask_tools", &self.ask_tools), ("deny_tools", &self.deny_tools)] {
+            within(field, tools.value().map(BTreeSet::len), TOOLS_MAX, "tools")?;
+        }
+        let agents = self.may_start.value().map(BTreeSet::len);
+        within("may_start", agents, MAY_START_MAX, "agents")?;
+        if self.answer_channels.value().is_some_and(BTreeSet::is_empty) {
+            let hint = "name at least one of page, api, cli";
+            return Err(bad("answer_channels", "names no channel", hint));
+        }
+        if let Some(rounds) = self.max_rounds.value()
+            && !(1..=ROUNDS_MAX).contains(rounds)
+        {
+            let message = format!("is {rounds}, but must be between 1 and {ROUNDS_MAX}");
+            return Err(bad("max_rounds", &message, "use a number within these bounds"));
+        }
+        let Some(ids) = self.allowed_category_ids.value() else {
+            return Ok(());
+        };
+        within(
+            "allowed_category_ids",
+            Some(ids.len()),
+            CATEGORIES_MAX,
+            "categories",
+        )?;
+        if ids.contains(ALL_CATEGORIES) && ids.len() > 1 {
+            let message = "contains `*` and other entries";
+            return Err(bad(
+                "allowed_category_ids",
+                message,
+                "use `*` alone, or list categories",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The stored settings as JSON fields, for comparison and for the event log.
+fn fields(stored: &StoredSettings) -> BTreeMap<String, Value> {
+    let settings = &stored.settings;
+    let cap = stored.daily_usd.map(|cap| cap.to_string());
+    let pairs = [
+        ("description", json!(settings.description)),
+        ("fallbacks", json!(settings.fallbacks)),
+        ("ask_tools", json!(settings.ask_tools)),
+        ("deny_tools", json!(settings.deny_tools)),
+        ("may_start", json!(settings.may_start)),
+        ("external_causes", json!(settings.external_causes)),
+        ("answer_channels", json!(settings.answer_channels)),
+        ("max_rounds", json!(settings.max_rounds)),
+        ("allowed_category_ids", json!(settings.allowed_category_ids)),
+        ("model", json!(stored.model)),
+        ("workspace", json!(stored.workspace)),
+        ("daily_usd", json!(cap)),
+    ];
+    pairs.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+fn within(field: &str, found: Option<usize>, most: usize, unit: &str) -> Result<(), Problem> {
+    match found {
+        Some(found) if found > most => {
+            let message = format!("has {found} {unit}, at most {most} are allowed");
+            Err(bad(field, &message, "use fewer"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The error of an invalid setting. The message names the field.
+#[must_use]
+pub fn bad(field: &str, message: &str, hint: &str) -> Problem {
+    Problem::new("bad_setting", format!("{field}: {message}"), hint)
+}
+
+#[cfg(test)]
+mod tests;

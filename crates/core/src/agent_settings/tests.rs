@@ -1,0 +1,198 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::key::RunKey;
+
+fn names(list: &[&str]) -> BTreeSet<String> {
+    list.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn stored() -> StoredSettings {
+    StoredSettings {
+        settings: AgentSettings {
+            ask_tools: names(&["A"]),
+            max_rounds: Some(7),
+            ..AgentSettings::with_all_categories()
+        },
+        model: Some("demo".to_owned()),
+        workspace: "/w".to_owned(),
+        daily_usd: None,
+    }
+}
+
+fn run() -> RunMachine {
+    RunMachine::new(RunKey(Digest::ZERO), "demo".to_owned(), 1)
+}
+
+#[test]
+fn a_record_without_categories_is_refused() {
+    let without = serde_json::from_value::<AgentSettings>(json!({"ask_tools": ["A"]}));
+    assert!(without.is_err(), "{without:?}");
+    let none = serde_json::from_value::<AgentSettings>(json!({"allowed_category_ids": []}));
+    assert!(!none.expect("a record").allows_category("a"));
+    assert!(AgentSettings::with_all_categories().allows_category("a"));
+}
+
+#[test]
+fn a_record_of_a_newer_program_is_read() {
+    let text = json!({"allowed_category_ids": ["*"], "colour": "blue", "deny_tools": ["B"]});
+    let read: AgentSettings = serde_json::from_value(text).expect("a record");
+    assert_eq!(read.deny_tools, names(&["B"]));
+}
+
+#[test]
+fn only_changed_fields_are_named_and_instructions_by_hash() {
+    let change = SettingsChange {
+        ask_tools: Change::Set(names(&["A"])),
+        max_rounds: Change::Reset,
+        instructions: Change::Set("be brief".to_owned()),
+        daily_usd: Change::Set(MicroUsd(2_500_000)),
+        ..SettingsChange::default()
+    };
+    let changed = change.changed(&stored());
+    let named: Vec<&str> = changed.keys().map(String::as_str).collect();
+    assert_eq!(named, ["daily_usd", "instructions", "max_rounds"]);
+    assert_eq!(changed["max_rounds"], Value::Null);
+    assert_eq!(changed["daily_usd"], json!("2.50"));
+    assert!(
+        !changed["instructions"].to_string().contains("brief"),
+        "{changed:?}"
+    );
+    let after = change.applied_to(&stored());
+    assert_eq!(
+        (after.settings.max_rounds, after.daily_usd),
+        (None, Some(MicroUsd(2_500_000)))
+    );
+}
+
+#[test]
+fn a_missing_field_keeps_its_value_and_null_restores_the_default() {
+    #[derive(Deserialize)]
+    struct Wire {
+        #[serde(default)]
+        kept: Change<u32>,
+        reset: Change<u32>,
+        set: Change<u32>,
+    }
+    let read: Wire = serde_json::from_value(json!({"reset": null, "set": 3})).expect("a change");
+    assert_eq!(
+        (read.kept, read.reset, read.set),
+        (Change::Keep, Change::Reset, Change::Set(3))
+    );
+}
+
+#[test]
+fn every_bound_is_checked_with_the_name_of_its_field() {
+    let many = |count: usize| (0..count).map(|index| index.to_string()).collect::<BTreeSet<_>>();
+    let empty = SettingsChange::default;
+    let invalid = [
+        (
+            "description",
+            SettingsChange {
+                description: Change::Set("x".repeat(DESCRIPTION_CHARS_MAX + 1)),
+                ..empty()
+            },
+        ),
+        (
+            "instructions",
+            SettingsChange {
+                instructions: Change::Set("x".repeat(GUIDANCE_BYTES_MAX + 1)),
+                ..empty()
+            },
+        ),
+        (
+            "fallbacks",
+            SettingsChange {
+                fallbacks: Change::Set(vec![String::new(); ROUTE_MAX]),
+                ..empty()
+            },
+        ),
+        (
+            "ask_tools",
+            SettingsChange {
+                ask_tools: Change::Set(many(TOOLS_MAX + 1)),
+                ..empty()
+            },
+        ),
+        (
+            "deny_tools",
+            SettingsChange {
+                deny_tools: Change::Set(many(TOOLS_MAX + 1)),
+                ..empty()
+            },
+        ),
+        (
+            "may_start",
+            SettingsChange {
+                may_start: Change::Set(many(MAY_START_MAX + 1)),
+                ..empty()
+            },
+        ),
+        (
+            "answer_channels",
+            SettingsChange {
+                answer_channels: Change::Set(BTreeSet::new()),
+                ..empty()
+            },
+        ),
+        (
+            "max_rounds",
+            SettingsChange {
+                max_rounds: Change::Set(0),
+                ..empty()
+            },
+        ),
+        (
+            "allowed_category_ids",
+            SettingsChange {
+                allowed_category_ids: Change::Set(many(CATEGORIES_MAX + 1)),
+                ..empty()
+            },
+        ),
+        (
+            "allowed_category_ids",
+            SettingsChange {
+                allowed_category_ids: Change::Set(names(&["*", "a"])),
+                ..empty()
+            },
+        ),
+    ];
+    for (field, change) in invalid {
+        let problem = change.check().expect_err(field);
+        assert!(problem.message.starts_with(&format!("{field}: ")), "{problem:?}");
+    }
+    assert_eq!(empty().check(), Ok(()));
+}
+
+proptest! {
+    /// A tool asks or is denied if the message, the record or the settings for all agents say so.
+    #[test]
+    fn restrictions_of_message_record_and_settings_add_up(
+        message in prop::collection::btree_set("[A-C]", 0..3),
+        record in prop::collection::btree_set("[A-C]", 0..3),
+        all in prop::collection::btree_set("[A-C]", 0..3),
+        tool in "[A-C]",
+        is_external: bool,
+        own in prop::option::of(prop::sample::select(ExternalCausePolicy::ALL.to_vec())),
+        general in prop::sample::select(ExternalCausePolicy::ALL.to_vec()),
+    ) {
+        let settings = AgentSettings {
+            ask_tools: record.clone(),
+            deny_tools: record.clone(),
+            external_causes: own,
+            ..AgentSettings::with_all_categories()
+        };
+        let mut run = run().with_ask_tools(message.clone()).with_denied_tools(message.clone());
+        run.has_external_cause = is_external;
+        let defaults = RuleDefaults {
+            ask_tools: all.clone(),
+            external_causes: general,
+            answer_channels: None,
+        };
+        let rules = settings.rules(&run, &defaults);
+        let is_named = |sets: &[&BTreeSet<String>]| sets.iter().any(|set| set.contains(&tool));
+        prop_assert_eq!(rules.asked.contains(&tool), is_named(&[&message, &record, &all]));
+        prop_assert_eq!(rules.denied.contains(&tool), is_named(&[&message, &record]));
+        prop_assert_eq!(rules.external_cause_policy, is_external.then(|| own.unwrap_or(general)));
+    }
+}

@@ -1,0 +1,332 @@
+//! The settings flags of `wakeful agent create` and `wakeful agent set`, and how settings are shown.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use wakeful_api::{AgentSettings, AgentStatus, ChangeAgentSettings, GetAgentSettings, GetAgentStatus, Text};
+use wakeful_core::agent_settings::{ALL_CATEGORIES, Change, SettingsChange};
+use wakeful_core::budget::{DAILY_CAP_MAX, parse_cap};
+use wakeful_core::decision::Channel;
+use wakeful_core::id::AgentId;
+use wakeful_core::policy::ExternalCausePolicy;
+use wakeful_core::prompt::GUIDANCE_BYTES_MAX;
+
+use super::GlobalArgs;
+use super::run::read_prompt;
+use crate::backend::{Backend, write_existing};
+use crate::config::{self, Overrides};
+use crate::failure::Failure;
+use crate::model::ModelRegistry;
+use crate::show::Out;
+use crate::workspace::WorkspacePath;
+
+/// The word that restores the default of a setting.
+const DEFAULT: &str = "default";
+
+/// The word for an empty list.
+const NONE: &str = "none";
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct SettingsArgs {
+    /// What the agent is for; `none` removes it
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// File with instructions for every run, `-` for standard input; `none` removes them
+    #[arg(long, value_name = "FILE")]
+    instructions: Option<PathBuf>,
+    /// Model: `PROVIDER/MODEL`, `scripted:FILE`, `demo`, or `default`
+    #[arg(long, value_name = "REF")]
+    model: Option<String>,
+    /// Models to use when the model fails permanently, in order; `none`, or `default`
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    fallbacks: Option<Vec<String>>,
+    /// Tools that need your approval; `none` removes all
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    ask_tools: Option<Vec<String>>,
+    /// Tools that the agent may not use; `none` removes all
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    deny_tools: Option<Vec<String>>,
+    /// Agents whose runs it may start; `none` removes all
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    may_start: Option<Vec<String>>,
+    /// What happens before a command if something other than you caused the run: `ask`, `allow`, `deny`, or
+    /// `default`
+    #[arg(long, value_name = "POLICY")]
+    external_causes: Option<String>,
+    /// Where its decisions may be answered: `page`, `api`, `cli`, or `default`
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    answer_channels: Option<Vec<String>>,
+    /// Maximum number of model rounds of a run, or `default`
+    #[arg(long, value_name = "N")]
+    max_rounds: Option<String>,
+    /// Daily cap in US dollars; `none` removes it
+    #[arg(long, value_name = "USD")]
+    daily_usd: Option<String>,
+    /// Folder in which the agent's commands run and may write
+    #[arg(long, value_name = "DIR")]
+    pub(super) workspace: Option<PathBuf>,
+    /// Category of the journal that the agent may use; may be repeated. `all` or `none` stand alone
+    #[arg(long, value_name = "ID")]
+    category: Vec<String>,
+}
+
+impl SettingsArgs {
+    /// The requested change without the workspace. Relative paths are resolved here, because they depend on
+    /// the current folder.
+    pub(super) fn change(&self, shared: &GlobalArgs) -> Result<SettingsChange, Failure> {
+        let models = ModelNames::new(shared);
+        let model = resettable(self.model.as_deref(), DEFAULT).try_map(|name| models.named(name))?;
+        let fallbacks = match self.fallbacks.as_deref() {
+            Some([word]) if word == NONE => Change::Set(Vec::new()),
+            given => list(given, DEFAULT).try_map(|names| {
+                names
+                    .iter()
+                    .map(|name| models.named(name))
+                    .collect::<Result<_, _>>()
+            })?,
+        };
+        Ok(SettingsChange {
+            description: resettable(self.description.as_deref(), NONE).map(str::to_owned),
+            instructions: self.instructions()?,
+            model,
+            fallbacks,
+            ask_tools: list(self.ask_tools.as_deref(), NONE).map(names),
+            deny_tools: list(self.deny_tools.as_deref(), NONE).map(names),
+            may_start: list(self.may_start.as_deref(), NONE).map(names),
+            external_causes: resettable(self.external_causes.as_deref(), DEFAULT).try_map(policy)?,
+            answer_channels: list(self.answer_channels.as_deref(), DEFAULT).try_map(channels)?,
+            max_rounds: resettable(self.max_rounds.as_deref(), DEFAULT).try_map(rounds)?,
+            daily_usd: resettable(self.daily_usd.as_deref(), NONE).try_map(cap)?,
+            workspace: Change::Keep,
+            allowed_category_ids: self.categories(),
+        })
+    }
+
+    fn instructions(&self) -> Result<Change<String>, Failure> {
+        let Some(path) = &self.instructions else {
+            return Ok(Change::Keep);
+        };
+        if path == Path::new(NONE) {
+            return Ok(Change::Reset);
+        }
+        if path == Path::new("-") {
+            return Ok(Change::Set(read_prompt("-")?));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let attempt = format!("--instructions: cannot read {}", path.display());
+            Failure::io(
+                "instructions_unreadable",
+                &attempt,
+                &error,
+                "give a text file, or `-` for standard input",
+            )
+            .into_usage()
+        })?;
+        if text.len() > GUIDANCE_BYTES_MAX {
+            let message = format!(
+                "--instructions: {} has {} bytes, at most {GUIDANCE_BYTES_MAX} are allowed",
+                path.display(),
+                text.len()
+            );
+            return Err(Failure::usage("bad_setting", message, "use a shorter text"));
+        }
+        Ok(Change::Set(text))
+    }
+
+    fn categories(&self) -> Change<BTreeSet<String>> {
+        match self.category.as_slice() {
+            [] => Change::Keep,
+            [word] if word == "all" => Change::Set([ALL_CATEGORIES.to_owned()].into()),
+            [word] if word == NONE => Change::Set(BTreeSet::new()),
+            ids => Change::Set(names(ids.to_vec())),
+        }
+    }
+}
+
+/// Resolves model names with the settings of the home, which are loaded once and only if needed.
+struct ModelNames<'a> {
+    shared: &'a GlobalArgs,
+    registry: std::cell::OnceCell<ModelRegistry>,
+}
+
+impl<'a> ModelNames<'a> {
+    const fn new(shared: &'a GlobalArgs) -> Self {
+        Self {
+            shared,
+            registry: std::cell::OnceCell::new(),
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<String, Failure> {
+        if self.registry.get().is_none() {
+            let loaded = config::load(&self.shared.home()?, &Overrides::default())?;
+            let _ = self.registry.set(ModelRegistry::new(&loaded.config));
+        }
+        let registry = self.registry.get();
+        registry.map_or_else(|| Ok(name.to_owned()), |registry| registry.named(name))
+    }
+}
+
+fn resettable<'a>(given: Option<&'a str>, word: &str) -> Change<&'a str> {
+    match given {
+        None => Change::Keep,
+        Some(given) if given == word => Change::Reset,
+        Some(given) => Change::Set(given),
+    }
+}
+
+fn list(given: Option<&[String]>, word: &str) -> Change<Vec<String>> {
+    match given {
+        None => Change::Keep,
+        Some([given]) if given == word => Change::Reset,
+        Some(given) => Change::Set(given.iter().map(|name| name.trim().to_owned()).collect()),
+    }
+}
+
+fn names(list: Vec<String>) -> BTreeSet<String> {
+    list.into_iter().collect()
+}
+
+fn policy(word: &str) -> Result<ExternalCausePolicy, Failure> {
+    ExternalCausePolicy::parse(word).ok_or_else(|| {
+        let message = format!("--external-causes: unknown policy {word:?}");
+        Failure::usage("bad_setting", message, "use ask, allow, deny or default")
+    })
+}
+
+fn channels(words: Vec<String>) -> Result<BTreeSet<Channel>, Failure> {
+    let parsed = words.iter().map(|word| {
+        Channel::parse(word).ok_or_else(|| {
+            let message = format!("--answer-channels: unknown channel {word:?}");
+            Failure::usage("bad_setting", message, "use page, api, cli or default")
+        })
+    });
+    parsed.collect()
+}
+
+fn rounds(text: &str) -> Result<u32, Failure> {
+    text.parse().map_err(|_| {
+        let message = format!("--max-rounds: {text:?} is not a number of rounds");
+        Failure::usage("bad_setting", message, "use a whole number, or default")
+    })
+}
+
+fn cap(text: &str) -> Result<wakeful_core::budget::MicroUsd, Failure> {
+    parse_cap(text).ok_or_else(|| {
+        let message = format!("--daily-usd: {text:?} is not an amount from 0 to {DAILY_CAP_MAX}");
+        Failure::usage("bad_setting", message, "use dollars such as 2.50, or none")
+    })
+}
+
+/// `wakeful agent set`.
+pub(super) async fn set(
+    id: &str,
+    args: &SettingsArgs,
+    shared: &GlobalArgs,
+    out: &Out,
+) -> Result<(), Failure> {
+    let agent = AgentId::parse(id)?;
+    let home = shared.home()?;
+    let look = |path: &PathBuf| WorkspacePath::look(path, &home).map_err(Failure::into_usage);
+    let workspace = args.workspace.as_ref().map(look).transpose()?;
+    let change = SettingsChange {
+        workspace: Change::given(workspace.map(|found| found.text.clone())),
+        ..args.change(shared)?
+    };
+    if change == SettingsChange::default() {
+        let message = format!("nothing to set for agent {id}");
+        let hint = "`wakeful agent set --help` lists the settings, `wakeful agent show` shows them";
+        return Err(Failure::usage("nothing_to_set", message, hint));
+    }
+    let shown = write_existing(shared, out, async |backend| {
+        let asked = ChangeAgentSettings::new(Text(agent.clone()), change);
+        backend.call(asked).await
+    });
+    let settings = shown.await?;
+    out.answer(&settings, &text(&settings));
+    Ok(())
+}
+
+/// The status and the settings of an agent.
+pub(crate) async fn status_and_settings(
+    backend: &Backend,
+    agent: AgentId,
+) -> Result<(AgentStatus, AgentSettings), Failure> {
+    let agent_id = Text(agent.clone());
+    let status = backend.call(GetAgentStatus { agent_id }).await?;
+    let agent_id = Text(agent);
+    Ok((status, backend.call(GetAgentSettings { agent_id }).await?))
+}
+
+/// The settings for people: only those with a value, except the ones that are always of interest.
+pub(super) fn text(settings: &AgentSettings) -> String {
+    let or = |list: &[String], word: &str| match list {
+        [] => word.to_owned(),
+        list => list.join(", "),
+    };
+    let mut asks = or(&settings.ask_tools, NONE);
+    if !settings.ask_tools_of_all_agents.is_empty() {
+        asks = format!(
+            "{asks} (all agents: {})",
+            settings.ask_tools_of_all_agents.join(", ")
+        );
+    }
+    let categories = match settings.allowed_category_ids.as_slice() {
+        [all] if all == ALL_CATEGORIES => "all".to_owned(),
+        ids => or(ids, NONE),
+    };
+    let instructions = settings.instructions.as_ref();
+    let instructions = instructions.map_or_else(|| NONE.to_owned(), |text| format!("{} bytes", text.len()));
+    let mut lines = vec![
+        ("description", or_none(&settings.description)),
+        (
+            "model",
+            settings.model.clone().unwrap_or_else(|| "the default".to_owned()),
+        ),
+        ("asks before", asks),
+        ("may not use", or(&settings.deny_tools, NONE)),
+        ("may start", or(&settings.may_start, NONE)),
+        (
+            "daily cap",
+            settings
+                .daily_usd
+                .clone()
+                .map_or_else(|| NONE.to_owned(), |usd| format!("{usd} USD")),
+        ),
+        ("categories", categories),
+        ("workspace", settings.workspace.clone()),
+        ("instructions", instructions),
+    ];
+    lines.extend(
+        settings
+            .fallbacks
+            .as_ref()
+            .map(|models| ("fallbacks", or(models, NONE))),
+    );
+    lines.extend(
+        settings
+            .max_rounds
+            .map(|rounds| ("max rounds", rounds.to_string())),
+    );
+    let policy = settings.external_causes.map(|policy| policy.as_str().to_owned());
+    lines.extend(policy.map(|policy| ("external causes", policy)));
+    let channels = settings.answer_channels.as_ref().map(|channels| {
+        let words: Vec<&str> = channels.iter().map(|channel| channel.as_str()).collect();
+        words.join(", ")
+    });
+    lines.extend(channels.map(|channels| ("answered by", channels)));
+    let lines: Vec<String> = lines
+        .into_iter()
+        .map(|(name, value)| format!("{name:<15}  {value}"))
+        .collect();
+    lines.join("\n")
+}
+
+fn or_none(text: &str) -> String {
+    if text.is_empty() {
+        NONE.to_owned()
+    } else {
+        text.to_owned()
+    }
+}
