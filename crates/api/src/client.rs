@@ -125,6 +125,12 @@ impl Client {
         matches!(self.0, Transport::Daemon { .. })
     }
 
+    /// Whether the client connects to a daemon over the network, and not through the socket of the home.
+    #[must_use]
+    pub const fn is_network(&self) -> bool {
+        matches!(self.0, Transport::Daemon { socket: None, .. })
+    }
+
     /// Calls an endpoint.
     pub async fn call<E: Endpoint>(&self, input: &E) -> Result<E::Output, ClientError> {
         let bytes = self.answer(self.request(input)?).await?;

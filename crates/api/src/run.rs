@@ -36,7 +36,7 @@ endpoints! { "runs":
     } = Get "/api/agents/{agent_id}/runs" -> RunList { 200 "The runs" }
     /// Retrieves a run with all of its steps.
     ///
-    /// A queued message is returned as a run with the outcome `queued`.
+    /// A queued message is returned as a run with the outcome `queued`, a refused cause with `refused`.
     GetRun { run_key: Text<RunKey> } = Get "/api/runs/{run_key}" -> Run { 200 "The run" }
     /// Retrieves one step of a run in full.
     ///
@@ -108,8 +108,9 @@ pub struct ListRuns {
     pub limit: Limit,
     /// Return only runs that are older than this one.
     pub before: Option<Text<RunKey>>,
-    /// Return only runs whose key begins with these digits, at most two, which is enough to detect an
-    /// ambiguous prefix. The other parameters are ignored.
+    /// Return only runs whose key begins with these digits; with at least eight digits also runs with a
+    /// decision or a step whose id begins with them. At most five runs are returned, and more than one if the
+    /// prefix is ambiguous. The other parameters are ignored.
     pub prefix: Option<Hex<1, 64>>,
 }
 

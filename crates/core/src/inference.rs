@@ -245,7 +245,7 @@ pub fn decide(permissions: &InferencePermissions, asked: &InferenceQuery<'_>) ->
         return deny(
             NO_SECRET,
             why.clone(),
-            "see docs/providers.md for where keys are looked for",
+            "`wakeful help providers` describes where keys are looked for",
         );
     }
     let overshared = asked.fields.difference(&permissions.shown).next();

@@ -63,7 +63,7 @@ pub use stamp::Stamp;
 use wakeful_core::budget::{BudgetExceeded, DAILY_CAP_DEFAULT, MicroUsd};
 use wakeful_core::decision::{AnswerError, DEADLINE_MS_DEFAULT};
 use wakeful_core::id::{AgentId, RunnerId};
-use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::key::{DecisionId, OperationId, RunKey};
 use wakeful_core::problem::Problem;
 use wakeful_core::report::Event;
 use wakeful_core::run::RunStatus;
@@ -176,6 +176,14 @@ pub struct ToolOutputDelta<'a> {
     pub text: &'a str,
 }
 
+/// Digits of an id that is one of several candidates.
+const CANDIDATE_DIGITS: usize = 12;
+
+fn listed(candidates: &[DecisionId]) -> String {
+    let short = |id: &DecisionId| id.to_string().chars().take(CANDIDATE_DIGITS).collect();
+    candidates.iter().map(short).collect::<Vec<String>>().join(", ")
+}
+
 /// Why the engine could not continue. A failed run is not an error but an outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -258,8 +266,12 @@ pub enum EngineError {
     #[error("there is no decision {0}")]
     UnknownDecision(String),
     /// Several decisions match the prefix.
-    #[error("several decisions begin with {0}")]
-    AmbiguousDecision(String),
+    #[error("several decisions begin with {given}: {}", listed(candidates))]
+    AmbiguousDecision {
+        given: String,
+        /// Some of the matching decisions.
+        candidates: Vec<DecisionId>,
+    },
     /// The answer was not accepted.
     #[error(transparent)]
     Unanswerable(#[from] AnswerError),

@@ -79,7 +79,7 @@ fn code(error: &EngineError) -> Cow<'static, str> {
         EngineError::CrashLoop { .. } => "crash_loop",
         EngineError::Quarantined { .. } | EngineError::RetryOfQuarantined { .. } => "run_quarantined",
         EngineError::UnknownDecision(_) => "decision_unknown",
-        EngineError::AmbiguousDecision(_) => "decision_ambiguous",
+        EngineError::AmbiguousDecision { .. } => "decision_ambiguous",
         EngineError::Unanswerable(why) => unanswerable(why).0,
         EngineError::NotQuarantined { .. } => "run_not_quarantined",
         EngineError::NotEnded { .. } => "run_open",
@@ -146,7 +146,7 @@ fn hint(error: &EngineError) -> String {
         EngineError::MachineVersion { .. } => "use the version of wakeful that started the run",
         EngineError::Braked { .. } => "release the brake with `wakeful brake off`; the run then continues",
         EngineError::UnknownDecision(_) => "`wakeful decision list` lists open decisions",
-        EngineError::AmbiguousDecision(_) => "give more digits",
+        EngineError::AmbiguousDecision { .. } => "give more digits",
         EngineError::NotQuarantined { .. } => {
             "`wakeful runs list --status quarantined` lists quarantined runs"
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wakeful_core::budget::{BudgetExceeded, MicroUsd};
 use wakeful_core::conversation::{Block, Usage, text_of};
 use wakeful_core::failure::FailureArtifact;
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::run::{RunMachine, RunOutcome, RunPhase, RunStatus, WaitingFor};
@@ -115,7 +115,8 @@ impl StoredRun {
     }
 }
 
-/// Reads a run with all its steps. A queued message is returned as a waiting run.
+/// Reads a run with all its steps. A queued message is returned as a waiting run, a refused cause as a refused
+/// one.
 pub async fn load(store: &Store, run: RunKey) -> Result<StoredRun, EngineError> {
     let found = store.read(move |view| read(view, run)).await?;
     let (mut stored, reply) = found.ok_or(EngineError::UnknownRun(run))?;
@@ -141,11 +142,11 @@ fn read(view: &mut View<'_>, run: RunKey) -> Result<Option<WithReply>, StoreErro
             }
         })
     });
-    let row = row.or_else(|| {
-        cause
-            .as_ref()
-            .map(|cause| without_run(&cause.message, cause.wake.as_ref()))
-    });
+    let row = match (row, &cause) {
+        (Some(row), _) => Some(row),
+        (None, Some(cause)) => Some(without_run(&cause.message, cause.wake.as_ref())),
+        (None, None) => view.wake(&run)?.map(refused),
+    };
     let Some(row) = row else { return Ok(None) };
     let reply = match machine.as_ref().and_then(|turn| turn.as_ref().ok()) {
         Some(RunMachine {
@@ -200,6 +201,24 @@ pub(crate) fn without_run(message: &Message, wake: Option<&WakeRow>) -> RunRow {
         state: String::new(),
         status: wake.map_or(RunStatus::Queued, |wake| RunStatus::of_message(wake.verdict)),
         started_at: message.admitted_at,
+        ended_at: None,
+        suspension: None,
+        fault: None,
+    }
+}
+
+/// The row of the run that a refused cause requested.
+pub(crate) fn refused(wake: WakeRow) -> RunRow {
+    RunRow {
+        run_key: wake.run_key,
+        agent_id: wake.agent_id,
+        thread_id: ThreadId::new(String::new()),
+        machine: String::new(),
+        machine_version: 0,
+        version: 0,
+        state: String::new(),
+        status: RunStatus::of_message(wake.verdict),
+        started_at: wake.at,
         ended_at: None,
         suspension: None,
         fault: None,

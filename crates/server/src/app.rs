@@ -38,8 +38,7 @@ use crate::route::Routes;
 use crate::{
     agent, agent_settings, attention, brake, budget, decision, descriptor, erasure, event, external_trigger,
     guard, journal, journal_record, login, message, metrics, openapi, page, provider, run, runtime, schedule,
-    source,
-    subscription, transcript, why,
+    source, subscription, transcript, why,
 };
 
 /// Most concurrent requests. The store has one writer; a longer internal queue would only hide the

@@ -188,7 +188,7 @@ fn status_of(error: &EngineError) -> StatusCode {
         EngineError::Schedule(ScheduleRefusal::Bad(error)) => status_of_schedule(error),
         EngineError::Unanswerable(AnswerError::NoteTooLong) => StatusCode::BAD_REQUEST,
         EngineError::Unanswerable(AnswerError::NotAllowed { .. }) => StatusCode::FORBIDDEN,
-        EngineError::AmbiguousDecision(_)
+        EngineError::AmbiguousDecision { .. }
         | EngineError::TimeInPast(_)
         | EngineError::Unanswerable(
             AnswerError::Closed { .. } | AnswerError::Changed { .. } | AnswerError::Late { .. },

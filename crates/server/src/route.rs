@@ -50,14 +50,15 @@ impl Call {
         self.head.extensions.get::<Peer>().copied()
     }
 
-    /// The channel of the request. Programs are identified only by the token, so the command line counts as
-    /// a program.
+    /// The channel of the request. It follows from the connection, never from what the caller claims: only a
+    /// process of the home's owner can open the socket in the home, and it could run the command line without
+    /// a daemon as well. Tool processes are refused on every channel.
     pub(crate) fn channel(&self) -> Result<Channel, ApiError> {
-        match self.caller() {
-            Caller::Browser(_) => Ok(Channel::Page),
-            Caller::Bearer => Ok(Channel::Api),
-            Caller::InProcess => Ok(Channel::Cli),
-            Caller::Anonymous => Err(ApiError::unauthorized()),
+        match (self.caller(), self.peer()) {
+            (Caller::Browser(_), _) => Ok(Channel::Page),
+            (Caller::Bearer, Some(Peer::Local(_))) | (Caller::InProcess, _) => Ok(Channel::Cli),
+            (Caller::Bearer, Some(Peer::Network(_) | Peer::InProcess) | None) => Ok(Channel::Api),
+            (Caller::Anonymous, _) => Err(ApiError::unauthorized()),
         }
     }
 

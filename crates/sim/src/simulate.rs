@@ -390,7 +390,7 @@ impl Simulation {
                 | EngineError::RunErased { .. }
                 | EngineError::RunPruned { .. }
                 | EngineError::UnknownDecision(_)
-                | EngineError::AmbiguousDecision(_)
+                | EngineError::AmbiguousDecision { .. }
                 | EngineError::Unanswerable(_)
                 | EngineError::Schedule(_)
                 | EngineError::Lifecycle { .. }

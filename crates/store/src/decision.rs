@@ -4,7 +4,7 @@ use wakeful_core::decision::Decision;
 use wakeful_core::key::{DecisionId, RunKey};
 
 use crate::rows::{DecisionFilter, HumanBacklog};
-use crate::run::range;
+use crate::run::{PREFIX_MATCHES_MAX, range};
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 use crate::{ROWS_MAX, Result, StoreError, Tx, View};
 
@@ -94,15 +94,16 @@ impl View<'_> {
 }
 
 const BETWEEN: &str = "
-    SELECT decision_id FROM decision WHERE decision_id >= ?1 AND decision_id <= ?2 ORDER BY decision_id LIMIT 2";
+    SELECT decision_id FROM decision WHERE decision_id >= ?1 AND decision_id <= ?2 ORDER BY decision_id LIMIT ?3";
 
 impl View<'_> {
-    /// Returns the ids of decisions that start with these hex digits, at most two.
+    /// Returns the ids of decisions that start with these hex digits, at most [`PREFIX_MATCHES_MAX`].
     pub fn decisions_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<DecisionId>> {
         let Some((first, last)) = range(hex_prefix) else {
             return Ok(Vec::new());
         };
-        let rows = self.sql.query(BETWEEN, &[(&first).into(), (&last).into()])?;
+        let params = [(&first).into(), (&last).into(), limit(PREFIX_MATCHES_MAX)];
+        let rows = self.sql.query(BETWEEN, &params)?;
         records(rows, |mut row| row.digest("decision.decision_id").map(DecisionId))
     }
 }

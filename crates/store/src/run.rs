@@ -202,20 +202,41 @@ fn wait_params(suspension: Option<Suspension>) -> [Param<'static>; 4] {
     ]
 }
 
+/// Ids that a prefix is matched with: a list of candidates that a person can read.
+pub(crate) const PREFIX_MATCHES_MAX: u32 = 5;
+
+/// Prefixes of decisions and steps have at least this many digits, so that few rows are read.
+const OWNED_PREFIX_MIN: usize = 8;
+
 /// A range instead of a pattern: keys are bytes, and both databases order bytes the same way. Every run has
-/// a message with the same key; a queued one has only the message.
+/// a message with the same key; a queued one has only the message, a refused cause only the wake.
 const BETWEEN: &str = "
-    SELECT run_key FROM message WHERE run_key >= ?1 AND run_key <= ?2 ORDER BY run_key LIMIT 2";
+    SELECT run_key FROM message WHERE run_key >= ?1 AND run_key <= ?2
+    UNION SELECT run_key FROM wake WHERE run_key >= ?1 AND run_key <= ?2
+    ORDER BY run_key LIMIT ?3";
+
+const OWNERS: &str = "
+    SELECT run_key FROM decision WHERE decision_id >= ?1 AND decision_id <= ?2
+    UNION SELECT run_key FROM step WHERE operation_id >= ?1 AND operation_id <= ?2
+    ORDER BY run_key LIMIT ?3";
 
 impl View<'_> {
-    /// Returns keys of runs that start with these hex digits: at most two, which is enough to detect
-    /// ambiguity.
+    /// Returns the runs whose key starts with these hex digits, and those with such a decision or step: at
+    /// most [`PREFIX_MATCHES_MAX`], and more than one if the prefix is ambiguous.
     pub fn runs_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<RunKey>> {
         let Some((first, last)) = range(hex_prefix) else {
             return Ok(Vec::new());
         };
-        let rows = self.sql.query(BETWEEN, &[(&first).into(), (&last).into()])?;
-        records(rows, |mut row| row.digest("message.run_key").map(RunKey))
+        let params = [(&first).into(), (&last).into(), limit(PREFIX_MATCHES_MAX)];
+        let mut rows = self.sql.query(BETWEEN, &params)?;
+        if hex_prefix.len() >= OWNED_PREFIX_MIN {
+            rows.extend(self.sql.query(OWNERS, &params)?);
+        }
+        let mut keys = records(rows, |mut row| row.digest("message.run_key").map(RunKey))?;
+        keys.sort_unstable();
+        keys.dedup();
+        keys.truncate(PREFIX_MATCHES_MAX as usize);
+        Ok(keys)
     }
 }
 

@@ -1,16 +1,17 @@
 //! The API as the commands call it: through the home's daemon, or in this process if no daemon runs.
 
 mod decision;
+mod find;
 pub(crate) mod in_process;
 pub(crate) mod journal;
 pub(crate) mod stop;
 mod subscription;
 
+use wakeful_api::Endpoint;
 use wakeful_api::client::{Client, ClientError};
-use wakeful_api::{Endpoint, Hex, ListRuns};
-use wakeful_core::key::{Digest, RunKey};
 
 pub(crate) use self::decision::{AttentionSummary, decision_id, refuse_tool_process};
+pub(crate) use self::find::IdKind;
 use crate::discover::daemon;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
@@ -92,39 +93,6 @@ impl Backend {
 
     pub(crate) async fn call<E: Endpoint>(&self, input: E) -> Result<E::Output, Failure> {
         Ok(self.client.call(&input).await?)
-    }
-
-    /// Finds a run by a prefix of its key.
-    pub(crate) async fn find_run(&self, given: &str) -> Result<RunKey, Failure> {
-        let hex = given.to_ascii_lowercase();
-        if hex.is_empty() || hex.len() > 64 || !hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            let message = format!("invalid run key {given:?}");
-            let hint = "`wakeful runs list` shows the keys; a unique prefix is enough";
-            return Err(Failure::usage("bad_run_key", message, hint));
-        }
-        if let Some(digest) = Digest::from_hex(&hex) {
-            return Ok(RunKey(digest));
-        }
-        let prefix = ListRuns {
-            prefix: Hex::try_from(hex.clone()).ok(),
-            ..ListRuns::default()
-        };
-        let runs = self.call(prefix).await?.runs;
-        let keys = runs.iter().filter_map(|run| Digest::from_hex(&run.run_key));
-        let found: Vec<_> = keys.map(RunKey).collect();
-        match found.as_slice() {
-            [run] => Ok(*run),
-            [] => Err(Failure::new(
-                "run_unknown",
-                format!("no run key starts with {hex}"),
-                "`wakeful runs list` lists all runs",
-            )),
-            _ => Err(Failure::usage(
-                "run_ambiguous",
-                format!("several run keys start with {hex}"),
-                "give more digits",
-            )),
-        }
     }
 }
 

@@ -7,19 +7,25 @@ use clap::Args;
 
 use crate::failure::Failure;
 
+/// The heading of these options in help texts, apart from those of the command.
+const HEADING: &str = "Global options";
+
 /// Options that every command accepts.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GlobalArgs {
     /// Home folder, which holds all data [default: ~/.wakeful] [env: WAKEFUL_HOME]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = HEADING)]
     home: Option<PathBuf>,
     /// PostgreSQL database to use instead of the home's own (URL or key=value pairs) [env:
     /// WAKEFUL_DATABASE]
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL", help_heading = HEADING)]
     database: Option<String>,
     /// Print the result as JSON on standard output
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = HEADING)]
     pub(crate) json: bool,
+    /// Print times as dates instead of "3 min ago"
+    #[arg(long, global = true, help_heading = HEADING)]
+    pub(crate) absolute: bool,
 }
 
 impl GlobalArgs {
@@ -31,6 +37,7 @@ impl GlobalArgs {
                 .database
                 .map_or_else(|| text_variable("WAKEFUL_DATABASE"), |given| Ok(Some(given)))?,
             json: self.json,
+            absolute: self.absolute,
         })
     }
 

@@ -162,13 +162,14 @@ impl ProviderSetup {
         let (config, begun) = (self.provider(name)?, Instant::now());
         let (setup, tested) = (self.clone(), config.clone());
         let made = spawn_blocking(move || {
-            let key = match key {
-                Some(key) => Some(key),
-                None => tested.key(&setup.models)?,
+            let made = match key {
+                Some(key) => tested.with_given_key().hosted_with(Some(key), "-", &setup.models),
+                None => {
+                    let stored = tested.key(&setup.models)?;
+                    tested.hosted_with(stored, "-", &setup.models)
+                }
             };
-            tested
-                .hosted_with(key, "-", &setup.models)
-                .map_err(|(_, failure)| failure)
+            made.map_err(|(_, failure)| failure)
         });
         let made = made
             .await

@@ -1,9 +1,13 @@
 //! Output for people and programs. Results are written to standard output, notes to standard error.
 
 pub(crate) mod backup;
+mod pager;
+pub(crate) mod phrase;
 pub(crate) mod retention;
+mod run;
 mod run_words;
 mod sanitize;
+pub(crate) mod table;
 mod text;
 mod view;
 
@@ -15,17 +19,25 @@ use wakeful_api::{AgentSettings, AgentStatus, Run, RunList, Transcript};
 use wakeful_core::id::AgentId;
 use wakeful_core::report::Event;
 use wakeful_core::report::payload::{EventBody, Payload};
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::Observer;
 use wakeful_runtime::hub::Hub;
 
 use crate::failure::Failure;
-pub(crate) use text::{DriverPresence, RunSelection};
+use crate::global_args::{GlobalArgs, variable};
+use crate::system::RealClock;
+pub(crate) use run::{Detail, RunSelection};
+use table::{Charset, Layout, Table};
+pub(crate) use text::DriverPresence;
 pub(crate) use view::{QueuedView, ResumedView};
 
 /// The output of a command, as text or JSON.
 #[derive(Debug)]
 pub(crate) struct Out {
     form: OutputFormat,
+    times: TimeFormat,
+    layout: Layout,
     /// Whether part of the result could not be written.
     lost: AtomicBool,
 }
@@ -36,19 +48,67 @@ enum OutputFormat {
     Json,
 }
 
+/// How times are written for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TimeFormat {
+    Relative,
+    Absolute,
+}
+
+/// The width of tables if the output is not a terminal.
+const WIDTH_DEFAULT: usize = 80;
+
 impl Out {
     pub(crate) fn is_json(&self) -> bool {
         self.form == OutputFormat::Json
     }
 
-    pub(crate) const fn new(json: bool) -> Self {
+    pub(crate) fn new(shared: &GlobalArgs) -> Self {
         Self {
-            form: if json {
-                OutputFormat::Json
-            } else {
-                OutputFormat::Text
+            form: match shared.json {
+                true => OutputFormat::Json,
+                false => OutputFormat::Text,
+            },
+            times: match shared.absolute {
+                true => TimeFormat::Absolute,
+                false => TimeFormat::Relative,
+            },
+            layout: layout(),
+            lost: AtomicBool::new(false),
+        }
+    }
+
+    /// The output of a command line that could not be parsed and requested JSON.
+    pub(crate) const fn json_only() -> Self {
+        Self {
+            form: OutputFormat::Json,
+            times: TimeFormat::Absolute,
+            layout: Layout {
+                width: WIDTH_DEFAULT,
+                charset: Charset::Ascii,
             },
             lost: AtomicBool::new(false),
+        }
+    }
+
+    /// A time of the API for people: relative to now, or as it is.
+    pub(crate) fn at(&self, time: &str) -> String {
+        match (self.times, Millis::parse(time)) {
+            (TimeFormat::Relative, Some(at)) => phrase::relative(at, RealClock::new().now()),
+            (TimeFormat::Relative, None) | (TimeFormat::Absolute, _) => time.to_owned(),
+        }
+    }
+
+    /// A table that fits the terminal.
+    pub(crate) fn table<const N: usize>(&self, table: &Table<N>) -> String {
+        table.render(self.layout)
+    }
+
+    /// Prints a list: the object as JSON, or a table for people, or this sentence if there is nothing to list.
+    pub(crate) fn list<const N: usize>(&self, object: &impl serde::Serialize, table: &Table<N>, none: &str) {
+        match table.is_empty() {
+            true => self.answer(object, none),
+            false => self.answer(object, &self.table(table)),
         }
     }
 
@@ -64,41 +124,41 @@ impl Out {
     }
 
     /// Prints a run with every step.
-    pub(crate) fn run_in_full(&self, run: &Run) {
+    pub(crate) fn run_in_full(&self, run: &Run, detail: Detail) {
         match self.form {
             OutputFormat::Json => self.json(run),
-            OutputFormat::Text => self.text(&text::run(run)),
+            OutputFormat::Text => self.text(&run::run(run, detail, self)),
         }
     }
 
     pub(crate) fn runs(&self, runs: &RunList, state: RunSelection, waits: &QueuedView) {
         match self.form {
             OutputFormat::Json => self.json(&view::runs(runs, waits)),
-            OutputFormat::Text => self.text(&text::runs_and_waits(runs, state, waits)),
+            OutputFormat::Text => self.text(&run::runs_and_waits(runs, state, waits, self)),
         }
     }
 
     pub(crate) fn agents(&self, agents: &[AgentStatus]) {
         match self.form {
             OutputFormat::Json => self.json(&serde_json::json!({"agents": agents})),
-            OutputFormat::Text => self.text(&text::agents(agents, DriverPresence::Daemon)),
+            OutputFormat::Text => self.text(&text::agents(agents, DriverPresence::Daemon, self)),
         }
     }
 
     /// The list of agents as text.
     pub(crate) fn agents_text(&self, agents: &[AgentStatus], driver: DriverPresence) -> String {
-        text::agents(agents, driver)
+        text::agents(agents, driver, self)
     }
 
     /// The list of runs as text.
     pub(crate) fn runs_text(&self, runs: &RunList) -> String {
-        text::runs(runs, RunSelection::All)
+        run::runs(runs, RunSelection::All, self)
     }
 
     pub(crate) fn agent(&self, agent: &AgentStatus) {
         match self.form {
             OutputFormat::Json => self.json(agent),
-            OutputFormat::Text => self.text(&text::agent(agent)),
+            OutputFormat::Text => self.text(&text::agent(agent, self)),
         }
     }
 
@@ -108,7 +168,7 @@ impl Out {
         if let Some(members) = object.as_object_mut() {
             members.insert("settings".to_owned(), serde_json::json!(settings));
         }
-        self.answer(&object, &format!("{}\n\n{words}", text::agent(agent)));
+        self.answer(&object, &format!("{}\n\n{words}", text::agent(agent, self)));
     }
 
     pub(crate) fn transcript(&self, transcript: &Transcript) {
@@ -131,6 +191,18 @@ impl Out {
         match self.form {
             OutputFormat::Json => self.json(object),
             OutputFormat::Text => self.text(words),
+        }
+    }
+
+    /// The width of the terminal.
+    pub(crate) const fn width(&self) -> usize {
+        self.layout.width
+    }
+
+    /// Prints a long text: the object as JSON, or the text for people, in a pager if the output is a terminal.
+    pub(crate) fn pages<T: serde::Serialize>(&self, object: &T, words: &str) {
+        if self.form == OutputFormat::Json || !std::io::stdout().is_terminal() || !pager::show(words) {
+            self.answer(object, words);
         }
     }
 
@@ -190,6 +262,27 @@ impl Out {
     }
 }
 
+/// The width of the terminal and the characters that it shows.
+fn layout() -> Layout {
+    let given = variable("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
+    let terminal = || {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        Some(usize::from(size.ws_col))
+    };
+    let width = given.or_else(terminal).filter(|width| *width > 0);
+    // The first of these that is set decides, as in the C library.
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
+    let locale = locale.map(|locale| locale.to_string_lossy().to_ascii_lowercase());
+    let is_unicode = locale.is_some_and(|locale| locale.contains("utf-8") || locale.contains("utf8"));
+    Layout {
+        width: width.unwrap_or(WIDTH_DEFAULT),
+        charset: match is_unicode {
+            true => Charset::Unicode,
+            false => Charset::Ascii,
+        },
+    }
+}
+
 /// Prints the progress of a run, one line per event that matters to a person, and notifies the loop that
 /// drives it.
 pub(crate) struct Progress {
@@ -244,4 +337,22 @@ pub(crate) fn cap_unset(default: impl std::fmt::Display) -> String {
     format!(
         "no spending cap is set: the default of {default} USD per day applies to all agents together (`wakeful budget set USD` changes it)"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An output for people with this width and absolute times.
+    pub(super) const fn out(width: usize) -> Out {
+        Out {
+            form: OutputFormat::Text,
+            times: TimeFormat::Absolute,
+            layout: Layout {
+                width,
+                charset: Charset::Unicode,
+            },
+            lost: AtomicBool::new(false),
+        }
+    }
 }

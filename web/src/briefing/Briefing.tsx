@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { agentsQuery, budgetQuery, runtimeQuery } from "../api/queries";
+import { agentsQuery, budgetQuery } from "../api/queries";
 import type { Event } from "../api/types";
 import { SpendingToday } from "../budget/SpendingToday";
 import { labels } from "../labels";
@@ -22,7 +22,6 @@ const NO_EVENTS: readonly Event[] = [];
 export function Briefing() {
   const { feed, liveTexts } = useFeed();
   const agents = useQuery(agentsQuery);
-  const runtime = useQuery(runtimeQuery);
   const budget = useQuery(budgetQuery);
   const [stored, setLastSeen] = useState(storedLastSeen);
 
@@ -51,7 +50,7 @@ export function Briefing() {
           {isBroken || failed ? labels.briefing.partial : summaryText(isKnown ? agents.data : undefined, items.length)}
         </p>
       </div>
-      {runtime.data?.model.is_demo && <DemoNotice />}
+      <DemoNotice />
       {isBroken && (
         <ErrorNotice
           action={labels.briefing.loadAction}

@@ -1,17 +1,20 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { agentsQuery } from "../api/queries";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { agentsQuery, runtimeQuery } from "../api/queries";
 import { sampleAgent } from "../api/samples";
-import type { AgentStatus } from "../api/types";
+import type { AgentStatus, RuntimeStatus } from "../api/types";
 import { DemoNotice } from "./DemoNotice";
 
 beforeEach(() => localStorage.clear());
 afterEach(cleanup);
 
-function show(agents: AgentStatus[]): void {
-  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
-  client.setQueryData(agentsQuery.queryKey, agents);
+function show(agents: AgentStatus[] | undefined, isDemo = true): void {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
+  vi.stubGlobal("fetch", () => new Promise(() => undefined));
+  if (agents) client.setQueryData(agentsQuery.queryKey, agents);
+  const model = { reference: "demo", is_demo: isDemo };
+  client.setQueryData(runtimeQuery.queryKey, { model } as unknown as RuntimeStatus);
   render(
     <QueryClientProvider client={client}>
       <DemoNotice />
@@ -29,6 +32,19 @@ it("is shown while an agent uses the demo script, or there is none", () => {
   cleanup();
   show([sampleAgent({ model: "openai/large" })]);
   expect(notice()).toBeNull();
+  cleanup();
+  show([], false);
+  expect(notice()).toBeNull();
+});
+
+it("keeps its last state while the page loads", () => {
+  show(undefined);
+  expect(notice()).toBeNull();
+  cleanup();
+  show([]);
+  cleanup();
+  show(undefined);
+  expect(notice()).toBeTruthy();
 });
 
 it("stays dismissed", () => {

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { agentsQuery } from "../api/queries";
+import { useEffect, useState } from "react";
+import { agentsQuery, runtimeQuery } from "../api/queries";
 import { labels } from "../labels";
 import { Icon } from "../ui/Icon";
 
@@ -9,12 +9,19 @@ const STORAGE_KEY = "wakeful.demo-notice";
 /** Says that replies come from a script and not from a model, where an agent uses it and until the reader dismisses it. */
 export function DemoNotice() {
   const agents = useQuery(agentsQuery).data;
-  const [isDismissed, setDismissed] = useState(() => localStorage.getItem(STORAGE_KEY) === "dismissed");
-  const isUsed = agents && (agents.length === 0 || agents.some((agent) => agent.model === undefined));
-  if (isDismissed || !isUsed) return null;
+  const model = useQuery(runtimeQuery).data?.model;
+  const [stored, setStored] = useState(() => localStorage.getItem(STORAGE_KEY));
+  const isUsed = agents && model?.is_demo && (agents.length === 0 || agents.some((one) => !one.model));
+  useEffect(() => {
+    if (isUsed === undefined || stored === "dismissed") return;
+    if (isUsed) localStorage.setItem(STORAGE_KEY, "shown");
+    else localStorage.removeItem(STORAGE_KEY);
+  }, [isUsed, stored]);
+  // While it is unknown, the last state counts, so that the page does not move when the answer arrives.
+  if (stored === "dismissed" || !(isUsed ?? stored === "shown")) return null;
   const dismiss = () => {
     localStorage.setItem(STORAGE_KEY, "dismissed");
-    setDismissed(true);
+    setStored("dismissed");
   };
   return (
     <aside className="notice" aria-label={labels.shell.about}>

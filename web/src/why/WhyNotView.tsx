@@ -17,12 +17,12 @@ export function WhyNotPanel({ agentId }: { agentId: string }) {
   const why = useQuery(whyNotQuery(agentId));
   if (why.error && !why.data)
     return <ErrorNotice action={labels.whyNot.action} error={why.error} onRetry={() => void why.refetch()} />;
-  return why.data ? <WhyNotView why={why.data} /> : null;
+  return <WhyNotView why={why.data} />;
 }
 
-/** Open when a person could change something; in normal work only its title is shown. */
-export function WhyNotView({ why }: { why: WhyNot }) {
-  const isUnusual = why.holds.some(needsPerson) || why.refused.length > 0;
+/** Open when a person could change something; in normal work, and while it is loading, only its title is shown. */
+export function WhyNotView({ why }: { why: WhyNot | undefined }) {
+  const isUnusual = why !== undefined && (why.holds.some(needsPerson) || why.refused.length > 0);
   return (
     <section className="panel" id="why-not" aria-labelledby="why-not-title">
       <details className="why-not" open={isUnusual}>
@@ -30,7 +30,7 @@ export function WhyNotView({ why }: { why: WhyNot }) {
           <Icon name="chevron" className="call-chevron" />
           <h2 id="why-not-title">{labels.whyNot.title}</h2>
         </summary>
-        <WhyNotBody why={why} />
+        {why && <WhyNotBody why={why} />}
       </details>
     </section>
   );

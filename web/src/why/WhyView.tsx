@@ -8,14 +8,18 @@ import { toSentence } from "../text/sentence";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
 import { InlineText } from "../ui/InlineText";
+import { Skeleton } from "../ui/Skeleton";
 import { Time } from "../ui/Time";
+
+/** As many gates as most runs have: the space that the page keeps for them. */
+const GATES_USUAL = 11;
 
 /** Why a run started or not, as it was recorded when it was decided. */
 export function WhyPanel({ runKey }: { runKey: string }) {
   const why = useQuery(whyQuery(runKey));
   if (why.error && !why.data)
     return <ErrorNotice action={labels.why.action} error={why.error} onRetry={() => void why.refetch()} />;
-  return why.data ? <WhyView why={why.data} /> : null;
+  return why.data ? <WhyView why={why.data} /> : <Skeleton lines={GATES_USUAL} label={labels.why.title} />;
 }
 
 export function WhyView({ why }: { why: WhyRun }) {

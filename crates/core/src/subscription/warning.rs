@@ -94,6 +94,18 @@ fn of_predicate(predicate: &Predicate, categories: &[&str], found: &mut Vec<Stri
     }
 }
 
+/// The known words with the same prefix before a dot, else all of them.
+fn beside<'a>(word: &str, known: &[&'a str]) -> Vec<&'a str> {
+    let prefix = word.split_once('.').map(|(prefix, _)| prefix);
+    let same = |one: &&&str| one.split_once('.').map(|(prefix, _)| prefix) == prefix;
+    let related: Vec<&str> = known.iter().filter(same).copied().collect();
+    if related.is_empty() {
+        known.to_vec()
+    } else {
+        related
+    }
+}
+
 fn unknown(noun: &str, word: &str, known: &[&str]) -> Option<String> {
     if known.contains(&word) {
         return None;
@@ -101,10 +113,10 @@ fn unknown(noun: &str, word: &str, known: &[&str]) -> Option<String> {
     let hint = match (suggestion::nearest(word, known.iter().copied()), known) {
         (Some(meant), _) => format!("did you mean {meant}?"),
         (None, []) => "none exists yet".to_owned(),
-        (None, known) => format!("known: {}", known.join(", ")),
+        (None, known) => format!("known: {}", beside(word, known).join(", ")),
     };
     Some(format!(
-        "there is no {noun} {word:?}, so it never matches; {hint}"
+        "there is no {noun} {word:?}, so nothing matches it; {hint}"
     ))
 }
 
@@ -144,24 +156,29 @@ mod tests {
         for (token, expected) in [
             (
                 "TSAK",
-                "there is no kind \"TSAK\", so it never matches; did you mean TASK?",
+                "there is no kind \"TSAK\", so nothing matches it; did you mean TASK?",
             ),
             (
                 "task.statsu=done",
-                "there is no key \"task.statsu\", so it never matches; did you mean task.status?",
+                "there is no key \"task.statsu\", so nothing matches it; did you mean task.status?",
             ),
             (
                 "task.status=doen",
-                "there is no value of task.status \"doen\", so it never matches; did you mean done?",
+                "there is no value of task.status \"doen\", so nothing matches it; did you mean done?",
             ),
             (
                 "task.category=gmy",
-                "there is no category \"gmy\", so it never matches; did you mean gym?",
+                "there is no category \"gmy\", so nothing matches it; did you mean gym?",
             ),
         ] {
             assert_eq!(warnings(&[token], None), [expected]);
         }
-        assert!(warnings(&["task.bogus=1"], None)[0].contains("no key \"task.bogus\""));
+        assert_eq!(
+            warnings(&["task.bogus=1"], None),
+            [
+                "there is no key \"task.bogus\", so nothing matches it; known: task.change, task.category, task.status"
+            ]
+        );
         let predicate = json!({"not": {"field": "category", "op": "in", "value": ["gym", "wrok"]}});
         assert!(warnings(&[], Some(predicate))[0].contains("did you mean work?"));
         let predicate = json!({"field": "titel", "op": "eq", "value": "x"});

@@ -22,7 +22,7 @@ use crate::{EngineError, Observer as _, Stamp};
 enum PrefixMatch {
     One(Box<Decision>),
     Unknown,
-    Several,
+    Several(Vec<DecisionId>),
 }
 
 /// The result of the answering transaction.
@@ -49,14 +49,14 @@ impl DecisionApi {
                     [one] => Ok(view
                         .decision(one)?
                         .map_or(PrefixMatch::Unknown, |one| PrefixMatch::One(Box::new(one)))),
-                    _ => Ok(PrefixMatch::Several),
+                    several => Ok(PrefixMatch::Several(several.to_vec())),
                 },
             );
         let given = truncate_chars(&hex_prefix, 64);
         match found.await? {
             PrefixMatch::One(decision) => Ok(*decision),
             PrefixMatch::Unknown => Err(EngineError::UnknownDecision(given)),
-            PrefixMatch::Several => Err(EngineError::AmbiguousDecision(given)),
+            PrefixMatch::Several(candidates) => Err(EngineError::AmbiguousDecision { given, candidates }),
         }
     }
 

@@ -122,16 +122,18 @@ impl RunApi {
         Ok(read.await?)
     }
 
-    /// Returns at most two runs whose keys start with these hex digits, including queued ones: two are
-    /// enough to detect an ambiguous prefix.
+    /// Returns the runs whose key starts with these hex digits, or that have a decision or a step whose id
+    /// does: a few, and more than one if the prefix is ambiguous. Queued messages and refused causes count.
     pub async fn with_prefix(&self, hex_prefix: String) -> Result<Vec<ListedRun>, EngineError> {
         let found = self.shared.store.read(move |view| {
             let mut rows = Vec::new();
             for key in view.runs_with_prefix(&hex_prefix)? {
                 let row = match view.run(&key)? {
                     Some(row) => Some(row),
-                    None => stored_run::cause(view, &key)?
-                        .map(|cause| stored_run::without_run(&cause.message, cause.wake.as_ref())),
+                    None => match stored_run::cause(view, &key)? {
+                        Some(cause) => Some(stored_run::without_run(&cause.message, cause.wake.as_ref())),
+                        None => view.wake(&key)?.map(stored_run::refused),
+                    },
                 };
                 rows.extend(row);
             }

@@ -18,8 +18,8 @@ use tokio::sync::watch;
 use tower::ServiceExt as _;
 use wakeful_api::client::Client;
 use wakeful_api::{
-    AgentModelState, BackupMode, BackupStatus, DefaultModel, LocalProvider, ModelChoice, ModelProvider, ModelSource,
-    ProviderTest, SetProviderKey, StoredKey, TestProvider,
+    AgentModelState, BackupMode, BackupStatus, DefaultModel, LocalProvider, ModelChoice, ModelProvider,
+    ModelSource, ProviderTest, SetProviderKey, StoredKey, TestProvider,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::message::RunOptions;

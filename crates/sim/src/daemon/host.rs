@@ -222,7 +222,7 @@ impl SimDaemon {
             | EngineError::RunErased { .. }
             | EngineError::RunPruned { .. }
             | EngineError::UnknownDecision(_)
-            | EngineError::AmbiguousDecision(_)
+            | EngineError::AmbiguousDecision { .. }
             | EngineError::Unanswerable(_)
             | EngineError::NotQuarantined { .. }
             | EngineError::DecisionPending { .. }

@@ -36,7 +36,7 @@ impl Backend {
 
     /// The channel that an answer through this backend is recorded with.
     pub(crate) const fn channel(&self) -> Channel {
-        if self.is_daemon() {
+        if self.client.is_network() {
             Channel::Api
         } else {
             Channel::Cli
@@ -58,6 +58,6 @@ pub(crate) fn decision_id(given: &str) -> Result<Hex<1, 64>, Failure> {
     Hex::try_from(given.to_ascii_lowercase()).map_err(|_| {
         let message = format!("invalid decision id {given:?}");
         let hint = "`wakeful decision list` shows the ids; a unique prefix is enough";
-        Failure::usage("bad_decision_id", message, hint)
+        Failure::usage("bad_id", message, hint)
     })
 }

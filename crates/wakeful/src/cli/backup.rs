@@ -23,6 +23,7 @@ use crate::denied_paths;
 use crate::failure::{DISK_FULL, Failure};
 use crate::home::Home;
 use crate::show::Out;
+use crate::show::phrase::count;
 use crate::system::{RealClock, fresh_id};
 
 /// Number of blob names read at once.
@@ -61,8 +62,10 @@ pub(crate) fn backup(args: &BackupArgs, shared: &GlobalArgs, out: &Out) -> Resul
         false => "tokens and keys are not included",
     };
     let words = format!(
-        "{} contains {files} files ({bytes} bytes), each with a checksum; {secrets}\n`wakeful restore {}` restores it into an empty home",
+        "{} contains {} ({}), each with a checksum; {secrets}\n`wakeful restore {}` restores it into an empty home",
         target.display(),
+        count(files, "file"),
+        count(bytes, "byte"),
         target.display(),
     );
     out.answer(&object, &words);

@@ -48,8 +48,17 @@ pub(crate) async fn brake(verb: &BrakeVerb, shared: &GlobalArgs, out: &Out) -> R
         BrakeVerb::Off { agent } => {
             refuse_tool_process()?;
             let agent_id = agent.as_deref().map(AgentId::parse).transpose()?.map(Text);
-            let release = ReleaseBrake { agent_id };
-            write_unlocked(shared, out, async |backend| backend.call(release).await).await?
+            let told = write_unlocked(shared, out, async |backend| {
+                let before = backend.call(ListBrakes {}).await?.brakes;
+                let after = backend.call(ReleaseBrake { agent_id }).await?;
+                Ok((before, after, backend.is_daemon()))
+            });
+            let (before, after, has_daemon) = told.await?;
+            out.answer(&after, &released(&before, &after.brakes, out));
+            if !has_daemon {
+                out.note("no daemon is running here; held work continues with `wakeful daemon start` or `wakeful run --resume`");
+            }
+            return Ok(0);
         }
         BrakeVerb::Status => match read(shared, async |backend| backend.call(ListBrakes {}).await).await {
             Ok(brakes) => brakes,
@@ -60,8 +69,32 @@ pub(crate) async fn brake(verb: &BrakeVerb, shared: &GlobalArgs, out: &Out) -> R
     Ok(0)
 }
 
+/// What the release of a brake changed, and the brakes that remain.
+fn released(before: &[Brake], after: &[Brake], out: &Out) -> String {
+    let of = |brake: &Brake| brake.agent_id.clone();
+    let gone = before
+        .iter()
+        .filter(|old| !after.iter().any(|new| of(new) == of(old)));
+    let gone = gone.map(|brake| {
+        let who = match &brake.agent_id {
+            None => "everything".to_owned(),
+            Some(agent) => format!("agent {agent}"),
+        };
+        format!(
+            "released {who} (braked {}); held work continues",
+            out.at(&brake.at)
+        )
+    });
+    let mut lines: Vec<String> = gone.collect();
+    if lines.is_empty() {
+        lines.push("no such brake was set; nothing changed".to_owned());
+    }
+    lines.extend(after.iter().map(|brake| line(brake, out)));
+    lines.join("\n")
+}
+
 fn tell(list: &BrakeList, out: &Out) {
-    let lines: Vec<String> = list.brakes.iter().map(line).collect();
+    let lines: Vec<String> = list.brakes.iter().map(|brake| line(brake, out)).collect();
     let words = match lines.is_empty() {
         true => "no brake is set".to_owned(),
         false => lines.join("\n"),
@@ -70,7 +103,7 @@ fn tell(list: &BrakeList, out: &Out) {
 }
 
 /// Formats a brake as one line that includes the command to release it.
-pub(super) fn line(brake: &Brake) -> String {
+pub(super) fn line(brake: &Brake, out: &Out) -> String {
     let (who, way) = match &brake.agent_id {
         None => ("everything".to_owned(), "wakeful brake off".to_owned()),
         Some(agent) => (
@@ -87,7 +120,7 @@ pub(super) fn line(brake: &Brake) -> String {
         Some(why) => format!("\n         not yet durable: {}", why.message),
     };
     format!(
-        "braked   {who} since {}{reason} — release with `{way}`{pending}",
-        brake.at
+        "braked   {who} {}{reason} — release with `{way}`{pending}",
+        out.at(&brake.at)
     )
 }

@@ -18,6 +18,7 @@ use crate::discover::daemon;
 use crate::failure::Failure;
 use crate::open_home::{OpenHome, governance};
 use crate::show::Out;
+use crate::show::phrase::count;
 use crate::system::{RealClock, RealEntropy};
 
 /// Days shown to people: one week. JSON output contains a month.
@@ -81,7 +82,14 @@ pub(crate) async fn budget(verb: &BudgetVerb, shared: &GlobalArgs, out: &Out) ->
             let spending = read(shared, async |backend| backend.call(asked).await).await?;
             let days = spending.days.iter();
             let lines: Vec<String> = days
-                .map(|day| format!("{}  {} USD in {} requests", day.day, day.spent_usd, day.requests))
+                .map(|day| {
+                    format!(
+                        "{}  {} USD in {}",
+                        day.day,
+                        day.spent_usd,
+                        count(day.requests, "request")
+                    )
+                })
                 .collect();
             let text = match lines.is_empty() {
                 true => format!("{} has spent nothing in the last month", spending.agent_id),
@@ -159,18 +167,22 @@ fn tell(budget: &Budget, out: &Out) {
     lines.extend(budget.agents.iter().map(|agent| {
         let cap = agent.daily_cap_usd.as_ref().map(|cap| format!(" of {cap}"));
         format!(
-            "{:<10} {} USD{} in {} requests",
+            "{:<10} {} USD{} in {}",
             agent.agent_id,
             agent.spent_usd,
             cap.unwrap_or_default(),
-            agent.requests
+            count(agent.requests, "request")
         )
     }));
     let days = budget.days.iter().rev().skip_while(|day| day.day == budget.day);
-    lines.extend(
-        days.take(DAYS_SHOWN)
-            .map(|day| format!("{} {} USD in {} requests", day.day, day.spent_usd, day.requests)),
-    );
+    lines.extend(days.take(DAYS_SHOWN).map(|day| {
+        format!(
+            "{} {} USD in {}",
+            day.day,
+            day.spent_usd,
+            count(day.requests, "request")
+        )
+    }));
     lines.extend(ahead(&budget.day));
     out.answer(&serde_json::json!(budget), &lines.join("\n"));
 }

@@ -15,6 +15,7 @@ use crate::daemon::files::{DaemonPresence, DaemonRecord, RunDir};
 use crate::discover::client_of;
 use crate::failure::Failure;
 use crate::show::Out;
+use crate::show::phrase::count;
 
 /// Log lines shown by default.
 const LINES_DEFAULT: usize = 50;
@@ -79,15 +80,7 @@ async fn status(shared: &GlobalArgs, folder: &RunDir, out: &Out) -> Result<(), F
         crate::config::load(&shared.home()?, &crate::config::Overrides::default())?.fingerprint();
     let matches = fingerprint == record.written_fingerprint;
     let seen = ask(&record).await;
-    let health = match &seen {
-        Ok(RuntimeStatus {
-            storage: Some(problem),
-            ..
-        }) => format!("{}: {} ({})", problem.code, problem.message, problem.hint),
-        Ok(_) => "ok".to_owned(),
-        Err(failure) => format!("{}: {}", failure.code(), failure.message()),
-    };
-    let words = running(&record, seen.as_ref().ok(), matches, &health);
+    let (health, words) = (health_of(&seen), running(&record, &seen, matches, out));
     let mut answer = json!({
         "running": true, "pid": record.pid, "home_dir": shared.home()?, "http_addr": record.http_addr,
         "socket_path": record.socket_path, "control_health": health, "config_fingerprint": record.config_fingerprint,
@@ -119,21 +112,38 @@ fn not_running(stale: bool, failure: Option<&LastFailure>) -> String {
     lines.join("\n")
 }
 
-fn running(record: &DaemonRecord, status: Option<&RuntimeStatus>, matches: bool, health: &str) -> String {
+fn health_of(seen: &Result<RuntimeStatus, Failure>) -> String {
+    match seen {
+        Ok(RuntimeStatus {
+            storage: Some(problem),
+            ..
+        }) => format!("{}: {} ({})", problem.code, problem.message, problem.hint),
+        Ok(_) => "ok".to_owned(),
+        Err(failure) => format!("{}: {}", failure.code(), failure.message()),
+    }
+}
+
+fn running(record: &DaemonRecord, seen: &Result<RuntimeStatus, Failure>, matches: bool, out: &Out) -> String {
     let mut lines = vec![
-        format!("daemon    process {} since {}", record.pid, record.started_at),
+        format!(
+            "daemon    process {}, started {}",
+            record.pid,
+            out.at(&record.started_at)
+        ),
         format!("address   http://{}", record.http_addr),
-        format!("health    {health}"),
+        format!("health    {}", health_of(seen)),
     ];
     if let Some(socket) = &record.socket_path {
         lines.insert(2, format!("socket    {}", socket.display()));
     }
-    if let Some(status) = status {
+    if let Ok(status) = seen {
         lines.push(format!(
-            "activity  {} agents running, {} waiting, {} stream clients",
-            status.processing_agent_count, status.waiting_agent_count, status.stream_count
+            "activity  {} running, {} waiting, {}",
+            count(status.processing_agent_count, "agent"),
+            status.waiting_agent_count,
+            count(status.stream_count, "stream client")
         ));
-        lines.extend(needs(&AttentionSummary::from(status)));
+        lines.extend(needs(&AttentionSummary::from(status), out));
         lines.extend(status.last_failure.as_ref().map(failed));
     }
     if !matches {

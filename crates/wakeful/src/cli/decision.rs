@@ -5,7 +5,6 @@ use wakeful_api::{
     AnswerDecision, Badge, BlastRadius, Channel, Decision, DecisionList, DecisionNotification,
     DecisionStatus, GetDecision, InputGone, ListDecisions, Severity,
 };
-use wakeful_core::failure::truncate_chars;
 use wakeful_core::policy::rule_words;
 
 use super::GlobalArgs;
@@ -14,12 +13,8 @@ use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure, UNDECIDED};
 use crate::notify::{DesktopSession, NotificationPayload, notify_targets};
 use crate::show::Out;
-
-/// Digits of an id in lists and suggested commands; enough to distinguish thousands of decisions.
-const SHORT: usize = 12;
-
-/// Maximum length of a question in a list.
-const LINE_CHARS_MAX: usize = 100;
+use crate::show::phrase::{count, short};
+use crate::show::table::{Column, Table};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DecisionVerb {
@@ -59,7 +54,18 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &GlobalArgs, out: &Out
                 backend.call(ListDecisions { pending: !all }).await
             })
             .await?;
-            out.answer(&list, &table(&list, *all));
+            let none = match all {
+                true => "there are no decisions",
+                false => "no decisions are pending",
+            };
+            let words = match list.decisions.is_empty() {
+                true => none.to_owned(),
+                false => format!(
+                    "{}\n\n`wakeful decision show ID` shows a question in full",
+                    out.table(&table(&list, out))
+                ),
+            };
+            out.answer(&list, &words);
         }
         DecisionVerb::Show { id } => {
             let asked = GetDecision {
@@ -69,7 +75,7 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &GlobalArgs, out: &Out
                 Ok((backend.call(asked).await?, backend.channel()))
             });
             let (found, by) = found.await?;
-            out.answer(&found, &in_full(&found, by));
+            out.answer(&found, &in_full(&found, by, out));
         }
         DecisionVerb::TestNotifications => return test_notifications(shared, out).await,
         DecisionVerb::Answer {
@@ -87,11 +93,11 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &GlobalArgs, out: &Out
             };
             let told = write_unlocked(shared, out, async |backend| {
                 let answered = backend.call(answer).await?;
-                Ok((answered, backend.channel()))
+                Ok((answered, backend.is_daemon()))
             });
-            let (answered, by) = told.await?;
-            out.answer(&answered, &in_full(&answered, by));
-            if by == Channel::Cli {
+            let (answered, has_daemon) = told.await?;
+            out.answer(&answered, &answered_words(&answered));
+            if !has_daemon {
                 out.note(
                     "no daemon is running here; continue the run with `wakeful run --resume` or `wakeful daemon start`",
                 );
@@ -108,7 +114,7 @@ async fn test_notifications(shared: &GlobalArgs, out: &Out) -> Result<u8, Failur
     let targets = notify_targets(&settings.config, &DesktopSession::found())?;
     if targets.is_empty() {
         let message = "no notification target is configured, and no desktop session was found";
-        let hint = "run `wakeful config set notify.webhook URL`, or see docs/decisions-and-brake.md";
+        let hint = "run `wakeful config set notify.webhook URL`, or see `wakeful help decisions`";
         return Err(Failure::new("notify_not_configured", message, hint));
     }
     let (mut lines, mut sent, mut failed) = (Vec::new(), Vec::new(), 0_u32);
@@ -128,34 +134,27 @@ async fn test_notifications(shared: &GlobalArgs, out: &Out) -> Result<u8, Failur
     Ok(if failed == 0 { 0 } else { FAILED })
 }
 
-fn table(list: &DecisionList, all: bool) -> String {
-    if list.decisions.is_empty() {
-        return match all {
-            true => "there are no decisions".to_owned(),
-            false => "no decisions are pending".to_owned(),
-        };
-    }
-    let header = format!(
-        "{:<SHORT$}  {:<8}  {:<9}  {:<20}  {:<24}  QUESTION",
-        "DECISION", "SEVERITY", "STATUS", "AGENT", "ASKED"
-    );
-    let lines = list.decisions.iter().map(|one| {
-        let (name, agent) = (short(&one.decision_id), truncate_chars(&one.agent_id, 20));
-        let question = format!("{} {}", one.title, one.input);
-        let question = match one.is_input_cut || question.chars().count() > LINE_CHARS_MAX {
-            true => format!(
-                "{} (truncated; see `decision show`)",
-                truncate_chars(&question, LINE_CHARS_MAX)
-            ),
-            false => question,
-        };
-        let (severity, status) = (severity(one.severity), status(one.status));
-        format!(
-            "{name:<SHORT$}  {severity:<8}  {status:<9}  {agent:<20}  {:<24}  {question}",
-            one.asked_at
-        )
-    });
-    [header].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+const DECISIONS: [Column; 6] = [
+    Column::key("DECISION"),
+    Column::whole("SEVERITY", 3),
+    Column::whole("STATUS", 1),
+    Column::whole("ASKED", 2),
+    Column::text("AGENT", 4),
+    Column::text("QUESTION", 0),
+];
+
+fn table(list: &DecisionList, out: &Out) -> Table<6> {
+    let row = |one: &Decision| {
+        [
+            short(&one.decision_id).to_owned(),
+            severity(one.severity).to_owned(),
+            status(one.status).to_owned(),
+            out.at(&one.asked_at),
+            one.agent_id.clone(),
+            format!("{} {}", one.title, one.input),
+        ]
+    };
+    Table::new(DECISIONS, list.decisions.iter().map(row))
 }
 
 /// The meaning of a rule in parentheses; empty if the name is self-explanatory.
@@ -163,7 +162,24 @@ fn meaning(rule: &str) -> String {
     rule_words(rule).map_or_else(String::new, |words| format!(" ({words})"))
 }
 
-fn in_full(one: &Decision, by: Channel) -> String {
+/// What an answer changed.
+fn answered_words(one: &Decision) -> String {
+    let option = one.answer.as_ref().map(|answer| &answer.option);
+    let chosen = one.options.iter().find(|choice| option == Some(&choice.id));
+    let label = chosen.map_or_else(
+        || option.cloned().unwrap_or_default(),
+        |choice| choice.label.clone(),
+    );
+    format!(
+        "answered  {} ({}): {label}\nrun       {} of {} continues",
+        short(&one.decision_id),
+        one.title,
+        short(&one.run_key),
+        one.agent_id
+    )
+}
+
+fn in_full(one: &Decision, by: Channel, out: &Out) -> String {
     let late = match one.badges.contains(&Badge::TimedOut) {
         true => ", deadline passed once",
         false => "",
@@ -183,7 +199,7 @@ fn in_full(one: &Decision, by: Channel) -> String {
         format!("run       {}", one.run_key),
         format!(
             "asked     {} by rule {}{}",
-            one.asked_at,
+            out.at(&one.asked_at),
             one.rule,
             meaning(&one.rule)
         ),
@@ -196,7 +212,7 @@ fn in_full(one: &Decision, by: Channel) -> String {
                 "then its severity increases"
             }
         };
-        lines.push(format!("deadline  {deadline} ({then})"));
+        lines.push(format!("deadline  {} ({then})", out.at(deadline)));
     }
     lines.extend(one.options.iter().map(|option| {
         let recommended = one.recommended_option_id.as_ref() == Some(&option.id);
@@ -209,14 +225,14 @@ fn in_full(one: &Decision, by: Channel) -> String {
     if let Some(answer) = &one.answer {
         let note = answer.note.as_ref().map(|note| format!(": {note}"));
         lines.push(format!(
-            "answer    {} by {} at {}{}",
+            "answer    {} by {} {}{}",
             answer.option,
             channel(answer.channel),
-            answer.at,
+            out.at(&answer.at),
             note.unwrap_or_default()
         ));
     }
-    lines.extend(one.notifications.iter().map(notification_line));
+    lines.extend(one.notifications.iter().map(|sent| notification_line(sent, out)));
     if one.status == DecisionStatus::Pending {
         lines.push(format!("\nanswer it {}", how_to_answer(one, by)));
     }
@@ -241,48 +257,31 @@ fn channels(one: &Decision) -> String {
     words.join(", ")
 }
 
-fn notification_line(one: &DecisionNotification) -> String {
+fn notification_line(one: &DecisionNotification, out: &Out) -> String {
     let (way, severity) = (&one.target, severity(one.severity));
     match (&one.error, one.is_delivered) {
-        (_, true) => format!("notified  by {way} at {} (as {severity})", one.at),
+        (_, true) => format!("notified  by {way} {} (as {severity})", out.at(&one.at)),
         (error, false) => format!(
-            "not sent  by {way} after {} attempts (as {severity}): {}",
-            one.attempts,
+            "not sent  by {way} after {} (as {severity}): {}",
+            count(one.attempts, "attempt"),
             error.as_deref().unwrap_or("in progress")
         ),
     }
 }
 
-/// Describes how the decision can be answered through the current channel: with commands to copy if the
-/// channel is accepted, otherwise with the step that makes one available. The same command uses the API
-/// channel with a daemon and the CLI channel without one.
+/// Describes how the decision can be answered: with commands to copy if it accepts the command line, otherwise
+/// through a channel that it accepts.
 fn how_to_answer(one: &Decision, by: Channel) -> String {
     let name = short(&one.decision_id);
     let commands = one
         .options
         .iter()
         .map(|option| format!("`wakeful decision answer {name} {}`", option.id));
-    let commands = commands.collect::<Vec<_>>().join(" or ");
     let takes = |channel| one.may_answer.contains(&channel);
-    if takes(by) {
-        return format!("with {commands}");
-    }
-    let on_page = takes(Channel::Page);
-    match by {
-        Channel::Cli if takes(Channel::Api) && on_page => {
-            format!("after `wakeful daemon start`, on the page or with {commands}")
-        }
-        Channel::Cli if takes(Channel::Api) => format!("after `wakeful daemon start`, with {commands}"),
-        Channel::Cli => {
-            "on the page, after `wakeful daemon start`; other channels are not accepted".to_owned()
-        }
-        Channel::Api | Channel::Page if takes(Channel::Cli) && on_page => {
-            format!("on the page, or after `wakeful daemon stop` with {commands}")
-        }
-        Channel::Api | Channel::Page if takes(Channel::Cli) => {
-            format!("after `wakeful daemon stop`, with {commands}")
-        }
-        Channel::Api | Channel::Page => "on the page; other channels are not accepted".to_owned(),
+    match (takes(by), takes(Channel::Page)) {
+        (true, _) => format!("with {}", commands.collect::<Vec<_>>().join(" or ")),
+        (false, true) => "on the page (`wakeful open`); the command line is not accepted".to_owned(),
+        (false, false) => format!("by {}; the command line is not accepted", channels(one)),
     }
 }
 
@@ -306,7 +305,7 @@ pub(super) fn undecided(run: &str, pending: &[Decision], by: Channel, out: &Out)
     }
     let message = match pending.len() {
         1 => format!("{run} waits for a decision"),
-        many => format!("{run} waits for {many} decisions"),
+        many => format!("{run} waits for {}", count(many, "decision")),
     };
     let hint = match pending {
         [] => "`wakeful decision list` shows the questions".to_owned(),
@@ -322,10 +321,6 @@ pub(super) fn undecided(run: &str, pending: &[Decision], by: Channel, out: &Out)
 
 /// Error code of a run that waits for a decision.
 const PENDING: &str = "decision_pending";
-
-fn short(name: &str) -> &str {
-    name.get(..SHORT).unwrap_or(name)
-}
 
 const fn status(status: DecisionStatus) -> &'static str {
     match status {

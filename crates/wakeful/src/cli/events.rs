@@ -25,6 +25,9 @@ const TAIL_DEFAULT: u32 = 20;
 /// Maximum number of events per request.
 const PAGE_MAX: i64 = 500;
 
+/// Pages that are searched for events of the requested level of detail.
+const PAGES_SEARCHED_MAX: usize = 20;
+
 #[derive(Debug, Args)]
 pub(crate) struct EventsArgs {
     /// Agent name
@@ -73,7 +76,11 @@ pub(crate) async fn tail(args: &TailArgs, shared: &GlobalArgs, out: &Out) -> Res
     let agent = args.agent.as_deref().map(AgentId::parse).transpose()?;
     let display = mode(&args.display)?;
     let place = read(shared, async |backend| {
-        let (events, place) = newest(backend, agent.as_ref(), args.limit).await?;
+        let wanted = Newest {
+            limit: usize::try_from(args.limit).unwrap_or(usize::MAX),
+            display,
+        };
+        let (events, place) = wanted.read(backend, agent.as_ref()).await?;
         events.iter().for_each(|event| show(event, display, out));
         Ok(place)
     });
@@ -111,55 +118,82 @@ pub(super) fn events_after(agent: AgentId, after_seq: Option<u64>, limit: u32) -
     }
 }
 
-/// Reads the newest events and the position after them.
-async fn newest(
-    backend: &Backend,
-    agent: Option<&AgentId>,
-    limit: u32,
-) -> Result<(Vec<Event>, StreamPosition), Failure> {
-    if let Some(agent) = agent {
-        let agent_id = Text(agent.clone());
-        let last = backend.call(GetAgentStatus { agent_id }).await?.last_seq;
-        let after = last.saturating_sub(u64::from(limit));
-        let events = backend
-            .call(events_after(agent.clone(), Some(after), limit))
-            .await?
-            .events;
-        let after = events.last().map_or(last, |event| event.seq).to_string();
-        let agent = Some(agent.clone());
-        return Ok((events, StreamPosition { agent, after }));
-    }
-    let agent = None;
-    if backend.is_daemon() {
-        let newest = ListEvents {
-            limit: Limit(limit),
-            ..ListEvents::default()
-        };
-        let feed = backend.call(newest).await?;
-        let after = feed.cursor;
-        return Ok((feed.events, StreamPosition { agent, after }));
-    }
-    let mut events = Vec::new();
-    for agent in backend
-        .call(ListAgents {
+/// The newest events of a level of detail.
+#[derive(Debug, Clone, Copy)]
+struct Newest {
+    /// The number of shown events; events of other levels do not count.
+    limit: usize,
+    display: DisplayMode,
+}
+
+impl Newest {
+    /// Reads the newest events and the position after them.
+    async fn read(
+        self,
+        backend: &Backend,
+        agent: Option<&AgentId>,
+    ) -> Result<(Vec<Event>, StreamPosition), Failure> {
+        if let Some(agent) = agent {
+            let agent_id = Text(agent.clone());
+            let last = backend.call(GetAgentStatus { agent_id }).await?.last_seq;
+            let events = self.of_agent(backend, agent, last).await?;
+            let (agent, after) = (Some(agent.clone()), last.to_string());
+            return Ok((events, StreamPosition { agent, after }));
+        }
+        let agent = None;
+        if backend.is_daemon() {
+            // The feed has no earlier pages, so one page of the largest size is searched.
+            let newest = ListEvents {
+                limit: Limit(LIMIT_MAX),
+                ..ListEvents::default()
+            };
+            let feed = backend.call(newest).await?;
+            let after = feed.cursor;
+            return Ok((self.last_of(feed.events), StreamPosition { agent, after }));
+        }
+        let listed = ListAgents {
             include_private: false,
-        })
-        .await?
-        .agents
-    {
-        let after = agent.last_seq.saturating_sub(u64::from(limit));
-        let asked = events_after(AgentId::parse(&agent.agent_id)?, Some(after), limit);
-        events.extend(backend.call(asked).await?.events);
+        };
+        let mut events = Vec::new();
+        for agent in backend.call(listed).await?.agents {
+            let id = AgentId::parse(&agent.agent_id)?;
+            events.extend(self.of_agent(backend, &id, agent.last_seq).await?);
+        }
+        events.sort_by(|one, other| {
+            (&one.at, &one.agent_id, one.seq).cmp(&(&other.at, &other.agent_id, other.seq))
+        });
+        let after = String::new();
+        Ok((self.last_of(events), StreamPosition { agent, after }))
     }
-    events.sort_by(|one, other| {
-        (&one.at, &one.agent_id, one.seq).cmp(&(&other.at, &other.agent_id, other.seq))
-    });
-    let surplus = events
-        .len()
-        .saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
-    events.drain(..surplus);
-    let after = String::new();
-    Ok((events, StreamPosition { agent, after }))
+
+    /// Reads pages of an agent's events backwards until enough of them are shown.
+    async fn of_agent(self, backend: &Backend, agent: &AgentId, last: u64) -> Result<Vec<Event>, Failure> {
+        let mut shown: Vec<Event> = Vec::new();
+        let mut before = last.saturating_add(1);
+        for _ in 0..PAGES_SEARCHED_MAX {
+            let page = ListAgentEvents {
+                before_seq: Some(before),
+                ..events_after(agent.clone(), None, LIMIT_MAX)
+            };
+            let page = backend.call(page).await?.events;
+            let Some(first) = page.first() else { break };
+            before = first.seq;
+            let earlier = page.into_iter().filter(|event| is_shown(event, self.display));
+            shown.splice(..0, earlier);
+            if shown.len() >= self.limit || before <= 1 {
+                break;
+            }
+        }
+        Ok(self.last_of(shown))
+    }
+
+    /// The last shown ones of these events.
+    fn last_of(self, mut events: Vec<Event>) -> Vec<Event> {
+        events.retain(|event| is_shown(event, self.display));
+        let surplus = events.len().saturating_sub(self.limit);
+        events.drain(..surplus);
+        events
+    }
 }
 
 /// How events are followed and shown.
@@ -257,11 +291,13 @@ async fn next(
     Ok(Some(frame.id))
 }
 
+fn is_shown(event: &Event, display: DisplayMode) -> bool {
+    let payload = Payload::read(&event.kind, &event.payload);
+    display.shows(&present(&event.kind, payload.as_ref()))
+}
+
 fn show(event: &Event, display: DisplayMode, out: &Out) {
-    if !display.shows(&present(
-        &event.kind,
-        Payload::read(&event.kind, &event.payload).as_ref(),
-    )) {
+    if !is_shown(event, display) {
         return;
     }
     // Only the time of day is shown, to keep the line short; the JSON output has the date.

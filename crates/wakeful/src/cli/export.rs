@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::home::DEVICE_KEY;
 use crate::open_home::with_read_only;
 use crate::show::Out;
+use crate::show::phrase::count;
 use crate::system::RealClock;
 
 #[derive(Debug, Args)]
@@ -129,13 +130,13 @@ fn tell(args: &ExportArgs, exported: &ExportSummary, proven: &VerifiedBundle, ou
     let keys: Vec<String> = proven.fingerprints().iter().map(ToString::to_string).collect();
     let withheld = match exported.withheld {
         0 => String::new(),
-        count => format!("; {count} blobs were left out because they contain secrets"),
+        withheld => format!("; {} left out because of secrets", count(withheld, "blob")),
     };
     let words = format!(
-        "{} events, {} transitions and {} blobs, signed by {}{withheld}",
-        proven.lines.events,
-        proven.lines.journal,
-        proven.lines.blobs,
+        "{}, {} and {}, signed by {}{withheld}",
+        count(proven.lines.events, "event"),
+        count(proven.lines.journal, "transition"),
+        count(proven.lines.blobs, "blob"),
         keys.join(", ")
     );
     let Some(path) = &args.out else {

@@ -10,8 +10,8 @@ use wakeful_models::CREDENTIAL_BYTES_MAX;
 
 use crate::failure::Failure;
 
-/// Reads a key from this file, where `-` is standard input; else from the terminal after a prompt, or from
-/// standard input if there is no terminal.
+/// Reads a key from this file, where `-` is standard input; else from the terminal after a prompt, or, without
+/// a terminal, from standard input.
 pub(super) fn read_key(file: Option<&Path>, prompt: &str) -> Result<String, Failure> {
     match file {
         Some(path) if path != Path::new("-") => {
@@ -26,9 +26,10 @@ pub(super) fn read_key(file: Option<&Path>, prompt: &str) -> Result<String, Fail
 /// Reads one line from the terminal while it does not show what is typed.
 pub(super) fn read_hidden(prompt: &str) -> Result<String, Failure> {
     let mut output = std::io::stderr();
+    // Before the prompt, because the person may type as soon as it is shown.
+    let hidden = HiddenInput::begin();
     // If the prompt cannot be written, reading still works.
     let _ = write!(output, "{prompt}").and_then(|()| output.flush());
-    let hidden = HiddenInput::begin();
     let limit = u64::try_from(CREDENTIAL_BYTES_MAX)
         .unwrap_or(u64::MAX)
         .saturating_add(64);

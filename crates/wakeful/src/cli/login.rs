@@ -6,8 +6,10 @@ use wakeful_api::{Hex, ListLogins, Login, RevokeAllLogins, RevokeLogin};
 
 use super::GlobalArgs;
 use super::open::client_of_home;
+use crate::backend::IdKind;
 use crate::failure::Failure;
 use crate::show::Out;
+use crate::show::table::{Column, Table};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LoginVerb {
@@ -19,7 +21,7 @@ pub(crate) enum LoginVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct RevokeArgs {
-    /// Login id, from `wakeful login list`
+    /// Login id or a unique prefix of it, from `wakeful login list`
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     id: Option<String>,
     /// Revoke all logins
@@ -31,11 +33,20 @@ pub(crate) async fn login(verb: &LoginVerb, shared: &GlobalArgs, out: &Out) -> R
     match verb {
         LoginVerb::List => {
             let list = client_of_home(shared)?.call(&ListLogins {}).await?;
-            out.answer(&list, &text(&list.logins));
+            out.list(
+                &list,
+                &table(&list.logins, out),
+                "no browser is logged in; `wakeful open` logs one in",
+            );
         }
         LoginVerb::Revoke(RevokeArgs { id: Some(id), .. }) => {
-            let login_id = checked(id)?;
-            client_of_home(shared)?.call(&RevokeLogin { login_id }).await?;
+            let given: Hex<1, 8> = checked(id)?;
+            let client = client_of_home(shared)?;
+            let logins = client.call(&ListLogins {}).await?.logins;
+            let ids: Vec<String> = logins.into_iter().map(|login| login.id).collect();
+            let id = LOGIN.pick(given.as_str(), &ids)?;
+            let login_id: Hex<8, 8> = checked(&id)?;
+            client.call(&RevokeLogin { login_id }).await?;
             out.answer(&json!({"revoked": id}), &format!("revoked login {id}"));
         }
         LoginVerb::Revoke(RevokeArgs { id: None, .. }) => {
@@ -46,23 +57,36 @@ pub(crate) async fn login(verb: &LoginVerb, shared: &GlobalArgs, out: &Out) -> R
     Ok(0)
 }
 
-/// Checks the id before it becomes part of a request path.
-fn checked(id: &str) -> Result<Hex<8, 8>, Failure> {
+/// Checks the id before a daemon is contacted.
+fn checked<const MIN: usize>(id: &str) -> Result<Hex<MIN, 8>, Failure> {
     Hex::try_from(id.to_ascii_lowercase()).map_err(|why| {
         let message = format!("{id:?} is not a login id: it {why}");
-        Failure::usage("bad_login_id", message, "`wakeful login list` shows the ids")
+        Failure::usage("bad_id", message, "`wakeful login list` shows the ids")
     })
 }
 
-fn text(logins: &[Login]) -> String {
-    if logins.is_empty() {
-        return "no browser is logged in; `wakeful open` logs one in".to_owned();
-    }
-    let line = |login: &Login| {
-        format!(
-            "{}  {:<24}  created {}  last used {}  expires {}",
-            login.id, login.name, login.created_at, login.last_used_at, login.expires_at
-        )
+const LOGIN: IdKind = IdKind {
+    noun: "login",
+    list: "wakeful login list",
+};
+
+const LOGINS: [Column; 5] = [
+    Column::key("LOGIN"),
+    Column::text("BROWSER", 0),
+    Column::whole("LAST USED", 1),
+    Column::whole("EXPIRES", 2),
+    Column::whole("CREATED", 3),
+];
+
+fn table(logins: &[Login], out: &Out) -> Table<5> {
+    let row = |login: &Login| {
+        [
+            login.id.clone(),
+            login.name.clone(),
+            out.at(&login.last_used_at),
+            out.at(&login.expires_at),
+            out.at(&login.created_at),
+        ]
     };
-    logins.iter().map(line).collect::<Vec<_>>().join("\n")
+    Table::new(LOGINS, logins.iter().map(row))
 }

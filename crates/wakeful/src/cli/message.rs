@@ -10,6 +10,7 @@ use crate::backend::write_existing;
 use crate::discover::home_holder;
 use crate::failure::Failure;
 use crate::show::Out;
+use crate::show::phrase::short;
 
 /// The holds that keep a person's message from starting. The others concern automatic messages, or end soon.
 const HOLDS_TOLD: [&str; 4] = ["braked", "paused", "budget", "key_missing"];
@@ -87,7 +88,7 @@ pub(crate) async fn message(args: &MessageArgs, shared: &GlobalArgs, out: &Out) 
         Admission::New => "queued",
         Admission::Duplicate => "already known",
     };
-    let key = &accepted.run_key;
+    let key = short(&accepted.run_key);
     let words = match args.priority {
         PriorityArg::Interject => {
             format!("{how}: `wakeful why {key}` shows the run that handles it")

@@ -14,6 +14,7 @@ mod doctor;
 mod erase;
 mod events;
 mod export;
+mod help;
 mod init;
 mod journal;
 mod key_input;
@@ -41,7 +42,7 @@ mod why;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::failure::{FAILED, Failure, USAGE};
 use crate::global_args::{GlobalArgs, text_variable, variable};
@@ -177,6 +178,8 @@ enum Verb {
     /// Show agents' incomplete writes to the journal
     #[command(subcommand)]
     Saga(saga::SagaVerb),
+    /// Show the commands by purpose, or a guide
+    Help(help::HelpArgs),
     /// Print a completion script for your shell
     Completion {
         /// Shell
@@ -186,16 +189,24 @@ enum Verb {
 
 /// Parses the command line, runs the command, and converts the result to an exit status.
 pub(crate) fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let parsed = command()
+        .try_get_matches()
+        .and_then(|found| Cli::from_arg_matches(&found));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(unparsed(&error)),
     };
-    let out = Out::new(cli.shared.json);
+    let out = Out::new(&cli.shared);
     let code = dispatch(cli, &out).unwrap_or_else(|failure| {
         out.failure(&failure);
         failure.exit()
     });
     ExitCode::from(if out.was_lost() { FAILED } else { code })
+}
+
+/// The command tree with the help of the top level.
+fn command() -> clap::Command {
+    help::with_groups(Cli::command())
 }
 
 /// Prints a usage error, or the requested help.
@@ -210,7 +221,7 @@ fn unparsed(error: &clap::Error) -> u8 {
         let text = error.render().to_string();
         let sentence = text.split("\n\n").next().unwrap_or_default();
         let sentence = sentence.trim_start_matches("error: ").trim().replace('\n', " ");
-        Out::new(true).failure_alone(&Failure::usage("usage", sentence, "see `wakeful --help`"));
+        Out::json_only().failure_alone(&Failure::usage("usage", sentence, "see `wakeful --help`"));
     }
     code
 }
@@ -264,6 +275,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Why(args) => why::why(&args, &shared, out).await,
             Verb::WhyNot(args) => why::why_not(&args, &shared, out).await,
             Verb::Saga(verb) => saga::saga(&verb, &shared, out).await,
+            Verb::Help(args) => help::help(&args, command(), out),
             Verb::Completion { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Cli::command(), "wakeful", &mut script);

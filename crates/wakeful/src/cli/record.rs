@@ -21,6 +21,7 @@ use crate::open_home::with_read_only;
 use crate::redact::Redactor;
 use crate::secret::SecretHandle;
 use crate::show::Out;
+use crate::show::phrase::count as counted;
 
 /// Run log rows read at once.
 const JOURNAL_PAGE: u32 = 200;
@@ -52,7 +53,11 @@ pub(crate) async fn record(args: &RecordArgs, shared: &GlobalArgs, out: &Out) ->
     let script = write_script(&clean).map_err(|error| unwritable(&error))?;
     let script = format!("# Recorded from run {run}.\n{script}");
     let (count, redacted) = (clean.len(), redactor.count());
-    let told = format!("recorded {count} rounds and replaced {redacted} secrets");
+    let told = format!(
+        "recorded {} and replaced {}",
+        counted(count, "round"),
+        counted(redacted, "secret")
+    );
     match &args.out {
         Some(path) => {
             save(path, &script)?;

@@ -9,6 +9,7 @@ use crate::backend::Backend;
 use crate::failure::{Failure, UNVERIFIED};
 use crate::open_home::with_read_only;
 use crate::show::Out;
+use crate::show::phrase::count;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
@@ -53,7 +54,9 @@ pub(crate) async fn replay(args: &ReplayArgs, shared: &GlobalArgs, out: &Out) ->
         ),
     };
     let words = format!(
-        "run {run} replayed identically: {transitions} transitions with the same states and effects, {events} events{held}"
+        "run {run} replayed identically: {} with the same states and effects, {}{held}",
+        count(transitions, "transition"),
+        count(events, "event")
     );
     out.answer(&object, &words);
     Ok(0)

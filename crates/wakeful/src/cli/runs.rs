@@ -7,16 +7,18 @@ mod retry;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use wakeful_api::{
-    GetAgentState, GetRun, Limit, ListAgents, ListRuns, ResumeRun, Run, StatusFilter, Statuses, Text,
+    GetAgentState, GetRun, GetRunStep, Limit, ListAgents, ListRuns, ResumeRun, Run, StatusFilter, Statuses,
+    StepText, Text,
 };
 use wakeful_core::id::AgentId;
+use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::message::MessageKind;
 use wakeful_core::time::Millis;
 
 use super::GlobalArgs;
 use crate::backend::{Backend, read, write_existing};
 use crate::failure::Failure;
-use crate::show::{Out, QueuedView, RunSelection};
+use crate::show::{Detail, Out, QueuedView, RunSelection};
 
 /// Runs shown by default.
 const LIST_DEFAULT: u32 = 20;
@@ -34,10 +36,13 @@ pub(crate) enum RunsVerb {
         #[arg(long, value_name = "N", default_value_t = LIST_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
     },
-    /// Show a run with all its steps
+    /// Show a run: its prompt, each step with its command and output, and the answer
     Show {
-        /// Run key or a unique prefix of it
+        /// Run key, or the id of one of its decisions or steps; a unique prefix is enough
         run: String,
+        /// Show all output, not only the last 40 lines of each step
+        #[arg(long)]
+        full: bool,
     },
     /// Run an ended run again: same agent, conversation, text and options, linked to the first run
     Retry {
@@ -154,13 +159,13 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Res
             };
             retry::retry(run, changes, shared, out).await?;
         }
-        RunsVerb::Show { run } => {
-            let found = read(shared, async |backend| {
-                let run_key = Text(backend.find_run(run).await?);
-                backend.call(GetRun { run_key }).await
-            })
-            .await?;
-            show(&found, out);
+        RunsVerb::Show { run, full } => {
+            let detail = match full {
+                true => Detail::Full,
+                false => Detail::Short,
+            };
+            let found = read(shared, async |backend| load(backend, run, detail).await).await?;
+            show_in(detail, &found, out);
         }
         RunsVerb::Resume { run } => {
             let told = write_existing(shared, out, async |backend| {
@@ -203,12 +208,41 @@ async fn waits(backend: &Backend, agent: Option<AgentId>) -> Result<QueuedView, 
     Ok(QueuedView::Queue(agent, state.queue))
 }
 
-/// Shows a run with all its steps. If its state cannot be read, only its rows are shown.
+/// Reads a run; in full detail, each truncated step is read on its own.
+async fn load(backend: &Backend, run: &str, detail: Detail) -> Result<Run, Failure> {
+    let run_key = Text(backend.find_run(run).await?);
+    let mut found = backend.call(GetRun { run_key }).await?;
+    let is_cut = |text: &Option<StepText>| text.as_ref().is_some_and(|text| text.truncated);
+    for step in found.steps.iter_mut().filter(|_| detail == Detail::Full) {
+        let operation = Digest::from_hex(&step.operation_id).map(OperationId);
+        if let Some(operation) = operation
+            && [&step.input, &step.output, &step.error_output]
+                .into_iter()
+                .any(is_cut)
+        {
+            let operation_id = Text(operation);
+            *step = backend
+                .call(GetRunStep {
+                    run_key,
+                    operation_id,
+                })
+                .await?;
+        }
+    }
+    Ok(found)
+}
+
+/// Shows a run with all its steps.
 fn show(run: &Run, out: &Out) {
+    show_in(Detail::Short, run, out);
+}
+
+/// Shows a run. If its state cannot be read, only its rows are shown.
+fn show_in(detail: Detail, run: &Run, out: &Out) {
     if let Some(code) = &run.unreadable {
         out.note(&format!(
             "the state of this run cannot be read ({code}), so only its rows are shown"
         ));
     }
-    out.run_in_full(run);
+    out.run_in_full(run, detail);
 }

@@ -2,13 +2,14 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use wakeful_api::{ListSagas, ResolveSaga, Saga, SagaPhase, SagaStatus, Text};
-use wakeful_core::key::{Digest, OperationId};
+use wakeful_api::{ListSagas, ResolveSaga, Saga, Text};
 
 use super::GlobalArgs;
 use crate::backend::{read, write};
 use crate::failure::Failure;
 use crate::show::Out;
+use crate::show::phrase::short;
+use crate::show::table::{Column, Table};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SagaVerb {
@@ -16,7 +17,7 @@ pub(crate) enum SagaVerb {
     List,
     /// Keep the journal as it is after a stuck write that could not be undone
     Resolve {
-        /// Operation id (all 64 digits)
+        /// Operation id or a unique prefix of it
         operation: String,
     },
 }
@@ -25,45 +26,34 @@ pub(crate) async fn saga(verb: &SagaVerb, shared: &GlobalArgs, out: &Out) -> Res
     let list = match verb {
         SagaVerb::List => read(shared, async |backend| backend.call(ListSagas {}).await).await?,
         SagaVerb::Resolve { operation } => {
-            let operation_id = Digest::from_hex(operation)
-                .map(OperationId)
-                .map(Text)
-                .ok_or_else(|| {
-                    let message =
-                        format!("invalid operation id {operation:?}; expected 64 lower-case hex digits");
-                    Failure::new("bad_id", message, "`wakeful saga list` shows the ids")
-                })?;
-            let resolve = ResolveSaga { operation_id };
-            write(shared, out, async |backend| backend.call(resolve).await).await?
+            write(shared, out, async |backend| {
+                let operation_id = Text(backend.find_saga(operation).await?);
+                backend.call(ResolveSaga { operation_id }).await
+            })
+            .await?
         }
     };
     let sagas = list.sagas;
-    let lines: Vec<String> = sagas.iter().map(line).collect();
-    let text = match lines.is_empty() {
-        true => "every write to the journal is completed or undone".to_owned(),
-        false => lines.join("\n"),
-    };
-    out.answer(&json!({"sagas": sagas}), &text);
+    let table = Table::new(SAGAS, sagas.iter().map(row));
+    let none = "every write to the journal is completed or undone";
+    out.list(&json!({"sagas": sagas}), &table, none);
     Ok(0)
 }
 
-fn line(saga: &Saga) -> String {
-    let status = match saga.status {
-        SagaStatus::Open => "open",
-        SagaStatus::Completed => "completed",
-        SagaStatus::Compensated => "compensated",
-        SagaStatus::Stuck => "stuck",
-    };
-    let phase = match saga.phase {
-        SagaPhase::Intent => "intent",
-        SagaPhase::Journal => "journal",
-        SagaPhase::Agent => "agent",
-        SagaPhase::Compensation => "compensation",
-    };
-    let agent = saga.agent_id.as_deref().unwrap_or("-");
-    let why = saga.last_error.as_deref().unwrap_or_default();
-    format!(
-        "{}  {status:<6} {phase:<12}  {agent:<10} {why}",
-        saga.operation_id
-    )
+const SAGAS: [Column; 5] = [
+    Column::key("OPERATION"),
+    Column::whole("STATUS", 0),
+    Column::whole("PHASE", 2),
+    Column::text("AGENT", 1),
+    Column::text("ERROR", 3),
+];
+
+fn row(saga: &Saga) -> [String; 5] {
+    [
+        short(&saga.operation_id).to_owned(),
+        saga.status.to_string(),
+        saga.phase.to_string(),
+        saga.agent_id.clone().unwrap_or_default(),
+        saga.last_error.clone().unwrap_or_default(),
+    ]
 }

@@ -11,7 +11,7 @@ use wakeful_api::{
 };
 use wakeful_core::id::{AgentId, EventName, RuleId, TurnId};
 
-use self::show::{firings, in_full, line, records, table};
+use self::show::{changes, executions, firings, in_full, records, table};
 use super::{GlobalArgs, text_variable};
 use crate::backend::{read, write_existing};
 use crate::failure::Failure;
@@ -34,22 +34,22 @@ pub(crate) enum ScheduleVerb {
     Edit(EditScheduleArgs),
     /// Pause a schedule
     Pause {
-        /// Schedule id
+        /// Schedule id or a unique prefix of it
         id: String,
     },
     /// Resume a schedule; missed firings are not delivered
     Resume {
-        /// Schedule id
+        /// Schedule id or a unique prefix of it
         id: String,
     },
     /// Disable a schedule permanently; its history remains
     Disable {
-        /// Schedule id
+        /// Schedule id or a unique prefix of it
         id: String,
     },
     /// Fire a schedule now, even if nothing changed
     TriggerNow {
-        /// Schedule id
+        /// Schedule id or a unique prefix of it
         id: String,
     },
     /// Deliver an event; every active schedule that waits for it fires
@@ -62,7 +62,7 @@ pub(crate) enum ScheduleVerb {
     },
     /// Show the firings of a schedule and their results, newest first
     History {
-        /// Schedule id
+        /// Schedule id or a unique prefix of it
         id: String,
         /// Maximum number of firings to show
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=500))]
@@ -139,7 +139,7 @@ pub(crate) struct AddScheduleArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EditScheduleArgs {
-    /// Schedule id
+    /// Schedule id or a unique prefix of it
     id: String,
     #[command(flatten)]
     when: WhenArgs,
@@ -204,61 +204,43 @@ pub(crate) async fn schedule(verb: &ScheduleVerb, shared: &GlobalArgs, out: &Out
                 limit: Limit(LIMIT_MAX),
             };
             let list = read(shared, async |backend| backend.call(asked).await).await?;
-            out.answer(&list, &table(&list));
+            out.answer(&list, &table(&list, out));
         }
         ScheduleVerb::Edit(args) => edit(args, shared, out).await?,
         ScheduleVerb::Pause { id } => {
-            change(
-                PauseSchedule {
-                    schedule_id: name(id)?,
-                },
-                shared,
-                out,
-            )
-            .await?
+            let pause = |schedule_id| PauseSchedule { schedule_id };
+            change(id, pause, shared, out).await?;
         }
         ScheduleVerb::Resume { id } => {
-            change(
-                ResumeSchedule {
-                    schedule_id: name(id)?,
-                },
-                shared,
-                out,
-            )
-            .await?
+            let resume = |schedule_id| ResumeSchedule { schedule_id };
+            change(id, resume, shared, out).await?;
         }
         ScheduleVerb::Disable { id } => {
-            change(
-                DisableSchedule {
-                    schedule_id: name(id)?,
-                },
-                shared,
-                out,
-            )
-            .await?
+            let disable = |schedule_id| DisableSchedule { schedule_id };
+            change(id, disable, shared, out).await?;
         }
         ScheduleVerb::TriggerNow { id } => {
-            let trigger = TriggerSchedule {
-                schedule_id: name(id)?,
-                key: Some(Text(TurnId::parse(&fresh_id())?)),
-            };
+            let key = Some(Text(TurnId::parse(&fresh_id())?));
             let told = write_existing(shared, out, async |backend| {
-                Ok((backend.call(trigger).await?, !backend.is_daemon()))
+                let schedule_id = backend.find_schedule(id).await?;
+                let fired = backend.call(TriggerSchedule { schedule_id, key }).await?;
+                Ok((fired, !backend.is_daemon()))
             });
             let (fired, alone) = told.await?;
-            out.answer(&fired, &line(&fired));
+            out.answer(&fired, &executions(std::slice::from_ref(&fired), out));
             note_alone(alone, out);
         }
         ScheduleVerb::RaiseEvent { name, key } => {
             raise(name, key.as_deref(), shared, out).await?;
         }
         ScheduleVerb::History { id, limit } => {
-            let asked = ListScheduledExecutions {
-                schedule_id: name(id)?,
-                limit: Limit(*limit),
-            };
-            let history = read(shared, async |backend| backend.call(asked).await).await?;
-            out.answer(&history, &records(&history));
+            let limit = Limit(*limit);
+            let history = read(shared, async |backend| {
+                let schedule_id = backend.find_schedule(id).await?;
+                backend.call(ListScheduledExecutions { schedule_id, limit }).await
+            });
+            let history = history.await?;
+            out.answer(&history, &records(&history, out));
         }
     }
     Ok(0)
@@ -273,7 +255,7 @@ async fn raise(name: &str, key: Option<&str>, shared: &GlobalArgs, out: &Out) ->
         Ok((backend.call(raise).await?, !backend.is_daemon()))
     });
     let (fired, alone) = told.await?;
-    out.answer(&fired, &firings(&fired));
+    out.answer(&fired, &firings(&fired, out));
     note_alone(alone && !fired.executions.is_empty(), out);
     Ok(())
 }
@@ -304,7 +286,7 @@ async fn add(args: &AddScheduleArgs, shared: &GlobalArgs, out: &Out) -> Result<(
         Ok((backend.call(told).await?, !backend.is_daemon()))
     });
     let (added, alone) = tell.await?;
-    out.answer(&added, &in_full(&added));
+    out.answer(&added, &in_full(&added, out));
     note_alone(alone, out);
     Ok(())
 }
@@ -324,35 +306,49 @@ fn catch_up(args: &AddScheduleArgs) -> Result<Option<bool>, Failure> {
 }
 
 async fn edit(args: &EditScheduleArgs, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
-    let told = EditSchedule {
-        schedule_id: name(&args.id)?,
+    let (guard, event) = (
+        args.guard.as_deref().map(guard).transpose()?,
+        args.event.as_deref().map(EventName::parse).transpose()?.map(Text),
+    );
+    let pattern = pattern(&args.when)?;
+    let edit = |schedule_id| EditSchedule {
+        schedule_id,
         label: args.label.clone(),
-        pattern: pattern(&args.when)?,
+        pattern,
         message: args.message.clone(),
         concurrency: args.concurrency.map(Into::into),
         allows_catch_up: args.catch_up,
         always: args.always,
-        guard: args.guard.as_deref().map(guard).transpose()?,
+        guard,
         clear_guard: args.no_guard,
-        event: args.event.as_deref().map(EventName::parse).transpose()?.map(Text),
+        event,
         clear_event: args.no_event,
     };
-    change(told, shared, out).await
+    change(&args.id, edit, shared, out).await
 }
 
 fn name(id: &str) -> Result<Text<RuleId>, Failure> {
     Ok(Text(RuleId::parse(id)?))
 }
 
-/// Calls an endpoint that returns the updated schedule.
-async fn change(
-    asked: impl Endpoint<Output = Schedule>,
+/// Calls an endpoint that changes a schedule, and prints what changed.
+async fn change<E: Endpoint<Output = Schedule>>(
+    id: &str,
+    asked: impl FnOnce(Text<RuleId>) -> E,
     shared: &GlobalArgs,
     out: &Out,
 ) -> Result<(), Failure> {
-    let tell = write_existing(shared, out, async |backend| backend.call(asked).await);
-    let changed = tell.await?;
-    out.answer(&changed, &in_full(&changed));
+    let told = write_existing(shared, out, async |backend| {
+        let schedule_id = backend.find_schedule(id).await?;
+        let before = ListScheduledExecutions {
+            schedule_id: schedule_id.clone(),
+            limit: Limit(1),
+        };
+        let before = backend.call(before).await?.schedule;
+        Ok((before, backend.call(asked(schedule_id)).await?))
+    });
+    let (before, after) = told.await?;
+    out.answer(&after, &changes(&before, &after, out));
     Ok(())
 }
 
@@ -395,7 +391,7 @@ fn pattern(when: &WhenArgs) -> Result<Option<SchedulePattern>, Failure> {
 fn guard(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|error| {
         let message = format!("--guard: invalid JSON: {error}");
-        let hint = r#"write it like {"field": "since_last_run_ms", "op": "gt", "value": 3600000}; see docs/schedules.md"#;
+        let hint = r#"write it like {"field": "since_last_run_ms", "op": "gt", "value": 3600000}; see `wakeful help schedules`"#;
         Failure::usage("bad_schedule", message, hint)
     })
 }

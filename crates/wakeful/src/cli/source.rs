@@ -12,6 +12,8 @@ use crate::backend::{read, write};
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::show::Out;
+use crate::show::phrase::count;
+use crate::show::table::{Column, Table};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SourceVerb {
@@ -22,12 +24,12 @@ pub(crate) enum SourceVerb {
     List,
     /// Stop watching a source
     Remove {
-        /// Source id
+        /// Source id or a unique prefix of it
         id: String,
     },
     /// Scan a source now
     Scan {
-        /// Source id
+        /// Source id or a unique prefix of it
         id: String,
     },
 }
@@ -86,32 +88,27 @@ pub(crate) async fn source(verb: &SourceVerb, shared: &GlobalArgs, out: &Out) ->
                 backend.call(new).await
             });
             let added = added.await?;
-            out.answer(&added, &line(&added));
+            out.answer(&added, &out.table(&table(std::slice::from_ref(&added))));
         }
         SourceVerb::List => {
             let list = read(shared, async |backend| backend.call(ListSources {}).await).await?;
-            let lines: Vec<String> = list.sources.iter().map(line).collect();
-            let words = match lines.is_empty() {
-                true => "there are no sources".to_owned(),
-                false => lines.join("\n"),
-            };
-            out.answer(&list, &words);
+            out.list(&list, &table(&list.sources), "there are no sources");
         }
         SourceVerb::Remove { id } => {
-            let source_id = Text(SourceId::parse(id)?);
             let gone = write(shared, out, async |backend| {
+                let source_id = backend.find_source(id).await?;
                 backend.call(RemoveSource { source_id }).await
             });
             let gone = gone.await?;
             out.answer(&gone, &format!("stopped watching source {}", gone.source_id));
         }
         SourceVerb::Scan { id } => {
-            let source_id = Text(SourceId::parse(id)?);
             let scan = write(shared, out, async |backend| {
+                let source_id = backend.find_source(id).await?;
                 backend.call(ScanSource { source_id }).await
             });
             let scan = scan.await?;
-            let mut words = format!("source {}: {} changes", scan.source_id, scan.changes);
+            let mut words = format!("source {}: {}", scan.source_id, count(scan.changes, "change"));
             if scan.unreadable > 0 {
                 words.push_str(&format!(", {} unreadable", scan.unreadable));
             }
@@ -121,19 +118,27 @@ pub(crate) async fn source(verb: &SourceVerb, shared: &GlobalArgs, out: &Out) ->
     Ok(0)
 }
 
-/// Formats a source as one line.
-fn line(one: &Source) -> String {
-    let (kind, what) = match one.kind {
-        SourceKind::Folder => ("folder", "files"),
-        SourceKind::Git => ("git", "refs"),
+const SOURCES: [Column; 5] = [
+    Column::key("SOURCE"),
+    Column::whole("KIND", 1),
+    Column::text("PATH", 0),
+    Column::whole("WATCHES", 3),
+    Column::text("PROBLEM", 2),
+];
+
+fn table(sources: &[Source]) -> Table<5> {
+    let row = |one: &Source| {
+        let what = match one.kind {
+            SourceKind::Folder => "file",
+            SourceKind::Git => "ref",
+        };
+        [
+            one.source_id.clone(),
+            one.kind.to_string(),
+            one.path.clone(),
+            count(one.entries, what),
+            one.last_error.clone().unwrap_or_default(),
+        ]
     };
-    let trouble = one
-        .last_error
-        .as_ref()
-        .map(|why| format!("   {why}"))
-        .unwrap_or_default();
-    format!(
-        "{}   {kind} {}, {} {what}{trouble}",
-        one.source_id, one.path, one.entries
-    )
+    Table::new(SOURCES, sources.iter().map(row))
 }

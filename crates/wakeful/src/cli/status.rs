@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::home::{DEVICE_KEY, Home};
 use crate::open_home::with_read_only;
 use crate::show::backup::{newest_text, problem_text};
+use crate::show::phrase::count as counted;
 use crate::show::{DriverPresence, Out};
 use crate::system::RealClock;
 
@@ -57,7 +58,7 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
     let driver = driver(daemon.as_ref(), shared)?;
     let proof = proof(shared).await?;
     let mut lines = vec![head(&who, daemon.as_ref())];
-    lines.extend(needs(&standing));
+    lines.extend(needs(&standing, out));
     lines.extend(doing(&agents, driver));
     let parked = runs.runs.iter().filter(|run| run.parked);
     lines.extend(parked.map(|run| {
@@ -112,11 +113,10 @@ struct ProofStatus {
 }
 
 fn signed(proof: &ProofStatus) -> String {
-    let count = proof.heads.len();
-    let logs = if count == 1 { "log" } else { "logs" };
+    let logs = counted(proof.heads.len(), "log");
     match &proof.key {
-        Some(key) => format!("signed   {count} {logs}; the key of this device is {key}"),
-        None => format!("signed   {count} {logs}; this device has no key yet"),
+        Some(key) => format!("signed   {logs}; the key of this device is {key}"),
+        None => format!("signed   {logs}; this device has no key yet"),
     }
 }
 
@@ -129,8 +129,8 @@ fn backed_up(backup: &BackupStatus, now: Millis) -> Vec<String> {
 }
 
 /// Active brakes, pending decisions and quarantined runs. They come first, and only if there are any.
-pub(super) fn needs(standing: &AttentionSummary) -> Vec<String> {
-    let mut lines: Vec<String> = standing.brakes.iter().map(line).collect();
+pub(super) fn needs(standing: &AttentionSummary, out: &Out) -> Vec<String> {
+    let mut lines: Vec<String> = standing.brakes.iter().map(|brake| line(brake, out)).collect();
     match standing.pending_decisions {
         0 => {}
         1 => lines.push("decide   1 decision waits for you: `wakeful decision list`".to_owned()),
@@ -191,18 +191,14 @@ fn doing(agents: &[AgentStatus], driver: DriverPresence) -> Vec<String> {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
-    let messages = if waiting == 1 { "message" } else { "messages" };
+    let messages = counted(waiting, "message");
     let mut lines = vec![format!(
-        "agents   {listed} listed, {at_work} running{others}, {waiting} {messages} queued"
+        "agents   {listed} listed, {at_work} running{others}, {messages} queued"
     )];
     if driver == DriverPresence::None && count > 0 {
-        let (runs, them) = if count == 1 {
-            ("run", "it")
-        } else {
-            ("runs", "them")
-        };
+        let (runs, them) = (counted(count, "run"), if count == 1 { "it" } else { "them" });
         lines.push(format!(
-            "open     {count} {runs} open, no process drives {them}: `wakeful daemon start` or `wakeful run --resume`"
+            "open     {runs} open, no process drives {them}: `wakeful daemon start` or `wakeful run --resume`"
         ));
     }
     lines

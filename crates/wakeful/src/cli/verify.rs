@@ -18,6 +18,7 @@ use crate::failure::{Failure, UNVERIFIED};
 use crate::home::DEVICE_KEY;
 use crate::open_home::with_read_only;
 use crate::show::Out;
+use crate::show::phrase::count;
 
 /// Error code of a failed verification.
 const FAILED: &str = "verification_failed";
@@ -138,8 +139,14 @@ fn tell(found: &VerifyFindings, own: Option<PublicKey>, out: &Out) -> u8 {
     let mut lines: Vec<String> = verdicts.iter().map(|verdict| line(verdict, own)).collect();
     let (logs, gone) = (verdicts.len(), erased_words(erased));
     lines.push(match (wrong, logs) {
-        (0, 1) => format!("verified: the log with its {events} events is unchanged{gone}"),
-        (0, logs) => format!("verified: {logs} logs with {events} events are unchanged{gone}"),
+        (0, 1) => format!(
+            "verified: the log with its {} is unchanged{gone}",
+            count(events, "event")
+        ),
+        (0, logs) => format!(
+            "verified: {logs} logs with {} are unchanged{gone}",
+            count(events, "event")
+        ),
         (wrong, logs) => format!("{wrong} of {logs} logs failed verification"),
     });
     lines.extend(audit.iter().flat_map(audit_lines));
@@ -171,15 +178,18 @@ fn audit_lines(audit: &AuditReport) -> Vec<String> {
         .collect();
     lines.push(match audit.alterations.len() {
         0 => format!(
-            "verified: {} blobs, {} messages, {} runs and {} settings are unchanged",
-            compared.blobs, compared.messages, compared.runs, compared.records
+            "verified: {}, {}, {} and {} are unchanged",
+            count(compared.blobs, "blob"),
+            count(compared.messages, "message"),
+            count(compared.runs, "run"),
+            count(compared.records, "setting")
         ),
-        count => format!("{count} rows or blobs were altered"),
+        many => format!("{many} rows or blobs were altered"),
     });
     if compared.gone > 0 {
         lines.push(format!(
-            "{} runs were erased or removed by retention: only their log entries were compared",
-            compared.gone
+            "{} erased or removed by retention: only the log entries were compared",
+            count(compared.gone, "run")
         ));
     }
     lines
@@ -261,8 +271,8 @@ fn line(verdict: &LogVerdict, own: Option<PublicKey>) -> String {
         Some((key, seq)) => format!("signed by {} up to event {seq}", key.fingerprint()),
     };
     format!(
-        "{agent}: {} events{}, {signed}",
-        seen.events,
+        "{agent}: {}{}, {signed}",
+        count(seen.events, "event"),
         erased_words(seen.erased)
     )
 }

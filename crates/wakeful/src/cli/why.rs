@@ -10,8 +10,10 @@ use wakeful_ports::clock::Clock as _;
 use super::GlobalArgs;
 use super::subscribe::duration;
 use crate::backend::read;
+use crate::discover::home_holder;
 use crate::failure::Failure;
 use crate::show::Out;
+use crate::show::phrase::count as counted;
 use crate::system::RealClock;
 
 /// Maximum number of refusals, counts and schedules shown, to fit one screen; `--json` contains all.
@@ -19,7 +21,7 @@ const SHOWN_MAX: usize = 5;
 
 #[derive(Debug, Args)]
 pub(crate) struct WhyArgs {
-    /// Run key or a unique prefix of it
+    /// Run key, or the id of one of its decisions or steps; a unique prefix is enough
     run: String,
 }
 
@@ -36,10 +38,13 @@ pub(crate) struct WhyNotArgs {
 pub(crate) async fn why(args: &WhyArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     let why = read(shared, async |backend| {
         let run_key = Text(backend.find_run(&args.run).await?);
-        backend.call(GetWhyRun { run_key }).await
-    })
-    .await?;
+        Ok((backend.call(GetWhyRun { run_key }).await?, backend.is_daemon()))
+    });
+    let (why, has_daemon) = why.await?;
     out.answer(&why, &run_words(&why));
+    if why.status.is_under_way() && !has_daemon {
+        note_absence(shared, out).await?;
+    }
     Ok(0)
 }
 
@@ -51,9 +56,25 @@ pub(crate) async fn why_not(args: &WhyNotArgs, shared: &GlobalArgs, out: &Out) -
         agent_id: Text(agent),
         since: since.map(Text),
     };
-    let why = read(shared, async |backend| backend.call(asked).await).await?;
+    let why = read(shared, async |backend| {
+        Ok((backend.call(asked).await?, backend.is_daemon()))
+    });
+    let (why, has_daemon) = why.await?;
     out.answer(&why, &agent_words(&why));
+    if !has_daemon {
+        note_absence(shared, out).await?;
+    }
     Ok(0)
+}
+
+/// Notes that no daemon runs, which is often the reason that nothing starts.
+async fn note_absence(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+    if let Some(absence) = home_holder(shared).await?.absence_message() {
+        out.note(&format!(
+            "{absence}: messages, schedules and changes start nothing until `wakeful daemon start`"
+        ));
+    }
+    Ok(())
 }
 
 /// Parses a time in the past, or a duration before now.
@@ -89,7 +110,10 @@ fn run_words(why: &WhyRun) -> String {
     lines.extend(why.cause.change.as_ref().map(|key| format!("change   {key}")));
     if why.cause.depth > 0 {
         let depth = why.cause.depth;
-        lines.push(format!("depth    preceded by {depth} causes from agents"));
+        lines.push(format!(
+            "depth    preceded by {} from agents",
+            counted(depth, "cause")
+        ));
     }
     if why.cause.correlation_id != why.run_key {
         lines.push(format!("belongs  {}", why.cause.correlation_id));
@@ -168,7 +192,10 @@ fn agent_words(why: &WhyNot) -> String {
         ));
     }
     lines.extend(rest(why.schedule_count, "next    "));
-    lines.push(format!("watching {} subscriptions", why.subscription_count));
+    lines.push(format!(
+        "watching {}",
+        counted(why.subscription_count, "subscription")
+    ));
     lines.join("\n")
 }
 

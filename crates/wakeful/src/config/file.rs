@@ -116,7 +116,7 @@ pub(super) fn parse(path: &Path, text: &str) -> ParsedLayer {
         Ok(document) => parser.section(document.as_table(), Some(Node::root())),
         Err(error) => {
             let message = error.message().replace('\n', ", ");
-            let hint = "correct the line; see the example in docs/configuration.md";
+            let hint = "correct the line; `wakeful help configuration` has an example";
             let problem = lines.invalid(error.span(), &message, hint);
             parser.read.problems.push(problem);
         }

@@ -35,6 +35,8 @@ pub(crate) enum KeyLocation {
     },
     /// No location is configured; the wire format determines whether a key is required.
     Nowhere,
+    /// A person gave the key for a test; it is not stored yet.
+    Given,
 }
 
 impl ProviderConfig {
@@ -150,7 +152,7 @@ impl ProviderConfig {
                 let name = names.iter().find(is_set)?;
                 Some(SecretHandle::Env((*name).to_owned()))
             }
-            KeyLocation::Nowhere => None,
+            KeyLocation::Nowhere | KeyLocation::Given => None,
         }
     }
 
@@ -175,7 +177,15 @@ impl ProviderConfig {
                 }
                 Ok(None)
             }
-            KeyLocation::Nowhere => Ok(None),
+            KeyLocation::Nowhere | KeyLocation::Given => Ok(None),
+        }
+    }
+
+    /// The provider with a key that is tested before it is stored.
+    pub(crate) fn with_given_key(self) -> Self {
+        Self {
+            key: KeyLocation::Given,
+            ..self
         }
     }
 
@@ -185,7 +195,8 @@ impl ProviderConfig {
             KeyLocation::Handle(SecretHandle::None) | KeyLocation::Nowhere => false,
             KeyLocation::Handle(
                 SecretHandle::Env(_) | SecretHandle::File(_) | SecretHandle::Keyring { .. },
-            ) => true,
+            )
+            | KeyLocation::Given => true,
             KeyLocation::Variables { names, .. } => names
                 .iter()
                 .any(|name| text_variable(name).is_ok_and(|text| text.is_some())),
@@ -198,13 +209,14 @@ impl ProviderConfig {
             KeyLocation::Handle(handle) => handle.to_string(),
             KeyLocation::Variables { names, .. } => names.join(" or "),
             KeyLocation::Nowhere => format!("providers.{}.key", self.name),
+            KeyLocation::Given => "your input".to_owned(),
         }
     }
 
     fn keyed(&self) -> Option<KeyRequirement> {
         match &self.key {
             KeyLocation::Handle(SecretHandle::None) => Some(KeyRequirement::Never),
-            KeyLocation::Handle(_) => Some(KeyRequirement::Always),
+            KeyLocation::Handle(_) | KeyLocation::Given => Some(KeyRequirement::Always),
             KeyLocation::Variables { keyed, .. } => *keyed,
             KeyLocation::Nowhere => None,
         }

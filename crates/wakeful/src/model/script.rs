@@ -13,7 +13,7 @@ const SCRIPT_ENDINGS: [&str; 2] = ["yaml", "yml"];
 
 /// Loads a script, and returns it with its absolute path.
 pub(super) fn load(file: &Path) -> Result<(String, ScriptedModel), Failure> {
-    let invalid = |message: String| Failure::usage("script_invalid", message, "see docs/scripts.md");
+    let invalid = |message: String| Failure::usage("script_invalid", message, "see `wakeful help scripts`");
     let unreadable = |error: &std::io::Error| {
         let attempt = format!("cannot read the script {}", file.display());
         Failure::io(

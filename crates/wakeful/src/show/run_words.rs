@@ -5,7 +5,7 @@ use wakeful_core::attention::NextStep;
 use wakeful_core::run::WaitingFor;
 use wakeful_core::step::StepStatus;
 
-use super::text::clip_key;
+use super::phrase::short;
 
 /// What an open run waits for, after its status.
 pub(super) fn waiting(run: &Run) -> String {
@@ -21,7 +21,7 @@ pub(super) fn waiting(run: &Run) -> String {
 
 /// What a person can do about a run, as commands.
 pub(super) fn next_steps(run: &Run) -> Option<String> {
-    let key = clip_key(&run.run_key);
+    let key = short(&run.run_key);
     let steps = run.explanation.as_ref()?.next_steps.iter();
     let steps: Vec<String> = steps
         .map(|step| match step {

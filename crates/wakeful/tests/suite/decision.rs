@@ -157,6 +157,8 @@ fn an_unknown_and_an_ambiguous_decision_id_are_distinguished() {
         (Some(1), "decision_ambiguous"),
         "{said:?}"
     );
+    let candidates = names.iter().filter(|name| said.stdout.contains(&name[..12]));
+    assert!(candidates.count() > 1, "{said:?}");
     let said = world.wakeful(&["decision", "show", &"0".repeat(64), "--json"]);
     assert_eq!(
         (said.code, said.error_code().as_str()),
@@ -167,7 +169,7 @@ fn an_unknown_and_an_ambiguous_decision_id_are_distinguished() {
         let said = world.wakeful(&["decision", "show", odd, "--json"]);
         assert_eq!(
             (said.code, said.error_code().as_str()),
-            (Some(2), "bad_decision_id"),
+            (Some(2), "bad_id"),
             "{said:?}"
         );
     }
@@ -184,7 +186,7 @@ fn a_daemon_shows_the_same_decisions_and_accepts_the_same_answers() {
     assert_eq!(list(&world), alone);
     let said = answer(&world, &first, &["deny", "--note", "not now"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert_eq!(said.json()["answer"]["channel"], "api");
+    assert_eq!(said.json()["answer"]["channel"], "cli");
     assert!(!said.stderr.contains("--resume"), "{said:?}");
     for (id, option, code) in [
         (first.as_str(), "approve", "decision_closed"),
@@ -267,7 +269,7 @@ fn is_listed_with_its_reason(world: &TestHome, run: &str) {
     let list = world.wakeful(&["runs", "list", "--status", "quarantined"]);
     let line = list.stdout.lines().find(|line| line.starts_with(&run[..12]));
     assert!(
-        line.is_some_and(|line| line.ends_with("  it broke off five times (crash_loop)")),
+        line.is_some_and(|line| line.contains("  it broke off five times")),
         "{list:?}"
     );
 }

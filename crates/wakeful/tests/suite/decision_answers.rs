@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use wakeful_api::{AnswerDecision, Channel};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
@@ -10,7 +11,7 @@ use wakeful_ports::tool::{OutputSink, StopSignal, ToolHost as _, ToolRequest};
 use wakeful_store::rows::DecisionFilter;
 use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
-use super::api::block_on;
+use super::api::{block_on, client, input};
 use super::daemon::RunningDaemon;
 use super::decision::{ask, with_open_run, write};
 use super::home_fixture::{CommandOutput, TestHome, commands, program, wait_until};
@@ -70,7 +71,8 @@ fn all_arguments_are_shown_before_a_decision_is_answered() {
         );
         let list = world.wakeful(&["decision", "list"]);
         assert!(
-            list.stdout.contains("(truncated; see `decision show`)"),
+            list.stdout
+                .contains("`wakeful decision show ID` shows a question in full"),
             "{list:?}"
         );
         let shown = show(world, &id);
@@ -155,9 +157,7 @@ fn an_answer_is_accepted_only_through_the_configured_channels() {
     let text = world.wakeful(&["decision", "show", &held]).stdout;
     assert!(text.contains("channels  page\n"), "{text}");
     assert!(
-        text.contains(
-            "\nanswer it on the page, after `wakeful daemon start`; other channels are not accepted"
-        ),
+        text.contains("\nanswer it on the page (`wakeful open`); the command line is not accepted"),
         "{text}"
     );
     let refused = |way: &str| {
@@ -172,7 +172,8 @@ fn an_answer_is_accepted_only_through_the_configured_channels() {
     };
     refused("cli");
     let _daemon = RunningDaemon::serve(&world, &[]);
-    refused("api");
+    // The socket in the home is the command line as well.
+    refused("cli");
     let shown = show(&world, &held);
     assert_eq!(
         (&shown["status"], &shown["version"]),
@@ -181,7 +182,7 @@ fn an_answer_is_accepted_only_through_the_configured_channels() {
     let said = world.wakeful(&["decision", "answer", &free, "deny", "--json"]);
     assert_eq!(
         (said.code, &said.json()["answer"]["channel"]),
-        (Some(0), &json!("api")),
+        (Some(0), &json!("cli")),
         "{said:?}"
     );
     assert_eq!(set("decisions.answer_channels", "cli").code, Some(0));
@@ -213,22 +214,22 @@ fn the_instructions_for_answering_fit_the_channel() {
         let (_, way) = text.rsplit_once("\nanswer it ").expect("a way");
         way.trim_end().to_owned()
     };
-    let ways = |firsts: [&str; 4]| {
-        let with = |((id, _), first): (&(String, String), &str)| {
-            let command = format!("`wakeful decision answer {}", &id[..12]);
-            format!("{first}with {command} approve` or {command} deny`")
-        };
-        all.iter().zip(firsts).map(with).collect::<Vec<_>>()
+    let commands = |id: &str| {
+        let command = format!("`wakeful decision answer {}", &id[..12]);
+        format!("with {command} approve` or {command} deny`")
     };
-    let start = "after `wakeful daemon start`, ";
-    let alone = ways(["", start, "", "after `wakeful daemon start`, on the page or "]);
-    for ((id, hint), way) in all.iter().zip(&alone) {
+    let ways = [
+        commands(&all[0].0),
+        "by api; the command line is not accepted".to_owned(),
+        commands(&all[2].0),
+        "on the page (`wakeful open`); the command line is not accepted".to_owned(),
+    ];
+    for ((id, hint), way) in all.iter().zip(&ways) {
         assert_eq!((&shown(&world, id), hint), (way, &format!("answer it {way}")));
     }
+    // A daemon changes nothing: the command line reaches it through the socket in the home.
     let _daemon = RunningDaemon::serve(&world, &[]);
-    let stop = "after `wakeful daemon stop`, ";
-    let served = ways([stop, "", "on the page, or after `wakeful daemon stop` ", ""]);
-    for ((id, _), way) in all.iter().zip(&served) {
+    for ((id, _), way) in all.iter().zip(&ways) {
         assert_eq!(&shown(&world, id), way);
     }
 }
@@ -280,11 +281,13 @@ fn a_tool_is_used_only_after_approval_through_the_api() {
     };
     let (_, yes) = asked(&world, "one", "echo yes >> world.txt");
     let (_, no) = asked(&world, "two", "echo no >> world.txt");
-    let _daemon = RunningDaemon::serve(&world, &[]);
+    let daemon = RunningDaemon::serve(&world, &[]);
+    let program = client(&daemon);
     assert_eq!(["one", "two"].map(activity), ["waiting_on_human"; 2]);
     for (id, option) in [(yes, "approve"), (no, "deny")] {
-        let said = world.wakeful(&["decision", "answer", &id, option, "--json"]);
-        assert_eq!(said.json()["answer"]["channel"], "api", "{said:?}");
+        let answer = input::<AnswerDecision>(json!({"decision_id": id, "option": option}));
+        let answered = block_on(program.call(&answer)).expect("answered");
+        assert_eq!(answered.answer.map(|answer| answer.channel), Some(Channel::Api));
         let again = world.wakeful(&["decision", "answer", &id, option, "--json"]);
         assert_eq!(again.error_code(), "decision_closed");
     }
@@ -487,7 +490,7 @@ fn an_unconfined_command_cannot_answer_in_a_persons_place() {
     let said = world.wakeful(&["decision", "answer", &id, "deny", "--version", "1", "--json"]);
     assert_eq!(
         (said.code, &said.json()["answer"]["channel"]),
-        (Some(0), &json!("api")),
+        (Some(0), &json!("cli")),
         "{said:?}"
     );
     assert_eq!(

@@ -3,7 +3,7 @@
 use super::home_fixture::TestHome;
 
 /// Every command with its own help text.
-const VERBS: [&str; 114] = [
+const VERBS: [&str; 117] = [
     "init",
     "run",
     "message",

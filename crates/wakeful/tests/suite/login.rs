@@ -152,10 +152,7 @@ fn a_wrong_login_call_is_refused_before_contacting_a_daemon() {
         let said = world.wakeful(&[args, &["--json"]].concat());
         (said.code, said.json()["error"]["code"].clone())
     };
-    assert_eq!(
-        code(&["login", "revoke", "../x"]),
-        (Some(2), json!("bad_login_id"))
-    );
+    assert_eq!(code(&["login", "revoke", "../x"]), (Some(2), json!("bad_id")));
     assert_eq!(code(&["login", "revoke"]), (Some(2), json!("usage")));
     assert_eq!(code(&["login", "list"]), (Some(1), json!("daemon_not_running")));
 }

@@ -2,8 +2,10 @@
 //! on this machine.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 use wakeful_api::{
@@ -137,6 +139,73 @@ fn a_refused_key_is_reported_and_not_stored() {
     assert_eq!(places_of_key(&world.home()), Vec::<PathBuf>::new());
     let config = fs::read_to_string(world.home().join("config.toml")).expect("settings");
     assert!(!config.contains("anthropic"), "{config}");
+}
+
+/// Calls `init` at a terminal. Each line is typed when its prompt is shown. Returns the output.
+fn prompted(world: &TestHome, url: &str, lines: &[(&str, &str)]) -> String {
+    let mut command = world.command("script".as_ref());
+    let call = format!("{} init", program().display());
+    command
+        .args(["--quiet", "--return", "--command", &call, "/dev/null"])
+        .env("ANTHROPIC_BASE_URL", url)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().expect("script starts");
+    let mut input = child.stdin.take().expect("piped");
+    let mut output = child.stdout.take().expect("piped");
+    let (mut shown, mut seen) = (Vec::new(), 0);
+    let mut lines = lines.iter().peekable();
+    let mut piece = [0; 4_096];
+    while let Ok(count @ 1..) = output.read(&mut piece) {
+        shown.extend_from_slice(&piece[..count]);
+        let text = String::from_utf8_lossy(&shown[seen..]).into_owned();
+        if let Some((_, line)) = lines.next_if(|(prompt, _)| text.contains(prompt)) {
+            seen = shown.len();
+            input.write_all(line.as_bytes()).expect("typed");
+        }
+    }
+    assert_eq!(
+        child.wait().expect("ends").code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&shown)
+    );
+    String::from_utf8_lossy(&shown).into_owned()
+}
+
+#[test]
+fn a_typed_key_is_not_shown_and_asked_again_if_refused() {
+    let world = TestHome::new();
+    let refusal = (
+        401,
+        json!({"error": {"type": "authentication_error", "message": "invalid key"}}),
+    );
+    let fake = FakeProvider::new(vec![refusal, models(&["claude-sonnet-4-6", "claude-x-9"])]);
+    let right = format!("{KEY}\n");
+    let shown = prompted(
+        &world,
+        &fake.url,
+        &[
+            ("Number or name", "anthropic\n"),
+            ("Key of anthropic", "sk-wrong-0123456789\n"),
+            ("Key of anthropic", &right),
+            ("Number or name", "claude-x-9\n"),
+            ("Folder", "\n"),
+            ("first agent", "\n"),
+            ("spending cap", "\n"),
+        ],
+    );
+    assert!(
+        shown.contains("anthropic refuses the key (status 401)"),
+        "{shown}"
+    );
+    assert!(!shown.contains(KEY) && !shown.contains("sk-wrong"), "{shown}");
+    let model = world.wakeful(&["config", "get", "model.default"]);
+    assert_eq!(model.stdout.trim(), "anthropic/claude-x-9", "{shown}");
+    assert_eq!(
+        places_of_key(&world.home()),
+        [world.home().join("keys/anthropic")]
+    );
 }
 
 #[test]

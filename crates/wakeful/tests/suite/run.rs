@@ -293,7 +293,7 @@ fn runs_can_be_listed_and_shown_by_their_first_digits() {
     );
     assert_eq!(
         world.wakeful(&["runs", "show", "zz", "--json"]).error_code(),
-        "bad_run_key"
+        "bad_id"
     );
     assert_eq!(
         world

@@ -268,8 +268,8 @@ fn subscribing_to_an_unknown_token_or_without_a_daemon_is_reported() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stdout.contains("wakes coach on task or NOTE"), "{said:?}");
     for warning in [
-        "there is no kind \"task\", so it never matches; did you mean TASK?",
-        "there is no category \"gmy\", so it never matches; did you mean gym?",
+        "there is no kind \"task\", so nothing matches it; did you mean TASK?",
+        "there is no category \"gmy\", so nothing matches it; did you mean gym?",
     ] {
         assert!(said.stderr.contains(warning), "{said:?}");
     }

@@ -78,7 +78,7 @@ impl ModelSetup<'_> {
             key: key.transpose()?,
             notes: Vec::new(),
         };
-        let mut listed = Vec::new();
+        let (mut listed, mut trouble) = (Vec::new(), None);
         if let Some(test) = self.test(&answers, &described).await? {
             match test.code.as_deref() {
                 None => answers.notes.push(test.message),
@@ -92,12 +92,15 @@ impl ModelSetup<'_> {
                     return Err(Failure::usage("model_unknown", test.message, hint));
                 }
                 // It cannot be reached now, which is not a reason to refuse the settings.
-                Some(_) => answers.notes.push(format!("not tested: {}", test.message)),
+                Some(_) => {
+                    answers.notes.push(format!("not tested: {}", test.message));
+                    trouble = Some(test.message);
+                }
             }
             listed = test.models;
         }
         if answers.model.is_none() {
-            answers.model = Some(first_model(&described, &listed)?);
+            answers.model = Some(first_model(&described, &listed, trouble.as_deref())?);
         }
         Ok(answers)
     }
@@ -283,12 +286,18 @@ fn provider_of(model: &str) -> Option<String> {
 
 /// The model of a provider that is named without one. A server on this machine has no usual model, so its
 /// first one is used.
-fn first_model(described: &ModelProvider, listed: &[String]) -> Result<String, Failure> {
+fn first_model(
+    described: &ModelProvider,
+    listed: &[String],
+    trouble: Option<&str>,
+) -> Result<String, Failure> {
     let own = listed.first().filter(|_| described.is_local);
     described.default_model.as_ref().or(own).cloned().ok_or_else(|| {
         let name = &described.name;
         let hint = format!("add --model {name}/MODEL, or start the server if it is on this machine");
-        Failure::usage("model_missing", format!("{name} has no default model"), hint)
+        let why = trouble.map(|trouble| format!(", and its models are unknown: {trouble}"));
+        let message = format!("{name} has no default model{}", why.unwrap_or_default());
+        Failure::usage("model_missing", message, hint)
     })
 }
 

@@ -5,11 +5,12 @@ use serde_json::json;
 use wakeful_api::{CreateCategory, JournalWrite, ListCategories, Text};
 use wakeful_core::journal::RecordId;
 
-use super::{or_none, tell, write_record};
+use super::{short, tell, write_record};
 use crate::backend::{Backend, read, write};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::show::Out;
+use crate::show::table::{Column, Table};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CategoryVerb {
@@ -50,13 +51,15 @@ pub(super) async fn category(verb: &CategoryVerb, shared: &GlobalArgs, out: &Out
         CategoryVerb::List => {
             let list = read(shared, async |backend| backend.call(ListCategories {}).await).await?;
             let categories = list.categories;
-            let lines: Vec<String> = categories
+            const CATEGORIES: [Column; 2] = [Column::key("CATEGORY"), Column::text("NAME", 0)];
+            let rows = categories
                 .iter()
-                .map(|category| format!("{}  {}", category.category_id, category.name))
-                .collect();
-            out.answer(
+                .map(|category| [short(&category.category_id), category.name.clone()]);
+            let table = Table::new(CATEGORIES, rows);
+            out.list(
                 &json!({"categories": categories}),
-                &or_none(&lines, "there are no categories"),
+                &table,
+                "there are no categories",
             );
         }
         CategoryVerb::Rename { category, name } => {

@@ -4,11 +4,12 @@ use clap::Subcommand;
 use serde_json::json;
 use wakeful_api::{JournalRecord, JournalWrite, Limit, ListRecords, RecordListKind};
 
-use super::{field, of_kind, or_none, short, write_record};
+use super::{field, of_kind, short, write_record};
 use crate::backend::read;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::show::Out;
+use crate::show::table::{Column, Table};
 
 /// Maximum number of items shown; a checklist cannot have more.
 const ITEMS_SHOWN: u32 = 200;
@@ -132,15 +133,14 @@ async fn list(task: Option<&str>, limit: u32, shared: &GlobalArgs, out: &Out) ->
         backend.call(wanted).await
     });
     let lists = lists.await?.records;
-    let line = |list: &JournalRecord| {
-        let (title, task) = (field(list, "title"), field(list, "task_title"));
-        format!("{}  {title}  ({task})", short(&list.id))
-    };
-    let lines: Vec<String> = lists.iter().map(line).collect();
-    out.answer(
-        &json!({"checklists": lists}),
-        &or_none(&lines, "there are no checklists"),
-    );
+    const CHECKLISTS: [Column; 3] = [
+        Column::key("CHECKLIST"),
+        Column::text("TITLE", 0),
+        Column::text("TASK", 1),
+    ];
+    let row = |list: &JournalRecord| [short(&list.id), field(list, "title"), field(list, "task_title")];
+    let table = Table::new(CHECKLISTS, lists.iter().map(row));
+    out.list(&json!({"checklists": lists}), &table, "there are no checklists");
     Ok(())
 }
 

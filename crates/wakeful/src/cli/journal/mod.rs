@@ -9,8 +9,8 @@ mod time;
 use clap::Subcommand;
 use serde_json::json;
 use wakeful_api::{
-    CreateNote, CreateTask, JournalRecord, JournalWrite, Limit, ListNotes, ListTasks, Task, TaskStatus, Text,
-    UpdateTask, WriteJournal, WriteReceipt,
+    CreateNote, CreateTask, JournalRecord, JournalWrite, Limit, ListNotes, ListTasks, Note, Task, TaskStatus,
+    Text, UpdateTask, WriteJournal, WriteReceipt,
 };
 use wakeful_core::id::TurnId;
 use wakeful_core::journal::RecordId;
@@ -27,6 +27,7 @@ use crate::discover::daemon;
 use crate::failure::Failure;
 use crate::open_home::OpenHome;
 use crate::show::Out;
+use crate::show::table::{Column, Table};
 
 /// Digits of an id in lists; enough to distinguish one person's tasks.
 const DIGITS_SHOWN: usize = 8;
@@ -228,8 +229,20 @@ async fn task(verb: &TaskVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Fai
             let tasks = read(shared, async |backend| backend.call(wanted).await)
                 .await?
                 .tasks;
-            let lines: Vec<String> = tasks.iter().map(line).collect();
-            out.answer(&json!({"tasks": tasks}), &or_none(&lines, "there are no tasks"));
+            const TASKS: [Column; 3] = [
+                Column::key("TASK"),
+                Column::whole("STATUS", 0),
+                Column::text("TITLE", 1),
+            ];
+            let row = |task: &Task| {
+                [
+                    short(&task.task_id),
+                    status_word(task).to_owned(),
+                    task.title.clone(),
+                ]
+            };
+            let table = Table::new(TASKS, tasks.iter().map(row));
+            out.list(&json!({"tasks": tasks}), &table, "there are no tasks");
         }
         TaskVerb::Show { id } => show(id, shared, out).await?,
         TaskVerb::Update {
@@ -304,7 +317,7 @@ async fn show(id: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     lines.extend(
         notes
             .iter()
-            .map(|note| format!("{}  {}", note.created_at, note.text)),
+            .map(|note| format!("{}  {}", out.at(&note.created_at), note.text)),
     );
     out.answer(&json!({"task": task, "notes": notes}), &lines.join("\n"));
     Ok(())
@@ -395,11 +408,14 @@ async fn note(verb: &NoteVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Fai
                 backend.call(ListNotes { task_id, limit }).await
             });
             let notes = notes.await?.notes;
-            let lines: Vec<String> = notes
-                .iter()
-                .map(|note| format!("{}  {}", note.created_at, note.text))
-                .collect();
-            out.answer(&json!({"notes": notes}), &or_none(&lines, "there are no notes"));
+            const NOTES: [Column; 3] = [
+                Column::key("NOTE"),
+                Column::whole("WRITTEN", 1),
+                Column::text("TEXT", 0),
+            ];
+            let row = |note: &Note| [short(&note.note_id), out.at(&note.created_at), note.text.clone()];
+            let table = Table::new(NOTES, notes.iter().map(row));
+            out.list(&json!({"notes": notes}), &table, "there are no notes");
         }
     }
     Ok(())
@@ -443,14 +459,16 @@ fn field(record: &JournalRecord, name: &str) -> String {
 }
 
 fn line(task: &Task) -> String {
-    let short = short(&task.task_id);
-    let status = match task.status {
+    format!("{}  {}  {}", short(&task.task_id), status_word(task), task.title)
+}
+
+const fn status_word(task: &Task) -> &'static str {
+    match task.status {
         TaskStatus::Open => "open",
         TaskStatus::InProgress => "in progress",
         TaskStatus::Done => "done",
         TaskStatus::Dropped => "dropped",
-    };
-    format!("{short}  {status:<11}  {}", task.title)
+    }
 }
 
 fn tell(written: &WriteReceipt, out: &Out) {

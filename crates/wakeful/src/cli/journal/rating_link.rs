@@ -5,11 +5,12 @@ use serde_json::json;
 use wakeful_api::{JournalRecord, JournalWrite, Limit, ListRecords, RecordListKind, Text};
 
 use super::plan::day;
-use super::{field, kind_of, of_kind, or_none, short, write_record};
+use super::{field, kind_of, of_kind, short, write_record};
 use crate::backend::read;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::show::Out;
+use crate::show::table::{Column, Table};
 
 /// Arguments of `journal rate`.
 #[derive(Debug, Args)]
@@ -120,12 +121,18 @@ pub(super) async fn link(verb: &LinkVerb, shared: &GlobalArgs, out: &Out) -> Res
                 backend.call(wanted).await
             });
             let links = links.await?.records;
-            let line = |link: &JournalRecord| {
+            const LINKS: [Column; 4] = [
+                Column::key("LINK"),
+                Column::whole("FROM", 1),
+                Column::text("KIND", 0),
+                Column::whole("TO", 2),
+            ];
+            let row = |link: &JournalRecord| {
                 let [from, kind, to] = ["from_id", "link_kind", "to_id"].map(|name| field(link, name));
-                format!("{}  {} {kind} {}", short(&link.id), short(&from), short(&to))
+                [short(&link.id), short(&from), kind, short(&to)]
             };
-            let lines: Vec<String> = links.iter().map(line).collect();
-            out.answer(&json!({"links": links}), &or_none(&lines, "there are no links"));
+            let table = Table::new(LINKS, links.iter().map(row));
+            out.list(&json!({"links": links}), &table, "there are no links");
             Ok(())
         }
         LinkVerb::Delete { id } => {
@@ -168,14 +175,22 @@ pub(super) async fn changes(wanted: &ChangesArgs, shared: &GlobalArgs, out: &Out
         backend.journal_changes(wanted.after, wanted.limit).await
     })
     .await?;
-    let lines: Vec<String> = told
-        .changes
-        .iter()
-        .map(|change| {
-            let (seq, at, kind, author) = (change.seq, &change.at, &change.kind, &change.author);
-            format!("{seq:>6}  {at}  {kind} {}  {author}", short(&change.record_id))
-        })
-        .collect();
-    out.answer(&json!(told), &or_none(&lines, "there are no changes"));
+    const CHANGES: [Column; 5] = [
+        Column::key("SEQ"),
+        Column::whole("WHEN", 2),
+        Column::text("CHANGE", 0),
+        Column::whole("RECORD", 1),
+        Column::text("BY", 3),
+    ];
+    let rows = told.changes.iter().map(|change| {
+        [
+            change.seq.to_string(),
+            out.at(&change.at),
+            change.kind.to_string(),
+            short(&change.record_id),
+            change.author.to_string(),
+        ]
+    });
+    out.list(&json!(told), &Table::new(CHANGES, rows), "there are no changes");
     Ok(())
 }

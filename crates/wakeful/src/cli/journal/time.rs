@@ -7,11 +7,12 @@ use wakeful_core::journal::RecordId;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 
-use super::{field, of_kind, or_none, short, write_record};
+use super::{field, of_kind, short, write_record};
 use crate::backend::{Backend, read};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::show::Out;
+use crate::show::table::{Column, Table};
 use crate::system::RealClock;
 
 const MINUTE_MS: i64 = 60_000;
@@ -178,23 +179,31 @@ async fn list(filter: TimeFilter<'_>, shared: &GlobalArgs, out: &Out) -> Result<
         backend.call(wanted).await
     });
     let entries = entries.await?.records;
-    let lines: Vec<String> = entries.iter().map(line).collect();
-    out.answer(
+    let table = Table::new(ENTRIES, entries.iter().map(|entry| row(entry, out)));
+    out.list(
         &json!({"time_entries": entries}),
-        &or_none(&lines, "there are no time entries"),
+        &table,
+        "there are no time entries",
     );
     Ok(())
 }
 
-fn line(entry: &JournalRecord) -> String {
-    let (started_at, task) = (field(entry, "started_at"), field(entry, "task_title"));
+const ENTRIES: [Column; 5] = [
+    Column::key("ENTRY"),
+    Column::whole("STARTED", 1),
+    Column::whole("LASTED", 0),
+    Column::text("TASK", 2),
+    Column::text("DESCRIPTION", 3),
+];
+
+fn row(entry: &JournalRecord, out: &Out) -> [String; 5] {
     let seconds = entry.fields.get("seconds").and_then(serde_json::Value::as_u64);
     let lasted = seconds.map_or_else(|| "running".to_owned(), |seconds| format!("{} min", seconds / 60));
-    let description = field(entry, "description");
-    format!(
-        "{}  {started_at}  {lasted:>8}  {task}  {description}",
-        short(&entry.id)
-    )
-    .trim_end()
-    .to_owned()
+    [
+        short(&entry.id),
+        out.at(&field(entry, "started_at")),
+        lasted,
+        field(entry, "task_title"),
+        field(entry, "description"),
+    ]
 }

@@ -11,6 +11,7 @@ use wakeful_ports::model::Model as _;
 use crate::failure::Failure;
 use crate::model::{ModelChoiceReason, ModelRegistry, key_reason};
 use crate::show::Out;
+use crate::show::table::{Column, Table};
 
 /// One row of the provider list.
 pub(super) struct ProviderRow {
@@ -24,6 +25,13 @@ pub(super) struct ProviderRow {
     /// Whether the settings contain a section for it.
     pub(super) is_configured: bool,
 }
+
+const PROVIDERS: [Column; 4] = [
+    Column::key("PROVIDER"),
+    Column::whole("FORMAT", 1),
+    Column::text("ADDRESS", 2),
+    Column::text("KEY", 0),
+];
 
 /// Whether a key is available; never the key itself.
 pub(super) enum KeyStatus {
@@ -114,30 +122,17 @@ pub(super) fn list(registry: &ModelRegistry, out: &Out) -> Result<u8, Failure> {
     let mut lines = vec![format!("default   {}  ({})", chain.model_ref, why(&chain.why))];
     lines.extend(chain.fallbacks.iter().map(|other| format!("  then    {other}")));
     lines.push(String::new());
-    lines.push(format!(
-        "{:<14} {:<13} {:<36} key",
-        "provider", "format", "address"
-    ));
-    for ProviderRow {
-        name,
-        kind,
-        host,
-        key,
-        key_source,
-        problem,
-        ..
-    } in &rows
-    {
-        lines.push(format!(
-            "{name:<14} {kind:<13} {host:<36} {} ({key_source})",
-            key.word()
-        ));
-        lines.extend(
-            problem
-                .as_ref()
-                .map(|failure| format!("  problem: {}", failure.message())),
-        );
-    }
+    let cells = rows.iter().map(|row| {
+        [
+            row.name.clone(),
+            row.kind.clone(),
+            row.host.clone(),
+            format!("{} ({})", row.key.word(), row.key_source),
+        ]
+    });
+    lines.push(out.table(&Table::new(PROVIDERS, cells)));
+    let problems = rows.iter().filter_map(|row| Some((row, row.problem.as_ref()?)));
+    lines.extend(problems.map(|(row, problem)| format!("problem   {}: {}", row.name, problem.message())));
     if !config.routes.is_empty() {
         lines.push(String::new());
     }

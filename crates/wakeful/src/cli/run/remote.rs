@@ -2,8 +2,8 @@
 
 use wakeful_api::client::{Client, Stream};
 use wakeful_api::{
-    Activity, Admission, AgentControl, AgentStatus, Change, Channel, CreateAgent, Decision, Event,
-    GetAgentStatus, GetRun, GetRuntimeStatus, LIMIT_MAX, ParkedReason, Run, SettingsChange, Text, Visibility,
+    Activity, Admission, AgentControl, AgentStatus, Change, CreateAgent, Decision, Event, GetAgentStatus,
+    GetRun, GetRuntimeStatus, LIMIT_MAX, ParkedReason, Run, SettingsChange, Text, Visibility,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
@@ -154,6 +154,10 @@ async fn watch(
     shared: &GlobalArgs,
     out: &Out,
 ) -> Result<u8, Failure> {
+    let by = Backend {
+        client: client.clone(),
+    }
+    .channel();
     let mut signals = Signals::listen()?;
     let halt = signals.halt();
     let watching = async {
@@ -166,7 +170,7 @@ async fn watch(
     match signals.during(watching, out).await? {
         Some(WatchEnd::Undecided(pending)) => {
             let run = format!("run {} of agent {}", watched.run, watched.agent);
-            Err(undecided(&run, &pending, Channel::Api, out))
+            Err(undecided(&run, &pending, by, out))
         }
         Some(WatchEnd::Braked) => Err(braked(&format!("run {} is stopped where it is", watched.run))),
         Some(WatchEnd::Run(run)) => match &run.parked {

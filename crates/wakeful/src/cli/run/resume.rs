@@ -75,6 +75,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &GlobalArgs, out: &Out) -> Re
             }
             if tally.view.resumed == 0 {
                 out.nothing_resumed(&tally.view);
+                out.note("no daemon is running here; `wakeful daemon start` starts queued work and continues runs by itself");
             }
             Ok(tally.code)
         })

@@ -12,6 +12,7 @@ use wakeful_core::run::RunStatus;
 use super::{FAILED, unproven};
 use crate::failure::{Failure, UNVERIFIED};
 use crate::show::Out;
+use crate::show::phrase::count;
 
 /// Shown for values that no signature covers.
 const UNKNOWN: &str = "unknown";
@@ -92,15 +93,15 @@ fn tell(proven: &VerifiedBundle, keys: &[Fingerprint], is_pinned: bool, out: &Ou
         "it was not replayed, because the bundle contains no run log"
     };
     let words = format!(
-        "run {run} of agent {}, outcome {outcome}: {} events and {} blobs are unchanged; {replayed}\nsigned by {}",
+        "run {run} of agent {}, outcome {outcome}: {} and {} are unchanged; {replayed}\nsigned by {}",
         proven.agent_id,
-        proven.lines.events,
-        proven.lines.blobs,
+        count(proven.lines.events, "event"),
+        count(proven.lines.blobs, "blob"),
         names.join(", ")
     );
     out.answer(&object, &words);
     if proven.withheld > 0 {
-        out.note(&format!("{} blobs are not included", proven.withheld));
+        out.note(&format!("{} not included", count(proven.withheld, "blob")));
     }
     if !is_pinned {
         out.note("the file cannot prove whose key that is: compare it with `wakeful status` on the device, or use --key");
