@@ -328,7 +328,7 @@ it("the briefing shows what needs attention and recent activity", async () => {
   await role("heading", { name: "Failure" }).waitFor();
   await audit(page);
   await page.goBack();
-  await weather.getByRole("button", { name: "Dismiss" }).click();
+  await weather.getByRole("button", { name: "Done with this" }).click();
   await weather.waitFor({ state: "detached" });
   const stop = await page.evaluate(async () => {
     const headers = { "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };

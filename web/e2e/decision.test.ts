@@ -146,7 +146,11 @@ describe("cards in the briefing", () => {
     await page.route(/\/api\/decisions$/, (route) =>
       route.fulfill({ json: { decisions: [question], pending_count: 1 } }),
     );
-    await page.route(/\/api\/runs\?state=quarantined/, (route) => route.fulfill({ json: { runs: [quarantined] } }));
+    const items = [
+      { kind: "pending_decision", decision: question },
+      { kind: "quarantined_run", run: quarantined },
+    ];
+    await page.route(/\/api\/attention$/, (route) => route.fulfill({ json: { items } }));
     await page.goto(daemon.url);
     await attention().getByRole("button", { name: "Leave it (recommended)" }).waitFor();
     await attention().getByRole("button", { name: "Resume run" }).waitFor();

@@ -201,14 +201,6 @@ it("a step shows input and output, and run again makes one run", async () => {
   expect(await role("table", { name: "Runs" }).locator("tbody tr").count()).toBe(1);
 });
 
-it("a run continues from one of its rounds", async () => {
-  await role("link", { name: "Count the beans" }).click();
-  await role("button", { name: /^Round 2/ }).click();
-  await role("button", { name: "Run again from here" }).click();
-  await role("dialog", { name: "Run again from round 2" }).getByRole("button", { name: "Run again" }).click();
-  await role("heading", { name: "“Continue from here.”" }).waitFor();
-});
-
 it("a folder is watched, scanned and removed", async () => {
   await page.goto(`${daemon.url}/setup/sources`);
   await role("button", { name: "Add source" }).click();

@@ -139,6 +139,7 @@ impl ToolHost for NoOp {
             content: content.to_string(),
             code: None,
             sandbox: None,
+            exit_status: Some(0),
             blobs: Vec::new(),
             retry_after: None,
         }

@@ -17,12 +17,18 @@ endpoints! { "attention":
     ListAttention {} = Get "/api/attention" -> AttentionList { 200 "What needs a person" }
     /// Dismisses failed runs and runs with unknown outcomes, for all clients.
     ///
+    /// Older failures of the same agent with the same cause are dismissed as well, because they are one item.
     /// Runs that do not need attention are skipped.
-    DismissAttention {
-        /// The runs to dismiss.
-        #[schemars(length(min = 1, max = 500))]
-        run_keys: Vec<Text<RunKey>>
-    } = Post "/api/attention/dismiss" -> AttentionList { 200 "What still needs a person" }
+    DismissAttention = Post "/api/attention/dismiss" -> AttentionList { 200 "What still needs a person" }
+}
+
+/// The runs to dismiss.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DismissAttention {
+    /// The keys of the runs.
+    #[schemars(length(min = 1, max = 500))]
+    pub run_keys: Vec<Text<RunKey>>,
 }
 
 /// What needs a person, over all agents.
@@ -68,36 +74,32 @@ pub enum AttentionItem {
         agent: StuckAgent,
     },
     /// Runs of one agent that ended without success for the same reason.
-    FailedRuns(FailedRuns),
+    FailedRuns {
+        /// The agent of the runs.
+        agent_id: String,
+        /// The kind of the failure, or `out_of_rounds`.
+        code: String,
+        /// The cause in plain words.
+        message: String,
+        /// What a person can do, the most useful step first.
+        next_steps: Vec<NextStep>,
+        /// The number of runs.
+        count: u64,
+        /// The newest runs, newest first; at most 20.
+        run_keys: Vec<String>,
+        /// When the first of them ended.
+        #[schemars(with = "DateTime")]
+        first_at: String,
+        /// When the last of them ended.
+        #[schemars(with = "DateTime")]
+        last_at: String,
+        /// The beginning of the message that started the newest one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        preview: Option<String>,
+    },
     /// A run with actions that may or may not have happened.
     UnknownOutcome {
         /// The run.
         run: Box<RunSummary>,
     },
-}
-
-/// Runs of one agent that ended without success for the same reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FailedRuns {
-    /// The agent of the runs.
-    pub agent_id: String,
-    /// The kind of the failure, or `out_of_rounds`.
-    pub code: String,
-    /// The cause in plain words.
-    pub message: String,
-    /// What a person can do, the most useful step first.
-    pub next_steps: Vec<NextStep>,
-    /// The number of runs.
-    pub count: u64,
-    /// The newest runs, newest first; at most 20.
-    pub run_keys: Vec<String>,
-    /// When the first of them ended.
-    #[schemars(with = "DateTime")]
-    pub first_at: String,
-    /// When the last of them ended.
-    #[schemars(with = "DateTime")]
-    pub last_at: String,
-    /// The beginning of the message that started the newest one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub preview: Option<String>,
 }

@@ -27,6 +27,7 @@ mod provider;
 mod run;
 mod runtime;
 mod schedule;
+mod settings;
 #[cfg(feature = "client")]
 pub mod socket;
 mod source;
@@ -83,6 +84,7 @@ pub use self::provider::*;
 pub use self::run::*;
 pub use self::runtime::*;
 pub use self::schedule::*;
+pub use self::settings::*;
 pub use self::source::*;
 pub use self::subscription::*;
 pub use self::text::{Hex, LIMIT_MAX, Limit, Text};
@@ -108,6 +110,7 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
         run::OPERATIONS,
         runtime::OPERATIONS,
         schedule::OPERATIONS,
+        settings::OPERATIONS,
         source::OPERATIONS,
         subscription::OPERATIONS,
         transcript::OPERATIONS,

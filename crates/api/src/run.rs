@@ -57,17 +57,7 @@ endpoints! { "runs":
     /// Runs an ended run again: a new message of the same agent and conversation, linked to the run.
     ///
     /// While a retry of the run is queued or open, that one is returned as a duplicate.
-    RetryRun {
-        run_key: Text<RunKey>,
-        /// Another text. Attachments and options are kept.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(length(min = 1, max = 262144))]
-        text: Option<String>,
-        /// Another model.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(length(min = 1, max = 4096))]
-        model: Option<String>
-    } = Post "/api/runs/{run_key}/retry" -> AcceptedMessage {
+    RetryRun = Post "/api/runs/{run_key}/retry" -> AcceptedMessage {
         202 "The message is stored; its run starts now or later",
         409 "The run has not ended (`run_open`), is quarantined (`run_quarantined`), its message was erased (`run_erased`), \
             or the model does not exist",
@@ -112,6 +102,22 @@ pub struct ListRuns {
     /// decision or a step whose id begins with them. At most five runs are returned, and more than one if the
     /// prefix is ambiguous. The other parameters are ignored.
     pub prefix: Option<Hex<1, 64>>,
+}
+
+/// What to change when a run is run again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RetryRun {
+    /// The run's key.
+    pub run_key: Text<RunKey>,
+    /// Another text. Attachments and options are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 262144))]
+    pub text: Option<String>,
+    /// Another model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 4096))]
+    pub model: Option<String>,
 }
 
 /// The result of a cancellation.

@@ -118,6 +118,26 @@ pub struct RuntimeStatus {
     pub quarantined_run_count: u64,
     /// The daily backups of the home.
     pub backup: BackupStatus,
+    /// Why the settings file is not in force, while it is invalid. The last valid settings apply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings_problem: Option<SettingsProblem>,
+    /// The names of changed settings that apply only after a restart of the daemon.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs_restart: Vec<String>,
+}
+
+/// An error in the settings file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SettingsProblem {
+    /// A stable code for programs.
+    pub code: String,
+    /// One sentence that names the file and the setting.
+    pub message: String,
+    /// The line in the file, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// What to do about it.
+    pub hint: String,
 }
 
 /// The daily backups of a home.

@@ -36,7 +36,9 @@ pub enum OutputStream {
 /// Receives the output of an action while it runs, in the order of each stream. It must not block, because
 /// the action waits. Without a receiver the output is only part of the result.
 #[derive(Clone, Default)]
-pub struct OutputSink(Option<Arc<dyn Fn(OutputStream, &[u8]) + Send + Sync>>);
+pub struct OutputSink(Option<Arc<Receive>>);
+
+type Receive = dyn Fn(OutputStream, &[u8]) + Send + Sync;
 
 impl OutputSink {
     /// A sink that calls a function for every piece.

@@ -9,11 +9,14 @@ use axum::body::{Body, Bytes};
 use axum::http::Request;
 use axum::response::{IntoResponse as _, Response};
 use http_body_util::{BodyExt as _, Full};
+use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore, watch};
 use tower::ServiceExt as _;
 use tower::util::BoxCloneSyncService;
 use wakeful_api::client::InProcessRouter;
-use wakeful_api::{AgentModelState, BackupStatus, DefaultModel, LastFailure, Readiness};
+use wakeful_api::{
+    AgentModelState, BackupStatus, DefaultModel, LastFailure, Readiness, SettingsList, SettingsProblem,
+};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::RunOptions;
 use wakeful_core::policy::RuleDefaults;
@@ -38,7 +41,7 @@ use crate::route::Routes;
 use crate::{
     agent, agent_settings, attention, brake, budget, decision, descriptor, erasure, event, external_trigger,
     guard, journal, journal_record, login, message, metrics, openapi, page, provider, run, runtime, schedule,
-    source, subscription, transcript, why,
+    settings, source, subscription, transcript, why,
 };
 
 /// Most concurrent requests. The store has one writer; a longer internal queue would only hide the
@@ -126,6 +129,15 @@ pub trait Host: Send + Sync + 'static {
 
     /// The models of an agent's next run; none if they cannot be determined.
     fn model_state(&self, agent: &Agent) -> Option<AgentModelState>;
+
+    /// All settings of the home. Reads a file.
+    fn settings(&self) -> Result<SettingsList, Problem>;
+
+    /// Changes a setting in the settings file; null removes it. Writes a file.
+    fn change_setting(&self, name: &str, value: &Value) -> Result<(), Problem>;
+
+    /// Why the settings file is not in force, and which changed settings need a restart.
+    fn settings_status(&self) -> (Option<SettingsProblem>, Vec<String>);
 
     /// The rules for all agents.
     fn rule_defaults(&self) -> RuleDefaults;
@@ -415,6 +427,7 @@ pub(crate) fn endpoints() -> Routes {
         .merge(journal_record::routes())
         .merge(provider::routes())
         .merge(schedule::routes())
+        .merge(settings::routes())
         .merge(why::routes())
         .merge(external_trigger::routes())
 }

@@ -1,15 +1,19 @@
 //! HTTP endpoints for what needs a person.
 
-use wakeful_api::{AttentionItem, AttentionList, DismissAttention, FailedRuns, ListAttention};
+use wakeful_api::{AttentionItem, AttentionList, DismissAttention, ListAttention};
 use wakeful_core::attention::FailureGroup;
 use wakeful_runtime::api::ListedRun;
 
 use crate::error::ApiError;
+use crate::extract::SEE_DOCUMENT;
 use crate::route::{Call, Routes};
 use crate::view;
 
 /// Maximum number of decisions and of stuck agents in the list.
 const ITEMS_MAX: usize = 100;
+
+/// Maximum number of runs that one request dismisses.
+const RUN_KEYS_MAX: usize = 500;
 
 pub(crate) fn routes() -> Routes {
     Routes::default().add(list).add(dismiss)
@@ -20,6 +24,10 @@ async fn list(call: Call, _: ListAttention) -> Result<AttentionList, ApiError> {
 }
 
 async fn dismiss(call: Call, asked: DismissAttention) -> Result<AttentionList, ApiError> {
+    if !(1..=RUN_KEYS_MAX).contains(&asked.run_keys.len()) {
+        let message = format!("run_keys: must have 1 to {RUN_KEYS_MAX} keys");
+        return Err(ApiError::bad("bad_field", message, SEE_DOCUMENT));
+    }
     let runs = asked.run_keys.into_iter().map(|run| run.0).collect();
     call.runtime()?.attention.dismiss(runs).await?;
     read(&call).await
@@ -64,17 +72,12 @@ async fn read(call: &Call) -> Result<AttentionList, ApiError> {
     items.extend(found.unknown.iter().map(|run| AttentionItem::UnknownOutcome {
         run: Box::new(view::run_line(run)),
     }));
-    items.extend(
-        found
-            .failed
-            .iter()
-            .map(|group| AttentionItem::FailedRuns(failed(group))),
-    );
+    items.extend(found.failed.iter().map(failed));
     Ok(AttentionList { items, more })
 }
 
-fn failed(group: &FailureGroup) -> FailedRuns {
-    FailedRuns {
+fn failed(group: &FailureGroup) -> AttentionItem {
+    AttentionItem::FailedRuns {
         agent_id: group.agent_id.to_string(),
         code: group.explanation.code.clone(),
         message: group.explanation.message.clone(),

@@ -17,7 +17,7 @@ use crate::error::ApiError;
 /// Longest wait for a body. Even on a slow connection a megabyte arrives within it.
 pub(crate) const BODY_READ_MS_MAX: u64 = 30_000;
 
-const SEE_DOCUMENT: &str = "GET /api/openapi.json describes the input of each path";
+pub(crate) const SEE_DOCUMENT: &str = "GET /api/openapi.json describes the input of each path";
 
 /// The path parameters, by name.
 pub(crate) type Parameters = Vec<(String, String)>;

@@ -57,6 +57,7 @@ mod run;
 mod runtime;
 mod schedule;
 mod serve;
+mod settings;
 mod slots;
 mod source;
 mod stream;

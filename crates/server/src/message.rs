@@ -25,7 +25,7 @@ const KEY_HEADER: &str = "idempotency-key";
 const DENY_TOOLS_MAX: usize = 64;
 
 /// Longest name of a model or a folder: the longest path that Linux accepts.
-const NAME_BYTES_MAX: usize = 4_096;
+pub(crate) const NAME_BYTES_MAX: usize = 4_096;
 
 pub(crate) fn routes() -> Routes {
     Routes::default().add_after(count, send)

@@ -12,6 +12,8 @@ use wakeful_runtime::api::{CancelAck, RetryRequest, RunQuery};
 
 use crate::app::App;
 use crate::error::ApiError;
+use crate::extract::SEE_DOCUMENT;
+use crate::message::NAME_BYTES_MAX;
 use crate::route::{Call, Routes};
 use crate::view;
 
@@ -105,14 +107,18 @@ async fn abandon(call: Call, asked: AbandonRun) -> Result<Run, ApiError> {
 }
 
 async fn retry(call: Call, asked: RetryRun) -> Result<AcceptedMessage, ApiError> {
-    if asked
-        .text
-        .as_ref()
-        .is_some_and(|text| text.is_empty() || text.len() > PROMPT_BYTES_MAX)
-    {
-        let message = format!("text: must have 1 to {PROMPT_BYTES_MAX} bytes");
-        let hint = "GET /api/openapi.json describes the body of each path";
-        return Err(ApiError::bad("bad_field", message, hint));
+    let fields = [
+        ("text", &asked.text, PROMPT_BYTES_MAX),
+        ("model", &asked.model, NAME_BYTES_MAX),
+    ];
+    for (field, value, bytes_max) in fields {
+        if value
+            .as_ref()
+            .is_some_and(|value| value.is_empty() || value.len() > bytes_max)
+        {
+            let message = format!("{field}: must have 1 to {bytes_max} bytes");
+            return Err(ApiError::bad("bad_field", message, SEE_DOCUMENT));
+        }
     }
     let options = RunOptions {
         model_ref: asked.model,

@@ -62,6 +62,7 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
     let stuck = open.stuck.all();
     let brakes = open.runtime.brakes.list().await?;
     let owed = open.runtime.decisions.human_backlog().await?;
+    let (settings_problem, needs_restart) = app.host.settings_status();
     app.try_storage().await;
     Ok(RuntimeStatus {
         version: facts.version.clone(),
@@ -94,6 +95,8 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
         pending_decision_count: owed.pending_decisions,
         quarantined_run_count: owed.quarantined_runs,
         backup: app.host.backup(),
+        settings_problem,
+        needs_restart,
     })
 }
 

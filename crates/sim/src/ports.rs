@@ -297,6 +297,7 @@ fn failed(tool: &str, code: &str) -> ToolOutcome {
         content: ToolError::new(code, "it did not happen", "").receipt(tool),
         code: Some(code.to_owned()),
         sandbox: None,
+        exit_status: None,
         blobs: Vec::new(),
         retry_after: None,
     }

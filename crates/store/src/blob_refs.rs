@@ -250,7 +250,7 @@ mod tests {
         event.agent_id event.hash event.kind event.payload event.payload_hash event.policy_version event.run_key event.salt
         host.host_id run_log.effects_hash run_log.reads_hash run_log.run_key run_log.state_hash
         message.agent_id message.authority message.context message.kind message.run_key message.surface
-        message.thread_id message.options message.cause message.parent_agent message.parent_operation message.parent_run
+        message.thread_id message.options message.cause message.parent_agent message.parent_operation message.parent_run message.retry_of
         privacy_receipt.channel privacy_receipt.policy_version privacy_receipt.provider queue.agent_id queue.run_key
         run.agent_id run.machine run.run_key run.status run.thread_id run.wait_kind run_cancel.run_key runner.machine runner.runner_id
         spend.agent_id spend.model_ref spend.operation_id spend.policy_version spend.rule spend.run_key spend_day.agent_id

@@ -18,6 +18,7 @@
 //! | [`model`], [`workspace`], [`guidance`] | the models of a run, the folder of its commands, its guidance files |
 //! | [`notify`] | sends notifications of pending decisions: desktop, webhook, command |
 //! | [`signals`] | Ctrl-C and SIGTERM: a stop at a safe point |
+//! | [`terminal`] | what the terminal can show, and the screen that `run` and `chat` draw on |
 //! | [`system`] | the real clock, real randomness, and the identity of this process |
 #![forbid(unsafe_code)]
 
@@ -44,6 +45,7 @@ mod secret;
 mod show;
 mod signals;
 mod system;
+mod terminal;
 mod workspace;
 
 use std::process::ExitCode;

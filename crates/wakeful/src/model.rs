@@ -18,7 +18,7 @@ use wakeful_server::MissingKey;
 use wakeful_store::rows::Agent;
 
 pub(crate) use self::provider::ProviderConfig;
-use crate::config::{Settings, ThinkingSetting};
+use crate::config::{LiveSettings, Settings, ThinkingSetting};
 use crate::failure::Failure;
 use crate::secret::SecretHandle;
 use crate::show::Out;
@@ -29,13 +29,10 @@ pub(crate) const DEMO: &str = "demo";
 /// Shared state for creating models, one per process: settings, connections and keys from the keyring.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelRegistry {
-    config: Arc<Settings>,
+    config: LiveSettings,
     clients: HttpClients,
     // Cached, because a keyring is slow and may prompt a person. At most one entry per configured provider.
     keyring: Arc<Mutex<BTreeMap<SecretHandle, Credential>>>,
-    // Key locations that were changed after the settings were read; `None` if the key was removed. At most one
-    // entry per provider.
-    changed_keys: Arc<Mutex<BTreeMap<String, Option<SecretHandle>>>>,
     // Models of earlier runs, so that a conversation can continue at its provider. At most MADE_MAX.
     made: Arc<Mutex<BTreeMap<String, HostedModel>>>,
 }
@@ -88,21 +85,26 @@ pub(crate) enum ModelChoiceReason {
 
 impl ModelRegistry {
     pub(crate) fn new(config: &Settings) -> Self {
+        Self::following(LiveSettings::fixed(config))
+    }
+
+    /// A registry that uses the settings as they are at each call.
+    pub(crate) fn following(config: LiveSettings) -> Self {
         Self {
-            config: Arc::new(config.clone()),
+            config,
             clients: HttpClients::default(),
             keyring: Arc::default(),
-            changed_keys: Arc::default(),
             made: Arc::default(),
         }
     }
 
     /// The model of runs that do not name one, and why it is chosen.
     pub(crate) fn default_ref(&self) -> Result<(String, ModelChoiceReason), Failure> {
-        if let Some(reference) = &self.config.model.default {
+        let config = self.config();
+        if let Some(reference) = &config.model.default {
             return Ok((reference.clone(), ModelChoiceReason::Configured));
         }
-        if let Some(name) = &self.config.provider.name {
+        if let Some(name) = &config.provider.name {
             self.provision(name)?;
             let model = BuiltinProvider::named(name).and_then(|known| known.default_model);
             let model = model.ok_or_else(|| {
@@ -146,7 +148,7 @@ impl ModelRegistry {
                     | ModelChoiceReason::Agent
                     | ModelChoiceReason::Configured
                     | ModelChoiceReason::Key(_) => {
-                        own_fallbacks.unwrap_or_else(|| self.config.model.fallbacks.clone())
+                        own_fallbacks.unwrap_or_else(|| self.config().model.fallbacks.clone())
                     }
                 };
                 (reference, fallbacks, why)
@@ -186,7 +188,8 @@ impl ModelRegistry {
     }
 
     fn expand(&self, name: &str) -> Result<(String, Vec<String>), Failure> {
-        let route = self.config.routes.get(name).map(|route| route.models.as_slice());
+        let config = self.config();
+        let route = config.routes.get(name).map(|route| route.models.as_slice());
         match route.and_then(<[String]>::split_first) {
             Some((first, rest)) => Ok((first.clone(), rest.to_vec())),
             None => {
@@ -271,37 +274,30 @@ impl ModelRegistry {
 
     /// The thinking level of a model: its own setting, else that of its provider.
     pub(crate) fn thinking(&self, provider: &str, model_ref: &str) -> Option<Thinking> {
-        let own = self.config.models.get(model_ref).and_then(|own| own.thinking);
-        let all = || self.config.providers.get(provider).and_then(|all| all.thinking);
+        let config = self.config();
+        let own = config.models.get(model_ref).and_then(|own| own.thinking);
+        let all = || config.providers.get(provider).and_then(|all| all.thinking);
         own.or_else(all).map(ThinkingSetting::asked)
     }
 
     /// The configuration of a provider, without resolving its key.
     pub(crate) fn provision(&self, name: &str) -> Result<ProviderConfig, Failure> {
-        let settings = self.config.providers.get(name);
-        let changed = self.changed_keys.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(key) = changed.get(name) else {
-            return ProviderConfig::new(name, settings);
-        };
-        let mut settings = settings.cloned().unwrap_or_default();
-        settings.key = key.as_ref().map(ToString::to_string);
-        ProviderConfig::new(name, Some(&settings))
+        ProviderConfig::new(name, self.config().providers.get(name))
     }
 
-    /// Uses another key location from now on, or none.
-    pub(crate) fn change_key(&self, provider: &str, handle: Option<SecretHandle>) {
-        let lock = || self.keyring.lock().unwrap_or_else(PoisonError::into_inner);
-        // The location may hold another key than before.
-        lock().clear();
-        let mut changed = self.changed_keys.lock().unwrap_or_else(PoisonError::into_inner);
-        changed.insert(provider.to_owned(), handle);
+    /// Reads keys from the keyring again, because one was changed.
+    pub(crate) fn forget_keys(&self) {
+        self.keyring
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 
     /// Whether a model costs money, determined without its key. A route does if one of its models does.
     pub(crate) fn is_paid(&self, name: &str) -> bool {
         match ModelRef::parse(name) {
             Ok(ModelRef::Hosted { provider, .. }) => {
-                if let Some(price) = self.config.prices.get(name) {
+                if let Some(price) = self.config().prices.get(name) {
                     return !price.price().is_free();
                 }
                 // Plain http is allowed only on this machine, and a local model without a key is free.
@@ -312,7 +308,8 @@ impl ModelRegistry {
                 !self.provision(&provider).is_ok_and(is_here)
             }
             Ok(ModelRef::Route { name }) => {
-                let route = self.config.routes.get(&name);
+                let config = self.config();
+                let route = config.routes.get(&name);
                 route.is_some_and(|route| route.models.iter().any(|model| self.is_paid(model)))
             }
             Ok(ModelRef::Demo | ModelRef::Scripted { .. }) | Err(_) => false,
@@ -332,8 +329,8 @@ impl ModelRegistry {
             .iter()
             .map(|known| known.name.to_owned())
             .collect();
-        let own = self
-            .config
+        let config = self.config();
+        let own = config
             .providers
             .keys()
             .filter(|name| BuiltinProvider::named(name).is_none());
@@ -341,13 +338,14 @@ impl ModelRegistry {
         names
     }
 
-    pub(crate) fn config(&self) -> &Settings {
-        &self.config
+    pub(crate) fn config(&self) -> Arc<Settings> {
+        self.config.current()
     }
 
     /// The versions of all policies in effect.
     pub(crate) fn policy_versions(&self) -> BTreeSet<PolicyVersion> {
-        self.config.policy_versions(&redirected_providers(&self.config))
+        let config = self.config();
+        config.policy_versions(&redirected_providers(&config))
     }
 
     /// The cached model, if its configuration is unchanged; otherwise the new one.

@@ -15,7 +15,7 @@ use wakeful_store::rows::Runner;
 use wakeful_store::{PostgresOptions, SchemaUpgrade, SqliteOptions, Store, StoreError};
 use wakeful_tools::{DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
-use crate::config::{self, Overrides, Settings};
+use crate::config::{self, LiveSettings, Overrides, Settings};
 use crate::denied_paths;
 use crate::device;
 use crate::failure::Failure;
@@ -47,7 +47,7 @@ pub(crate) struct OpenHome {
     pub(crate) runner: Runner,
     pub(crate) journal: Arc<HomeJournal>,
     // Until settings are given, no model may be called.
-    settings: Arc<Settings>,
+    settings: LiveSettings,
     kind: HomeDatabase,
     lock: Option<HomeLock>,
 }
@@ -180,18 +180,19 @@ impl OpenHome {
         }
     }
 
-    /// Sets the settings, without which no model may be called. They are read once, so that a later change
-    /// of the file has no effect.
+    /// Sets the settings, without which no model may be called. A later change of the file has no effect.
     pub(crate) fn with_settings(self, settings: &Settings) -> Self {
-        Self {
-            settings: Arc::new(settings.clone()),
-            ..self
-        }
+        self.following(LiveSettings::fixed(settings))
+    }
+
+    /// Sets settings that follow the file.
+    pub(crate) fn following(self, settings: LiveSettings) -> Self {
+        Self { settings, ..self }
     }
 
     /// The money and privacy defaults of the settings.
     pub(crate) fn governance(&self) -> EngineDefaults {
-        self.settings.governance()
+        self.settings.current().governance()
     }
 
     /// A handle for other tasks of this process. The lock stays with the original.
@@ -201,7 +202,7 @@ impl OpenHome {
             store: self.store.clone(),
             runner: self.runner.clone(),
             journal: Arc::clone(&self.journal),
-            settings: Arc::clone(&self.settings),
+            settings: self.settings.clone(),
             kind: self.kind,
             lock: None,
         })
@@ -234,7 +235,7 @@ impl OpenHome {
         let store = store.with_slot(home.brake_slot());
         Ok(Self {
             journal: HomeJournal::new(store.clone(), JournalLocation::of(&home, None), Access::Write),
-            settings: Arc::new(Settings::shut()),
+            settings: LiveSettings::fixed(&Settings::shut()),
             home,
             store,
             runner: this_runner(),
@@ -252,7 +253,7 @@ impl OpenHome {
                 JournalLocation::of(&home, Some(url)),
                 Access::Write,
             ),
-            settings: Arc::new(Settings::shut()),
+            settings: LiveSettings::fixed(&Settings::shut()),
             home,
             store,
             runner: this_runner(),
@@ -317,6 +318,7 @@ impl OpenHome {
     }
 
     pub(crate) fn engine(&self, tooling: EngineOptions<'_>) -> Result<RealEngine, Failure> {
+        let settings = self.settings.current();
         let tools = Tools::new(ToolsOptions {
             program: "/proc/self/exe".into(),
             program_args_prefix: vec![SANDBOX_VERB.to_owned()],
@@ -324,8 +326,8 @@ impl OpenHome {
             workspace: tooling.workspace.text.clone().into(),
             scratch: self.home.scratch(),
             environment: environment(),
-            closed: denied_paths::places(&self.settings),
-            limits: self.settings.tools.limits(),
+            closed: denied_paths::places(&settings),
+            limits: settings.tools.limits(),
             unsandboxed: match tooling.sandboxing {
                 SandboxRequirement::Required => UnsandboxedPolicy::Refuse,
                 SandboxRequirement::Optional => UnsandboxedPolicy::Allow,
@@ -337,7 +339,7 @@ impl OpenHome {
             store: self.store.clone(),
             model: Arc::new(tooling.models),
             tools: Arc::new(tools.with_journal(Arc::clone(&self.journal) as _)),
-            policy: Arc::new(ConfiguredPolicy::new(Arc::clone(&self.settings))),
+            policy: Arc::new(ConfiguredPolicy::new(self.settings.clone())),
             guidance: Arc::new(GuidanceFiles::new(self.home.root())),
             clock: Arc::new(RealClock::new()),
             entropy: Arc::new(RealEntropy),
@@ -479,7 +481,7 @@ mod tests {
         for text in ["[inference]\ncategories = [\"conversation\"]\n", "broken ="] {
             std::fs::write(home.root().join("config.toml"), text).expect("settings");
             let place = OpenHome::open_sqlite(home.clone(), None).expect("a place");
-            let permissions = place.settings.permissions(&main);
+            let permissions = place.settings.current().permissions(&main);
             assert!(permissions.categories.is_empty(), "{permissions:?}");
             assert!(permissions.shown.is_empty(), "{permissions:?}");
             let rule = permissions.models.get(&InferenceCategory::Conversation);

@@ -1,28 +1,24 @@
 //! The policy of agents: the rules for tools, and the permissions for models from the settings.
 
-use std::sync::Arc;
-
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::InferencePermissions;
 use wakeful_core::policy::{PolicyQuery, PolicyVerdict, RuleDefaults, ToolRules};
 use wakeful_ports::policy::Policy;
 
-use crate::config::Settings;
+use crate::config::LiveSettings;
 use crate::model::redirected_providers;
 use crate::open_home::tool_names;
 
 #[derive(Debug)]
 pub(crate) struct ConfiguredPolicy {
     rules: ToolRules,
-    settings: Arc<Settings>,
-    moved: Vec<String>,
+    settings: LiveSettings,
 }
 
 impl ConfiguredPolicy {
-    pub(crate) fn new(settings: Arc<Settings>) -> Self {
+    pub(crate) fn new(settings: LiveSettings) -> Self {
         Self {
             rules: ToolRules::new(tool_names()),
-            moved: redirected_providers(&settings),
             settings,
         }
     }
@@ -34,13 +30,15 @@ impl Policy for ConfiguredPolicy {
     }
 
     fn inference(&self, agent: &AgentId) -> (InferencePermissions, PolicyVersion) {
+        let settings = self.settings.current();
+        let moved = redirected_providers(&settings);
         (
-            self.settings.permissions(agent),
-            self.settings.policy_version(agent, &self.moved),
+            settings.permissions(agent),
+            settings.policy_version(agent, &moved),
         )
     }
 
     fn defaults(&self) -> RuleDefaults {
-        self.settings.rules()
+        self.settings.current().rules()
     }
 }

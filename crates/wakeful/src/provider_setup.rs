@@ -18,7 +18,7 @@ use wakeful_models::{BuiltinProvider, Credential, HostedModel, ModelList, ModelR
 use wakeful_ports::model::Model as _;
 use wakeful_server::{HostFuture, ProviderHost};
 
-use crate::config::{self, ConfigEdit};
+use crate::config::{self, ConfigEdit, Overrides};
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::model::{DEMO, ModelRegistry, ProviderConfig};
@@ -204,10 +204,19 @@ impl ProviderSetup {
         let setup = self.clone();
         let stored = spawn_blocking(move || {
             setup.store_key(&name, &asked.key)?;
-            setup.describe(&name)
+            setup.reloaded()?.describe(&name)
         });
         let provider = stored.await.unwrap_or_else(|_| Err(interrupted()))?;
         Ok(StoredKey { provider, test })
+    }
+
+    /// The same with the settings as they are in the file now. A command reads its settings once.
+    fn reloaded(&self) -> Result<Self, Failure> {
+        let loaded = config::load(&self.home, &Overrides::default())?;
+        Ok(Self {
+            home: self.home.clone(),
+            models: ModelRegistry::new(&loaded.config),
+        })
     }
 
     fn store_key(&self, name: &str, key: &str) -> Result<(), Failure> {
@@ -225,7 +234,7 @@ impl ProviderSetup {
             }
             return Err(failure);
         }
-        self.models.change_key(name, Some(handle));
+        self.models.forget_keys();
         Ok(())
     }
 
@@ -239,8 +248,8 @@ impl ProviderSetup {
         if let Some(handle) = before.filter(|_| is_changed) {
             handle.delete(home.root(), name)?;
         }
-        self.models.change_key(name, None);
-        self.describe(name)
+        self.models.forget_keys();
+        self.reloaded()?.describe(name)
     }
 
     /// The model servers on this machine that respond, in the order of the built-in providers.

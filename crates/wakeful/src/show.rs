@@ -1,12 +1,13 @@
 //! Output for people and programs. Results are written to standard output, notes to standard error.
 
 pub(crate) mod backup;
+mod display;
 mod pager;
 pub(crate) mod phrase;
 pub(crate) mod retention;
 mod run;
 mod run_words;
-mod sanitize;
+pub(crate) mod sanitize;
 pub(crate) mod table;
 mod text;
 mod view;
@@ -17,19 +18,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use wakeful_api::{AgentSettings, AgentStatus, Run, RunList, Transcript};
 use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
 use wakeful_core::report::payload::{EventBody, Payload};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::Observer;
 use wakeful_runtime::hub::Hub;
+use wakeful_runtime::{Observer, TextDelta, ToolOutputDelta};
 
+use self::display::Display;
 use crate::failure::Failure;
 use crate::global_args::{GlobalArgs, variable};
 use crate::system::RealClock;
+use crate::terminal::live::{Live, Printed, Words};
+use crate::terminal::screen::Ink;
 pub(crate) use run::{Detail, RunSelection};
 use table::{Charset, Layout, Table};
 pub(crate) use text::DriverPresence;
+pub(crate) use text::progress as progress_line;
 pub(crate) use view::{QueuedView, ResumedView};
 
 /// The output of a command, as text or JSON.
@@ -40,6 +46,8 @@ pub(crate) struct Out {
     layout: Layout,
     /// Whether part of the result could not be written.
     lost: AtomicBool,
+    /// The run that is shown while it works.
+    display: Arc<Display>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,11 +83,12 @@ impl Out {
             },
             layout: layout(),
             lost: AtomicBool::new(false),
+            display: Arc::default(),
         }
     }
 
     /// The output of a command line that could not be parsed and requested JSON.
-    pub(crate) const fn json_only() -> Self {
+    pub(crate) fn json_only() -> Self {
         Self {
             form: OutputFormat::Json,
             times: TimeFormat::Absolute,
@@ -88,6 +97,7 @@ impl Out {
                 charset: Charset::Ascii,
             },
             lost: AtomicBool::new(false),
+            display: Arc::default(),
         }
     }
 
@@ -112,14 +122,26 @@ impl Out {
         }
     }
 
-    /// Prints a finished run: the final text, or one JSON object.
+    /// Prints a finished run: the final text, or one JSON object. A text that the terminal showed as it was
+    /// streamed is not printed again.
     pub(crate) fn run(&self, run: &Run) {
         match self.form {
             OutputFormat::Json => self.json(&view::in_short(run)),
             OutputFormat::Text => {
-                self.text(&run.final_text);
-                text::ending(run).iter().for_each(|line| prose(line));
+                if !(std::io::stdout().is_terminal() && self.display.has_shown(&run.final_text)) {
+                    self.text(&run.final_text);
+                }
+                text::ending(run).iter().for_each(|line| self.prose(line));
             }
+        }
+    }
+
+    /// Shows a run on the terminal while the work on it continues: its text, the output of its commands, and
+    /// a status. With JSON, or without a terminal, the work is only awaited.
+    pub(crate) async fn while_shown<T>(&self, run: RunKey, work: impl Future<Output = T>) -> T {
+        match self.form {
+            OutputFormat::Json => work.await,
+            OutputFormat::Text => self.display.during(run, work).await,
         }
     }
 
@@ -215,7 +237,7 @@ impl Out {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
             Err(error) => {
                 if !self.lost.swap(true, Ordering::Relaxed) {
-                    prose(&format!(
+                    self.prose(&format!(
                         "error[output_lost]: the output could not be written: {error}"
                     ));
                 }
@@ -230,12 +252,12 @@ impl Out {
 
     /// Prints a note to standard error.
     pub(crate) fn note(&self, text: &str) {
-        prose(&format!("wakeful: {text}"));
+        self.prose(&format!("wakeful: {text}"));
     }
 
     pub(crate) fn failure(&self, failure: &Failure) {
         self.failure_alone(failure);
-        prose(&failure.to_string());
+        self.prose(&failure.to_string());
     }
 
     /// Prints a failure in JSON only, because people have already seen it as text.
@@ -288,22 +310,88 @@ fn layout() -> Layout {
 pub(crate) struct Progress {
     form: OutputFormat,
     hub: Arc<Hub>,
+    display: Arc<Display>,
 }
 
 impl Progress {
-    pub(crate) const fn new(out: &Out, hub: Arc<Hub>) -> Self {
-        Self { form: out.form, hub }
+    pub(crate) fn new(out: &Out, hub: Arc<Hub>) -> Self {
+        Self {
+            form: out.form,
+            hub,
+            display: Arc::clone(&out.display),
+        }
     }
 }
 
 impl Out {
-    /// Prints an event of a watched run, if it matters to a person.
-    pub(crate) fn progress(&self, said: &Payload) {
-        if self.form == OutputFormat::Text
-            && let Some(line) = text::progress(said)
-        {
-            prose(&line);
+    /// Shows an event of a watched run, if it matters to a person.
+    pub(crate) fn progress(&self, run: Option<RunKey>, said: &Payload) {
+        if self.form == OutputFormat::Text {
+            progress(&self.display, run, said);
         }
+    }
+
+    /// Shows streamed text of a watched run.
+    pub(crate) fn words(&self, words: &Words<'_>) {
+        self.display.update(|live| live.words(words));
+    }
+
+    /// Shows output of a running action of a watched run.
+    pub(crate) fn printed(&self, printed: &Printed<'_>) {
+        self.display.update(|live| live.printed(printed));
+    }
+
+    /// Takes the terminal over for a conversation.
+    pub(crate) fn open_screen(&self) {
+        self.display.open_idle();
+    }
+
+    /// Leaves the terminal in order.
+    pub(crate) fn close_screen(&self) {
+        self.display.close();
+    }
+
+    /// Changes what the screen of a conversation shows.
+    pub(crate) fn screen(&self, change: impl FnOnce(&mut Live)) {
+        self.display.update(change);
+    }
+
+    /// Shows the end of a run in a conversation: its answer, unless it was streamed, and a summary.
+    pub(crate) fn end_of_run(&self, run: &Run) {
+        let is_shown = self.display.has_shown(&run.final_text);
+        self.display.update(|live| {
+            if !is_shown && !run.final_text.is_empty() {
+                live.note(&run.final_text, Ink::Plain);
+            }
+            text::ending(run)
+                .iter()
+                .for_each(|line| live.note(line, Ink::Dim));
+            live.idle();
+        });
+    }
+
+    /// Shows lines on the terminal, wrapped and with colour.
+    pub(crate) fn block(&self, lines: &[(String, Ink)]) {
+        self.display.show(lines);
+    }
+
+    /// Writes a prompt to the terminal and leaves the cursor behind it.
+    pub(crate) fn prompt(&self, prompt: &str) {
+        let _ = write!(std::io::stderr(), "{prompt}");
+    }
+
+    /// Writes a line to standard error. It is sanitized, because much of it comes from models and tools and
+    /// may reach a terminal.
+    fn prose(&self, line: &str) {
+        prose(&self.display, line);
+    }
+}
+
+fn progress(display: &Display, run: Option<RunKey>, said: &Payload) {
+    if !display.update(|live| live.event(run, said))
+        && let Some(line) = text::progress(said)
+    {
+        prose(display, &line);
     }
 }
 
@@ -319,17 +407,38 @@ impl Observer for Progress {
         }
         for event in events {
             let body = EventBody::read(event.sealed.kind.as_str(), &event.sealed.payload);
-            if let Some(line) = body.and_then(|body| text::progress(&body.payload)) {
-                prose(&line);
+            if let Some(body) = body {
+                progress(&self.display, event.sealed.run_key, &body.payload);
             }
         }
     }
+
+    fn on_text_delta(&self, spoken: &TextDelta<'_>) {
+        self.hub.on_text_delta(spoken);
+        self.display.update(|live| {
+            live.words(&Words {
+                run: spoken.run,
+                attempt: spoken.attempt,
+                text: spoken.text,
+            });
+        });
+    }
+
+    fn on_tool_output(&self, printed: &ToolOutputDelta<'_>) {
+        self.hub.on_tool_output(printed);
+        self.display.update(|live| {
+            live.printed(&Printed {
+                operation_id: printed.operation_id,
+                text: printed.text,
+            });
+        });
+    }
 }
 
-/// Writes a line to standard error. It is sanitized, because much of it comes from models and tools and may
-/// reach a terminal.
-fn prose(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", sanitize::text(line));
+fn prose(display: &Display, line: &str) {
+    if !display.update(|live| live.note(line, Ink::Plain)) {
+        let _ = writeln!(std::io::stderr(), "{}", sanitize::text(line));
+    }
 }
 
 /// The note about the default cap that applies while no cap is set.

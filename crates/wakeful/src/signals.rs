@@ -77,6 +77,7 @@ impl Signals {
             let exit = SIGNALLED + number;
             if self.came.is_some() {
                 // Running work is interrupted as by a crash, which every run survives.
+                out.close_screen();
                 std::process::exit(i32::from(exit));
             }
             self.came = Some(exit);

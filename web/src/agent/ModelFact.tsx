@@ -38,7 +38,8 @@ export function ModelFact({ agent }: { agent: AgentStatus }) {
   );
 }
 
-function ModelDialog({
+/** Sets the model of an agent. */
+export function ModelDialog({
   agent,
   fallback,
   onClose,

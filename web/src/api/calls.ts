@@ -15,12 +15,13 @@ import type {
   Priority,
   SetAgentSettings,
   SetBrake,
-  SettingList,
 } from "./types";
 
 /** Fills several screens; the reader asks for more. */
 export const EVENTS_PER_PAGE = 200;
 const RUNS_PER_PAGE = 50;
+/** The server's limit. */
+const RECENT_RUNS_MAX = 500;
 const SUBSCRIPTIONS_PER_PAGE = 100;
 /** The limit of the server. More schedules than this are listed on the command line. */
 const SCHEDULES_MAX = 500;
@@ -81,8 +82,14 @@ export const resumeRun = (runKey: string) =>
   responseBody(client.POST("/api/runs/{run_key}/resume", { params: run(runKey) }));
 export const abandonRun = (runKey: string) =>
   responseBody(client.POST("/api/runs/{run_key}/abandon", { params: run(runKey) }));
-export const getQuarantined = () =>
-  responseBody(client.GET("/api/runs", { params: { query: { status: "quarantined", limit: RUNS_PER_PAGE } } }));
+export const retryRun = (runKey: string, changes: { text?: string; model?: string } = {}) =>
+  responseBody(client.POST("/api/runs/{run_key}/retry", { params: run(runKey), body: changes }));
+export const getAttention = () => responseBody(client.GET("/api/attention"));
+export const dismissRuns = (runKeys: string[]) =>
+  responseBody(client.POST("/api/attention/dismiss", { body: { run_keys: runKeys } }));
+/** The newest runs of all agents that started at a time or later. */
+export const getRunsSince = (since: string) =>
+  responseBody(client.GET("/api/runs", { params: { query: { since, limit: RECENT_RUNS_MAX } } }));
 export const getDecisions = () => responseBody(client.GET("/api/decisions"));
 export const getDecision = (id: string) =>
   responseBody(client.GET("/api/decisions/{decision_id}", { params: decision(id) }));
@@ -199,11 +206,6 @@ export const getEventsBefore = (id: string, beforeSeq: number) =>
 export const getFeed = (cursor?: string) =>
   responseBody(client.GET("/api/events", { params: { query: { cursor, limit: EVENTS_PER_PAGE } } }));
 
-// Endpoints that docs/openapi.json does not declare yet.
-const coming = client as unknown as Record<
-  "GET" | "POST" | "DELETE",
-  (path: string, init?: object) => Promise<ClientResponse<never>>
->;
 const provider = (name: string) => ({ path: { provider: name } });
 export const getAgentSettings = (id: string) =>
   responseBody(client.GET("/api/agents/{agent_id}/settings", { params: agent(id) }));
@@ -218,16 +220,13 @@ export const removeProviderKey = (name: string) =>
   responseBody(client.DELETE("/api/providers/{provider}/key", { params: provider(name) }));
 export const testProvider = (name: string) =>
   responseBody(client.POST("/api/providers/{provider}/test", { params: provider(name), body: {} }));
-export const getSettings = () => responseBody<SettingList>(coming.GET("/api/settings"));
+export const getSettings = () => responseBody(client.GET("/api/settings"));
 /** Sets a setting; without a value the default applies again. */
 export const setSetting = (name: string, value: unknown) =>
-  responseBody<SettingList>(coming.POST("/api/settings", { body: { name, value } }));
+  responseBody(client.POST("/api/settings", { body: { name, value } }));
 export type RunFilter = NonNullable<paths["/api/runs"]["get"]["parameters"]["query"]>;
 export const listRuns = (filter: RunFilter, before?: string) =>
   responseBody(client.GET("/api/runs", { params: { query: { ...filter, before, limit: RUNS_PER_PAGE } } }));
-/** Runs an ended run again. While a retry of it is queued or open, that one is returned. */
-export const retryRun = (runKey: string, body: { text?: string; model?: string; from_round?: number }) =>
-  responseBody<{ run_key: string }>(coming.POST("/api/runs/{run_key}/retry", { params: run(runKey), body }));
 /** One step with its whole texts. */
 export const getStep = (runKey: string, operationId: string) =>
   responseBody(

@@ -17,9 +17,10 @@ export const keys = {
   run: (runKey: string) => [...keys.anyRun(), runKey] as const,
   runWhy: (runKey: string) => [...keys.run(runKey), "why"] as const,
   runStep: (runKey: string, operationId: string) => [...keys.run(runKey), "step", operationId] as const,
+  attention: () => ["attention"] as const,
   anyRunList: () => ["runs"] as const,
-  runList: (search: string) => [...keys.anyRunList(), search] as const,
-  quarantinedRuns: () => ["quarantined-runs"] as const,
+  runList: (search: string) => [...keys.anyRunList(), "search", search] as const,
+  runsSince: (since: string) => [...keys.anyRunList(), "since", since] as const,
   decisions: () => ["decisions"] as const,
   fullDecision: (decisionId: string) => ["full-decision", decisionId] as const,
   endedDecision: (decisionId: string) => ["ended-decision", decisionId] as const,
@@ -42,7 +43,12 @@ export const keys = {
 };
 
 /** What an event of any agent can change, on every page. */
-export const ATTENTION_KEYS: readonly QueryKey[] = [keys.decisions(), keys.quarantinedRuns(), keys.brakes()];
+export const ATTENTION_KEYS: readonly QueryKey[] = [
+  keys.decisions(),
+  keys.attention(),
+  keys.anyRunList(),
+  keys.brakes(),
+];
 
 /** What shows the state of agents and runs; an answer, a brake or a cap can change any of it. */
 export const ACTIVITY_KEYS: readonly QueryKey[] = [

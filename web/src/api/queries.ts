@@ -5,6 +5,7 @@ import {
   getAgentSettings,
   getAgentState,
   getAgents,
+  getAttention,
   getBrakes,
   getBudget,
   getCategories,
@@ -15,8 +16,8 @@ import {
   getLogins,
   getModels,
   getProviders,
-  getQuarantined,
   getRun,
+  getRunsSince,
   getRuntimeStatus,
   getSchedules,
   getSettings,
@@ -66,11 +67,12 @@ export const fullDecisionQuery = (id: string) =>
 export const endedDecisionQuery = (id: string) =>
   queryOptions({ queryKey: keys.endedDecision(id), queryFn: () => getDecision(id), staleTime: Infinity });
 
-/** Runs that cannot continue until a person resumes or abandons them. */
-export const quarantinedQuery = queryOptions({
-  queryKey: keys.quarantinedRuns(),
-  queryFn: async () => (await getQuarantined()).runs,
-});
+/** What needs a person, over all agents. */
+export const attentionQuery = queryOptions({ queryKey: keys.attention(), queryFn: getAttention });
+
+/** The newest runs since a time. */
+export const runsSinceQuery = (since: string) =>
+  queryOptions({ queryKey: keys.runsSince(since), queryFn: async () => (await getRunsSince(since)).runs });
 
 /** The logged-in browsers. No event reports a change of them, so they are fetched each time they are shown. */
 export const loginsQuery = queryOptions({

@@ -2,6 +2,7 @@
 import type {
   AgentStatus,
   Attempt,
+  AttentionItem,
   Budget,
   Decision,
   Delta,
@@ -11,6 +12,7 @@ import type {
   EventPayload,
   ParkedReason,
   Run,
+  RunSummary,
   Schedule,
   Step,
   Subscription,
@@ -216,6 +218,37 @@ export function sampleSchedule(over: Partial<Schedule> = {}): Schedule {
     upcoming: [],
     execution_count: 0,
     created_at: "2026-01-01T00:00:00Z",
+    ...over,
+  };
+}
+
+export function sampleRunSummary(over: Partial<RunSummary> = {}): RunSummary {
+  return {
+    run_key: "r",
+    agent_id: "main",
+    status: "open",
+    counts: { model_rounds: 0, tool_calls: 0, denied: 0, failed: 0, unknown: 0 },
+    transitions: 1,
+    started_at: "2026-01-01T00:00:00Z",
+    ...over,
+  };
+}
+
+type FailedRuns = Extract<AttentionItem, { kind: "failed_runs" }>;
+
+/** Two runs that failed for the same reason. */
+export function sampleFailedRuns(over: Partial<FailedRuns> = {}): FailedRuns {
+  return {
+    kind: "failed_runs",
+    agent_id: "main",
+    code: "timeout",
+    message: "The model did not answer in time.",
+    next_steps: ["retry", "change_model"],
+    count: 2,
+    run_keys: ["b", "a"],
+    first_at: "2026-01-01T00:00:00Z",
+    last_at: "2026-01-01T00:01:00Z",
+    preview: "Do it",
     ...over,
   };
 }

@@ -272,6 +272,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Retrieves the settings of an agent. */
+        get: operations["get_agent_settings"];
+        put?: never;
+        /**
+         * Changes settings of an agent.
+         * @description A missing field keeps its value, and null restores the default. An open run uses the new lists of tools and agents for its next action; model, folder and maximum rounds apply to runs that start afterwards.
+         */
+        post: operations["change_agent_settings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/sleep": {
         parameters: {
             query?: never;
@@ -366,6 +387,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/threads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the conversations of an agent, the most recent first.
+         * @description A conversation is listed when the run of its first message has started.
+         */
+        get: operations["list_agent_threads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/transcript": {
         parameters: {
             query?: never;
@@ -451,7 +492,7 @@ export interface paths {
         put?: never;
         /**
          * Dismisses failed runs and runs with unknown outcomes, for all clients.
-         * @description Runs that do not need attention are skipped.
+         * @description Older failures of the same agent with the same cause are dismissed as well, because they are one item. Runs that do not need attention are skipped.
          */
         post: operations["dismiss_attention"];
         delete?: never;
@@ -1083,7 +1124,7 @@ export interface paths {
         };
         /**
          * Retrieves a run with all of its steps.
-         * @description A queued message is returned as a run with the outcome `queued`.
+         * @description A queued message is returned as a run with the outcome `queued`, a refused cause with `refused`.
          */
         get: operations["get_run"];
         put?: never;
@@ -1372,6 +1413,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists all settings of the home with their values and origins.
+         * @description Keys are never returned, only where they are stored.
+         */
+        get: operations["list_settings"];
+        put?: never;
+        /**
+         * Changes a setting in the settings file, or removes it from the file.
+         * @description A running daemon uses it from the next step on, unless it needs a restart.
+         */
+        post: operations["change_setting"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sources": {
         parameters: {
             query?: never;
@@ -1625,27 +1690,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/agents/{agent_id}/settings": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Retrieves the settings of an agent. */
-        get: operations["get_agent_settings"];
-        put?: never;
-        /**
-         * Changes settings of an agent.
-         * @description A missing field keeps its value, and null restores the default. An open run uses the new lists of tools and agents for its next action; model, folder and maximum rounds apply to runs that start afterwards.
-         */
-        post: operations["change_agent_settings"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1763,6 +1807,41 @@ export interface components {
             runtime_default_model: string;
             /** @description Where the model was chosen. */
             source: components["schemas"]["ModelSource"];
+        };
+        /** @description The settings of an agent. */
+        AgentSettings: {
+            /** @description The agent's name. */
+            agent_id: string;
+            /** @description The categories of the journal that the agent may use; `*` alone means every category. */
+            allowed_category_ids: string[];
+            /** @description The channels through which the agent's decisions may be answered. Absent if the configured ones apply. */
+            answer_channels?: components["schemas"]["Channel"][];
+            /** @description Tools that require a person's approval. */
+            ask_tools: string[];
+            /** @description Tools that require approval in the runs of every agent, from the configuration. */
+            ask_tools_of_all_agents: string[];
+            /** @description The agent's daily cap in US dollars. Absent if only the cap of all agents applies. */
+            daily_usd?: string;
+            /** @description Tools that the agent may not use. */
+            deny_tools: string[];
+            /** @description What the agent is for; empty without a description. */
+            description: string;
+            /** @description What happens before a command in runs with an external cause. Absent if the configured policy applies. */
+            external_causes?: components["schemas"]["ExternalCausePolicy"];
+            /** @description The models that are used in this order if the model fails permanently. Absent if the configured ones apply. */
+            fallbacks?: string[];
+            /** @description The agent's instructions, which are sent with each model request. Absent without instructions. They are stored in the file `agents/AGENT/AGENTS.md` of the home. */
+            instructions?: string;
+            /** @description The names of all tools, for the lists above. */
+            known_tools: string[];
+            /** @description The maximum number of model rounds of a run. Absent if the configured number applies. */
+            max_rounds?: number;
+            /** @description Agents whose runs the agent may start. */
+            may_start: string[];
+            /** @description The model of the agent's runs. Absent if the default model applies. */
+            model?: string;
+            /** @description The folder in which the agent's commands run. */
+            workspace: string;
         };
         /** @description The spending of an agent for the last days. */
         AgentSpending: {
@@ -2047,7 +2126,34 @@ export interface components {
             agent: components["schemas"]["StuckAgent"];
             /** @constant */
             kind: "stuck_agent";
-        } | components["schemas"]["FailedRuns"] | {
+        } | {
+            /** @description The agent of the runs. */
+            agent_id: string;
+            /** @description The kind of the failure, or `out_of_rounds`. */
+            code: string;
+            /** @description The number of runs. */
+            count: number;
+            /**
+             * Format: date-time
+             * @description When the first of them ended.
+             */
+            first_at: string;
+            /** @constant */
+            kind: "failed_runs";
+            /**
+             * Format: date-time
+             * @description When the last of them ended.
+             */
+            last_at: string;
+            /** @description The cause in plain words. */
+            message: string;
+            /** @description What a person can do, the most useful step first. */
+            next_steps: components["schemas"]["NextStep"][];
+            /** @description The beginning of the message that started the newest one. */
+            preview?: string;
+            /** @description The newest runs, newest first; at most 20. */
+            run_keys: string[];
+        } | {
             /** @constant */
             kind: "unknown_outcome";
             /** @description The run. */
@@ -2220,6 +2326,42 @@ export interface components {
         CapOrigin: "set" | "default";
         /** @description Whose spending a cap limits. */
         CapScope: "agent" | "all";
+        /** @description The settings to change. A missing field keeps its value, and null restores the default. */
+        ChangeAgentSettings: {
+            /** @description The categories of the journal that the agent may use; `*` alone means every category, which is the default. */
+            allowed_category_ids?: string[] | null;
+            /** @description The channels through which the agent's decisions may be answered. */
+            answer_channels?: components["schemas"]["Channel"][] | null;
+            /** @description Tools that require a person's approval. */
+            ask_tools?: string[] | null;
+            /** @description The agent's daily cap in US dollars, with at most six decimals. */
+            daily_usd?: string | null;
+            /** @description Tools that the agent may not use. */
+            deny_tools?: string[] | null;
+            /** @description What the agent is for. */
+            description?: string | null;
+            /** @description What happens before a command in runs with an external cause. */
+            external_causes?: components["schemas"]["ExternalCausePolicy"] | null;
+            /** @description The models that are used in this order if the model fails permanently. */
+            fallbacks?: string[] | null;
+            /** @description The agent's instructions, which are sent with each model request; at most 32 KiB. */
+            instructions?: string | null;
+            /** @description The maximum number of model rounds of a run. */
+            max_rounds?: number | null;
+            /** @description Agents whose runs the agent may start. */
+            may_start?: string[] | null;
+            /** @description The model of the agent's runs. */
+            model?: string | null;
+            /** @description The folder in which the agent's commands run; an absolute path. */
+            workspace?: string | null;
+        };
+        /** @description The setting to change. */
+        ChangeSetting: {
+            /** @description The name, such as `server.port`. */
+            name: string;
+            /** @description The new value: text, a number, true or false, or a list of texts. Null removes the setting from the file, so that the default applies again. */
+            value: unknown;
+        };
         /** @description How an answer or a brake arrived. */
         Channel: "cli" | "api" | "page";
         /** @description The error flags that the HTTP client reports. */
@@ -2638,6 +2780,11 @@ export interface components {
         };
         /** @description A SHA-256 hash in lower-case hex digits. */
         Digest: string;
+        /** @description The runs to dismiss. */
+        DismissAttention: {
+            /** @description The keys of the runs. */
+            run_keys: string[];
+        };
         /** @description The changes to a schedule. Fields that are left out do not change. */
         EditSchedule: {
             /** @description Whether missed firings are caught up. */
@@ -2917,6 +3064,8 @@ export interface components {
         ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed" | "unreadable";
         /** @description Why a firing did not become a run, or why a schedule ended. */
         ExecutionReason: components["schemas"]["ScheduleReason"] | components["schemas"]["WakeOutcome"];
+        /** @description How plain actions, such as commands, of runs with an external cause are handled. An external cause is anything but the operator's own message or schedule: a trigger, a watched folder, an agent's change, or a run that one of these led to. */
+        ExternalCausePolicy: "ask" | "allow" | "deny";
         /** @description The secret URL through which external systems wake an agent. Anyone who has the URL can wake the agent. */
         ExternalTrigger: {
             /**
@@ -2944,33 +3093,6 @@ export interface components {
         };
         /** @description Whether an external trigger accepts deliveries. */
         ExternalTriggerStatus: "active" | "revoked";
-        /** @description Runs of one agent that ended without success for the same reason. */
-        FailedRuns: {
-            /** @description The agent of the runs. */
-            agent_id: string;
-            /** @description The kind of the failure, or `out_of_rounds`. */
-            code: string;
-            /** @description The number of runs. */
-            count: number;
-            /**
-             * Format: date-time
-             * @description When the first of them ended.
-             */
-            first_at: string;
-            /**
-             * Format: date-time
-             * @description When the last of them ended.
-             */
-            last_at: string;
-            /** @description The cause in plain words. */
-            message: string;
-            /** @description What a person can do, the most useful step first. */
-            next_steps: components["schemas"]["NextStep"][];
-            /** @description The beginning of the message that started the newest one. */
-            preview?: string;
-            /** @description The newest runs, newest first; at most 20. */
-            run_keys: string[];
-        };
         /** @description The stored description of a failure: bounded in size, without raw logs or secrets. */
         FailureArtifact: {
             /** @description The stage at which it failed. */
@@ -3757,6 +3879,13 @@ export interface components {
             /** @description The agent whose brake is released. If absent, the brake for all agents is released. */
             agent_id?: string | null;
         };
+        /** @description What to change when a run is run again. */
+        RetryRun: {
+            /** @description Another model. */
+            model?: string | null;
+            /** @description Another text. Attachments and options are kept. */
+            text?: string | null;
+        };
         /** @description The role of a transcript entry. */
         Role: "user" | "assistant" | "tool";
         /** @description The hash that ties one table row to the log. */
@@ -3840,6 +3969,8 @@ export interface components {
             started_at: string;
             /** @description All model rounds and tool calls, in order. */
             steps: components["schemas"]["Step"][];
+            /** @description The conversation that the run belongs to. Absent if no person started the run. */
+            thread?: string;
             /** @description The tokens used by the run. */
             token_usage: components["schemas"]["TokenUsage"];
             /** @description All tool calls, in order. */
@@ -4005,6 +4136,8 @@ export interface components {
             started_at: string;
             /** @description `open`, `quarantined`, or how the run ended. */
             status: components["schemas"]["RunStatus"];
+            /** @description The conversation that the run belongs to. Absent if no person started the run. */
+            thread?: string;
             /** @description The number of state transitions. */
             transitions: number;
             /** @description What an open run waits for. Absent if it works or has ended. */
@@ -4039,6 +4172,8 @@ export interface components {
             last_failure?: components["schemas"]["LastFailure"];
             /** @description The model that is used when a message names none. */
             model: components["schemas"]["DefaultModel"];
+            /** @description The names of changed settings that apply only after a restart of the daemon. */
+            needs_restart?: string[];
             /** @description The number of pending decisions of all agents. */
             pending_decision_count: number;
             /** @description The process id. */
@@ -4049,6 +4184,8 @@ export interface components {
             quarantined_run_count: number;
             /** @description The readiness of the daemon. */
             readiness: components["schemas"]["Readiness"];
+            /** @description Why the settings file is not in force, while it is invalid. The last valid settings apply. */
+            settings_problem?: components["schemas"]["SettingsProblem"];
             /**
              * Format: date-time
              * @description When the daemon started.
@@ -4306,6 +4443,8 @@ export interface components {
             priority?: components["schemas"]["Priority"] | null;
             /** @description The text of the message. At most 256 KiB. */
             text: string;
+            /** @description The conversation that the message belongs to. Each conversation of an agent has its own transcript. Defaults to `cli`, which the command line and the page share. */
+            thread?: string | null;
             /** @description The folder in which the commands of this run are executed. Defaults to the agent's workspace. */
             workspace?: string | null;
         };
@@ -4355,6 +4494,43 @@ export interface components {
              * @default false
              */
             skip_test?: boolean;
+        };
+        /** @description One setting. */
+        Setting: {
+            /** @description What the setting does. */
+            description: string;
+            /** @description The line in the settings file, if it comes from there. */
+            line?: number;
+            /** @description The name, such as `server.port`. */
+            name: string;
+            /** @description Whether a change applies only after a restart of the daemon. */
+            needs_restart: boolean;
+            /** @description Where the value comes from. */
+            origin: components["schemas"]["SettingOrigin"];
+            /** @description The value in force. Absent if the setting has none. */
+            value?: unknown;
+        };
+        /** @description Where the value of a setting comes from. */
+        SettingOrigin: "default" | "file" | "environment" | "flag";
+        /** @description The settings of a home. */
+        SettingsList: {
+            /** @description The path of the settings file. */
+            file: string;
+            /** @description Why the file is not in force, while it is invalid. */
+            problem?: components["schemas"]["SettingsProblem"];
+            /** @description The settings, sorted by name. */
+            settings: components["schemas"]["Setting"][];
+        };
+        /** @description An error in the settings file. */
+        SettingsProblem: {
+            /** @description A stable code for programs. */
+            code: string;
+            /** @description What to do about it. */
+            hint: string;
+            /** @description The line in the file, if it is known. */
+            line?: number;
+            /** @description One sentence that names the file and the setting. */
+            message: string;
         };
         /** @description How urgent the answer is, from lowest to highest. */
         Severity: "warning" | "low" | "medium" | "high" | "critical";
@@ -4597,6 +4773,25 @@ export interface components {
             /** @description A model of the provider, without the provider's name: the test also checks that it exists. */
             model?: string | null;
         };
+        /** @description A conversation between a person and an agent. */
+        Thread: {
+            /**
+             * Format: date-time
+             * @description When the newest entry was added.
+             */
+            last_at: string;
+            /** @description The run in progress. Absent if there is none. */
+            open_run?: string;
+            /** @description The beginning of the newest text. Absent if the newest entries contain none. */
+            preview?: string;
+            /** @description The name of the conversation. */
+            thread: string;
+        };
+        /** @description The conversations of an agent. */
+        ThreadList: {
+            /** @description The conversations, the most recent first; at most 500. */
+            threads: components["schemas"]["Thread"][];
+        };
         /** @description Token counts as reported by the providers. */
         TokenUsage: {
             /** @description The input tokens that were read from the provider's cache. */
@@ -4652,9 +4847,26 @@ export interface components {
             /** @description The tool that the action used. */
             tool: string;
         };
+        /** @description Output of a tool call that is still running. Like text of a model, it is sent only on streams, is not stored and has no id; the result of the call contains the output. It consists of whole lines. When a command prints much at once, the middle is left out and a line says so. */
+        ToolOutput: {
+            /** @description The agent whose tool call runs. */
+            agent_id: string;
+            /** @description The number of the piece within the tool call, starting at 0. */
+            chunk: number;
+            /** @description The operation id of the tool call. */
+            operation_id: string;
+            /** @description The run that the tool call belongs to. */
+            run_key: string;
+            /** @description The stream that the text was written to. */
+            stream: components["schemas"]["ToolOutputStream"];
+            /** @description The text of the piece. */
+            text: string;
+        };
+        /** @description An output stream of a command. */
+        ToolOutputStream: "stdout" | "stderr";
         /** @description A correlation or causation id: a derived key, or an id that the sender gave. */
         TraceId: string;
-        /** @description The newest entries of an agent's transcript. */
+        /** @description The newest entries of a conversation. */
         Transcript: {
             /** @description The agent's name. */
             agent_id: string;
@@ -4936,72 +5148,6 @@ export interface components {
             /** @description The number of writes to the record, including this one. */
             version: number;
         };
-        /** @description The settings of an agent. */
-        AgentSettings: {
-            /** @description The agent's name. */
-            agent_id: string;
-            /** @description The categories of the journal that the agent may use; `*` alone means every category. */
-            allowed_category_ids: string[];
-            /** @description The channels through which the agent's decisions may be answered. Absent if the configured ones apply. */
-            answer_channels?: components["schemas"]["Channel"][];
-            /** @description Tools that require a person's approval. */
-            ask_tools: string[];
-            /** @description Tools that require approval in the runs of every agent, from the configuration. */
-            ask_tools_of_all_agents: string[];
-            /** @description The agent's daily cap in US dollars. Absent if only the cap of all agents applies. */
-            daily_usd?: string;
-            /** @description Tools that the agent may not use. */
-            deny_tools: string[];
-            /** @description What the agent is for; empty without a description. */
-            description: string;
-            /** @description What happens before a command in runs with an external cause. Absent if the configured policy applies. */
-            external_causes?: components["schemas"]["ExternalCausePolicy"];
-            /** @description The models that are used in this order if the model fails permanently. Absent if the configured ones apply. */
-            fallbacks?: string[];
-            /** @description The agent's instructions, which are sent with each model request. Absent without instructions. They are stored in the file `agents/AGENT/AGENTS.md` of the home. */
-            instructions?: string;
-            /** @description The names of all tools, for the lists above. */
-            known_tools: string[];
-            /** @description The maximum number of model rounds of a run. Absent if the configured number applies. */
-            max_rounds?: number;
-            /** @description Agents whose runs the agent may start. */
-            may_start: string[];
-            /** @description The model of the agent's runs. Absent if the default model applies. */
-            model?: string;
-            /** @description The folder in which the agent's commands run. */
-            workspace: string;
-        };
-        /** @description The settings to change. A missing field keeps its value, and null restores the default. */
-        ChangeAgentSettings: {
-            /** @description The categories of the journal that the agent may use; `*` alone means every category, which is the default. */
-            allowed_category_ids?: string[] | null;
-            /** @description The channels through which the agent's decisions may be answered. */
-            answer_channels?: components["schemas"]["Channel"][] | null;
-            /** @description Tools that require a person's approval. */
-            ask_tools?: string[] | null;
-            /** @description The agent's daily cap in US dollars, with at most six decimals. */
-            daily_usd?: string | null;
-            /** @description Tools that the agent may not use. */
-            deny_tools?: string[] | null;
-            /** @description What the agent is for. */
-            description?: string | null;
-            /** @description What happens before a command in runs with an external cause. */
-            external_causes?: components["schemas"]["ExternalCausePolicy"] | null;
-            /** @description The models that are used in this order if the model fails permanently. */
-            fallbacks?: string[] | null;
-            /** @description The agent's instructions, which are sent with each model request; at most 32 KiB. */
-            instructions?: string | null;
-            /** @description The maximum number of model rounds of a run. */
-            max_rounds?: number | null;
-            /** @description Agents whose runs the agent may start. */
-            may_start?: string[] | null;
-            /** @description The model of the agent's runs. */
-            model?: string | null;
-            /** @description The folder in which the agent's commands run; an absolute path. */
-            workspace?: string | null;
-        };
-        /** @description How plain actions, such as commands, of runs with an external cause are handled. An external cause is anything but the operator's own message or schedule: a trigger, a watched folder, an agent's change, or a run that one of these led to. */
-        ExternalCausePolicy: "ask" | "allow" | "deny";
     };
     responses: {
         /** @description The input does not match its schema; the message names the invalid part */
@@ -5728,6 +5874,85 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    get_agent_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentSettings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    change_agent_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's name. */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeAgentSettings"];
+            };
+        };
+        responses: {
+            /** @description The settings after the change */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentSettings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description A setting is invalid, for example an unknown tool, agent, category or model */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     set_agent_sleep: {
         parameters: {
             query?: never;
@@ -5901,11 +6126,44 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_agent_threads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The conversations */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     get_agent_transcript: {
         parameters: {
             query?: {
                 /** @description The maximum number of entries, counted from the newest. */
                 limit?: number;
+                /** @description The conversation. Defaults to `cli`. */
+                thread?: string;
             };
             header?: never;
             path: {
@@ -6039,15 +6297,16 @@ export interface operations {
     };
     dismiss_attention: {
         parameters: {
-            query: {
-                /** @description The runs to dismiss. */
-                run_keys: string[];
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DismissAttention"];
+            };
+        };
         responses: {
             /** @description What still needs a person */
             200: {
@@ -6061,7 +6320,10 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
@@ -7630,7 +7892,7 @@ export interface operations {
                 cause?: components["schemas"]["MessageKind"];
                 /** @description The maximum number of runs. A page can be shorter, because a request examines a limited number of runs. */
                 limit?: number;
-                /** @description Return only runs whose key begins with these digits, at most two, which is enough to detect an ambiguous prefix. The other parameters are ignored. */
+                /** @description Return only runs whose key begins with these digits; with at least eight digits also runs with a decision or a step whose id begins with them. At most five runs are returned, and more than one if the prefix is ambiguous. The other parameters are ignored. */
                 prefix?: string;
                 /** @description Return only runs whose message contains this text, in upper or lower case, or whose key begins with it. */
                 search?: string;
@@ -7829,19 +8091,19 @@ export interface operations {
     };
     retry_run: {
         parameters: {
-            query?: {
-                /** @description Another model. */
-                model?: string;
-                /** @description Another text. Attachments and options are kept. */
-                text?: string;
-            };
+            query?: never;
             header?: never;
             path: {
+                /** @description The run's key. */
                 run_key: string;
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetryRun"];
+            };
+        };
         responses: {
             /** @description The message is stored; its run starts now or later */
             202: {
@@ -7856,6 +8118,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
             /** @description The run has not ended (`run_open`), is quarantined (`run_quarantined`), its message was erased (`run_erased`), or the model does not exist */
             409: {
                 headers: {
@@ -7865,6 +8128,8 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
@@ -8328,6 +8593,78 @@ export interface operations {
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    change_setting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeSetting"];
+            };
+        };
+        responses: {
+            /** @description The settings after the change */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description The setting is unknown, its value is invalid, or the file is invalid */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
@@ -8932,85 +9269,6 @@ export interface operations {
                     "application/json": components["schemas"]["ReadinessStatus"];
                 };
             };
-        };
-    };
-    get_agent_settings: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                agent_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The settings */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AgentSettings"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            421: components["responses"]["Misdirected"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["HeadTooLarge"];
-            500: components["responses"]["Broken"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    change_agent_settings: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The agent's name. */
-                agent_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ChangeAgentSettings"];
-            };
-        };
-        responses: {
-            /** @description The settings after the change */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AgentSettings"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            /** @description A setting is invalid, for example an unknown tool, agent, category or model */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["NotJson"];
-            421: components["responses"]["Misdirected"];
-            429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["HeadTooLarge"];
-            500: components["responses"]["Broken"];
-            503: components["responses"]["Unavailable"];
         };
     };
 }

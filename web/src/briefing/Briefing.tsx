@@ -9,6 +9,7 @@ import { useTitle } from "../shell/useTitle";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Skeleton } from "../ui/Skeleton";
 import { Agents } from "./Agents";
+import { parkedAgents } from "./attention";
 import { useFeed } from "./feed";
 import { isOtherLog, markSeen, newSince, storedLastSeen, storeLastSeen } from "./lastSeen";
 import { NeedsAttention } from "./NeedsAttention";
@@ -27,8 +28,8 @@ export function Briefing() {
 
   const lastSeen = stored && agents.data && isOtherLog(stored, agents.data) ? undefined : stored;
   const events = feed.data?.events ?? NO_EVENTS;
-  const { items, dismiss, isComplete, failed } = useAttention(events);
-  const parked = new Set(items.flatMap((item) => (item.kind === "parked" ? [item.agentId] : [])));
+  const { items, more, dismiss, dismissError, isComplete, failed } = useAttention();
+  const parked = parkedAgents(items);
   useTitle(labels.briefing.title(items.length));
 
   const markAllSeen = () => {
@@ -67,8 +68,9 @@ export function Briefing() {
               onRetry={() => void failed.refetch()}
             />
           )}
+          {dismissError && <ErrorNotice action={labels.attention.dismissAction} error={dismissError} />}
           {isKnown || items.length > 0 ? (
-            <NeedsAttention items={items} onDismiss={dismiss} />
+            <NeedsAttention items={items} more={more} onDismiss={dismiss} />
           ) : (
             !failed && !isBroken && <Skeleton lines={3} label={labels.attention.loading} />
           )}

@@ -1,23 +1,27 @@
 import { StuckCard } from "../agent/StuckCard";
+import type { AttentionItem } from "../api/types";
 import { ParkedCard } from "../budget/ParkedCard";
 import { DecisionCard } from "../decision/DecisionCard";
 import { labels } from "../labels";
 import { QuarantineCard } from "../run/QuarantineCard";
+import { AttentionCard } from "../ui/AttentionCard";
 import { Icon } from "../ui/Icon";
 import { useFirstSeenOrder } from "../ui/useFirstSeenOrder";
-import { AlertCard } from "./AlertCard";
-import type { AttentionItem } from "./attention";
+import { itemId } from "./attention";
+import { FailedRunsCard } from "./FailedRunsCard";
 
 interface NeedsAttentionProps {
   items: readonly AttentionItem[];
-  onDismiss: (eventIds: readonly string[]) => void;
+  /** Items beyond the server's limit. */
+  more?: number;
+  onDismiss: (runKeys: readonly string[]) => void;
 }
 
 /** A decision that ended keeps its place, so that no other card moves under the pointer. */
-const RULES = { idOf: (item: AttentionItem) => item.id, isKept: (item: AttentionItem) => item.kind === "decision" };
+const RULES = { idOf: itemId, isKept: (item: AttentionItem) => item.kind === "pending_decision" };
 
 /** Everything that a person has to act on, one card each. */
-export function NeedsAttention({ items, onDismiss }: NeedsAttentionProps) {
+export function NeedsAttention({ items, more = 0, onDismiss }: NeedsAttentionProps) {
   const { entries, remove } = useFirstSeenOrder(items, RULES);
   const isEmpty = entries.length === 0;
   return (
@@ -40,6 +44,7 @@ export function NeedsAttention({ items, onDismiss }: NeedsAttentionProps) {
           ))}
         </ul>
       )}
+      {more > 0 && <p className="quiet">{labels.attention.more(more)}</p>}
     </section>
   );
 }
@@ -47,26 +52,46 @@ export function NeedsAttention({ items, onDismiss }: NeedsAttentionProps) {
 interface ItemCardProps {
   item: AttentionItem;
   isGone: boolean;
-  onDismiss: (eventIds: readonly string[]) => void;
+  onDismiss: (runKeys: readonly string[]) => void;
   /** Gives up the place of a decision that has ended. */
   onRemove: () => void;
 }
 
 function ItemCard({ item, isGone, onDismiss, onRemove }: ItemCardProps) {
   switch (item.kind) {
-    case "decision":
+    case "pending_decision":
       return <DecisionCard decision={item.decision} isGone={isGone} onDismiss={onRemove} />;
-    case "quarantined": {
+    case "quarantined_run": {
       const { agent_id: agentId, run_key: runKey, preview, fault } = item.run;
       return <QuarantineCard agentId={agentId} runKey={runKey} prompt={preview} fault={fault} isLinked />;
     }
-    case "parked": {
-      const { agentId, runKey, prompt, parked, message } = item;
-      return <ParkedCard agentId={agentId} runKey={runKey} prompt={prompt} parked={parked} message={message} />;
+    case "parked_run": {
+      const { agent_id: agentId, run_key: runKey, preview } = item.run;
+      return <ParkedCard agentId={agentId} runKey={runKey} prompt={preview} parked={item.parked} />;
     }
-    case "stuck":
-      return <StuckCard stuck={item.stuck} />;
-    case "alert":
-      return <AlertCard alert={item} onDismiss={onDismiss} />;
+    case "stuck_agent":
+      return <StuckCard stuck={item.agent} />;
+    case "failed_runs":
+      return <FailedRunsCard failed={item} onDismiss={onDismiss} />;
+    case "unknown_outcome": {
+      const { agent_id: agentId, run_key: runKey, preview } = item.run;
+      return (
+        <AttentionCard
+          icon="alert"
+          agentId={agentId}
+          prompt={preview}
+          headline={labels.attention.unknown}
+          runKey={runKey}
+          actions={
+            <button type="button" className="button small" onClick={() => onDismiss([runKey])}>
+              {labels.attention.dismiss}
+            </button>
+          }
+          at={item.run.ended_at ?? item.run.started_at}
+        >
+          <p>{labels.attention.unknownText}</p>
+        </AttentionCard>
+      );
+    }
   }
 }

@@ -1,5 +1,7 @@
+import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { Event } from "../api/types";
+import { runsSinceQuery } from "../api/queries";
+import type { Event, RunSummary } from "../api/types";
 import { LevelSwitch } from "../event/LevelSwitch";
 import { type Display, isShown } from "../event/level";
 import { RunStoryView } from "../event/RunStoryView";
@@ -22,6 +24,7 @@ export function SinceLastSeen({ lastSeen, events, onMarkSeen }: SinceLastSeenPro
     () => groupByRun(events).filter((story) => story.events.some((event) => isShown(event, display))),
     [events, display],
   );
+  const runs = useRuns(events);
   return (
     <section aria-labelledby="since-title" className="panel">
       <header className="panel-head">
@@ -42,7 +45,12 @@ export function SinceLastSeen({ lastSeen, events, onMarkSeen }: SinceLastSeenPro
         <>
           <ol className="stories" aria-live="polite" aria-relevant="additions">
             {stories.map((story) => (
-              <RunStoryView key={story.id} story={story} lines={linesOf(story, display)} />
+              <RunStoryView
+                key={story.id}
+                story={story}
+                run={story.runKey ? runs.get(story.runKey) : undefined}
+                lines={linesOf(story, display)}
+              />
             ))}
           </ol>
           <footer className="panel-foot">
@@ -59,6 +67,13 @@ export function SinceLastSeen({ lastSeen, events, onMarkSeen }: SinceLastSeenPro
       )}
     </section>
   );
+}
+
+/** The runs of these events by key. A run that started before the first event has no counts here. */
+function useRuns(events: readonly Event[]): ReadonlyMap<string, RunSummary> {
+  const since = events[0]?.at;
+  const { data } = useQuery({ ...runsSinceQuery(since ?? ""), enabled: since !== undefined });
+  return useMemo(() => new Map((data ?? []).map((run) => [run.run_key, run])), [data]);
 }
 
 /** At the lowest level a run is one sentence; at the other levels its events are listed. */

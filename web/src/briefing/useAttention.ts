@@ -1,32 +1,28 @@
-// Everything that needs attention, from the three requests and the events that report it.
-import { useQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
-import { decisionsQuery, quarantinedQuery, runtimeQuery } from "../api/queries";
-import type { Event } from "../api/types";
-import { attentionItems, storeDismissed, storedDismissed } from "./attention";
+// Everything that needs attention. The server decides what it is; events only say when to ask again.
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { dismissRuns } from "../api/calls";
+import { keys } from "../api/keys";
+import { attentionQuery } from "../api/queries";
+import { shownItems } from "./attention";
 
-export function useAttention(events: readonly Event[]) {
-  const runtime = useQuery(runtimeQuery);
-  const decisions = useQuery(decisionsQuery);
-  const quarantined = useQuery(quarantinedQuery);
-  const [dismissed, setDismissed] = useState(storedDismissed);
-
-  const items = useMemo(() => {
-    const server = { decisions: decisions.data ?? [], quarantined: quarantined.data ?? [] };
-    return attentionItems(runtime.data?.stuck ?? [], events, dismissed, server);
-  }, [runtime.data, events, dismissed, decisions.data, quarantined.data]);
-  const dismiss = (ids: readonly string[]) => {
-    const next = new Set([...dismissed, ...ids]);
-    storeDismissed(next);
-    setDismissed(next);
-  };
-  const sources = [runtime, decisions, quarantined];
+export function useAttention() {
+  const client = useQueryClient();
+  const attention = useQuery(attentionQuery);
+  const dismissing = useMutation({
+    mutationFn: (runKeys: readonly string[]) => dismissRuns([...runKeys]),
+    onSuccess: (list) => client.setQueryData(keys.attention(), list),
+  });
+  const items = useMemo(() => shownItems(attention.data?.items ?? []), [attention.data]);
   return {
     items,
-    dismiss,
-    /** Whether every source is loaded; only then is an empty list the truth. */
-    isComplete: sources.every((one) => one.data),
-    /** A source that could not be loaded. */
-    failed: sources.find((one) => one.error && !one.data),
+    /** Items beyond the server's limit. */
+    more: attention.data?.more ?? 0,
+    dismiss: (runKeys: readonly string[]) => dismissing.mutate(runKeys),
+    dismissError: dismissing.error,
+    /** Whether the list is loaded; only then is an empty list the truth. */
+    isComplete: attention.data !== undefined,
+    /** The request, if it failed. */
+    failed: attention.error && !attention.data ? attention : undefined,
   };
 }

@@ -4,9 +4,8 @@ import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { keys } from "../api/keys";
 import { budgetQuery } from "../api/queries";
-import { sampleBudget, sampleEvent, sampleParked } from "../api/samples";
+import { sampleBudget, sampleParked, sampleRunSummary } from "../api/samples";
 import type { Budget } from "../api/types";
-import { attentionItems } from "../briefing/attention";
 import { NeedsAttention } from "../briefing/NeedsAttention";
 import { AgentCost } from "./AgentCost";
 import { ParkedCard } from "./ParkedCard";
@@ -136,17 +135,11 @@ it("says why a run is parked, and raises its cap", async () => {
 });
 
 it("shows a parked run in the briefing without a dismiss button", () => {
-  const exceeded = { scope: "all" as const, cap: 5_000_000, spent: 4_980_000, needed: 40_000, day: 1 };
-  const event = sampleEvent(1, {
-    kind: "run_parked",
-    run_key: "r",
-    visibility: "action_required",
-    payload: { code: "budget_exceeded", exceeded },
-  });
-  show(<NeedsAttention items={attentionItems([], [event], new Set())} onDismiss={() => undefined} />, sampleBudget());
+  const item = { kind: "parked_run", run: sampleRunSummary(), parked: sampleParked() } as const;
+  show(<NeedsAttention items={[item]} onDismiss={() => undefined} />, sampleBudget());
   expect(screen.getByText(/Waiting: daily cap reached/)).toBeTruthy();
   expect(screen.getByRole("button", { name: "Raise cap" })).toBeTruthy();
   expect(screen.getByText(/^or wait/).querySelector("time")?.dateTime).toBe("2026-01-02T00:00:00Z");
-  expect(screen.queryByRole("button", { name: "Dismiss" })).toBeNull();
+  expect(screen.queryByRole("button", { name: "Done with this" })).toBeNull();
   expect(screen.getByRole("link", { name: "View run" }).getAttribute("href")).toBe("/agents/main/runs/r");
 });

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useLayoutEffect, useRef } from "react";
 import { answerDecision } from "../api/calls";
 import { asFailure } from "../api/failure";
-import { ACTIVITY_KEYS, invalidate, keys } from "../api/keys";
+import { ACTIVITY_KEYS, ATTENTION_KEYS, invalidate } from "../api/keys";
 import { endedDecisionQuery, fullDecisionQuery } from "../api/queries";
 import type { Decision } from "../api/types";
 import { labels } from "../labels";
@@ -36,10 +36,10 @@ export function DecisionCard({ decision, isGone, onDismiss }: DecisionCardProps)
     // The version names the text that was on the screen: the server refuses an answer to an older one.
     mutationFn: ({ option, note }: AnswerChoice) =>
       answerDecision(id, { option, version: decision.version, ...(note === "" ? {} : { note }) }),
-    onSuccess: () => invalidate(client, [keys.decisions(), ...ACTIVITY_KEYS]),
+    onSuccess: () => invalidate(client, [...ATTENTION_KEYS, ...ACTIVITY_KEYS]),
     onError: () => {
       isSent.current = false;
-      return client.invalidateQueries({ queryKey: keys.decisions() });
+      return invalidate(client, ATTENTION_KEYS);
     },
   });
   const answer = (choice: AnswerChoice) => {

@@ -2,9 +2,8 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act, cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { sampleDecision, sampleRun } from "../api/samples";
+import { sampleDecision, sampleRunSummary } from "../api/samples";
 import type { Decision } from "../api/types";
-import { attentionItems } from "../briefing/attention";
 import { NeedsAttention } from "../briefing/NeedsAttention";
 import { type Clock, ClockContext } from "../ui/clock";
 import { ARMING_MS } from "../ui/useArming";
@@ -65,7 +64,8 @@ const button = (name: string) => screen.getByRole<HTMLButtonElement>("button", {
 const press = (name: string) => fireEvent.click(button(name));
 const ignore = () => undefined;
 const card = (decision: Decision) => show(<DecisionCard decision={decision} isGone={false} onDismiss={ignore} />);
-const kept = (...decisions: Decision[]) => attentionItems([], [], new Set(), { decisions, quarantined: [] });
+const kept = (...decisions: Decision[]) =>
+  decisions.map((decision) => ({ kind: "pending_decision", decision }) as const);
 const briefing = (...decisions: Decision[]) => <NeedsAttention items={kept(...decisions)} onDismiss={ignore} />;
 /** The titles of all cards, from top to bottom. */
 const titles = () => screen.getAllByRole("article").map((one) => one.querySelector("h3")?.textContent);
@@ -271,26 +271,13 @@ it("shows that a decision changed and keeps it open", async () => {
 it("a decision is in the briefing and cannot be dismissed", () => {
   show(briefing(sampleDecision()));
   expect(screen.getByRole("region", { name: "Needs attention" }).textContent).toContain("May ExecCommand be used?");
-  expect(screen.queryByRole("button", { name: "Dismiss" })).toBeNull();
+  expect(screen.queryByRole("button", { name: "Done with this" })).toBeNull();
 });
 
 it("resumes or abandons a quarantined run", async () => {
-  const run = {
-    run_key: "r9",
-    agent_id: "main",
-    status: "quarantined" as const,
-    transitions: 4,
-    counts: sampleRun().counts,
-    started_at: "2026-01-01T00:00:00Z",
-    fault: "its state cannot be read",
-  };
+  const run = sampleRunSummary({ run_key: "r9", status: "quarantined", fault: "its state cannot be read" });
   answer = () => Response.json({});
-  show(
-    <NeedsAttention
-      items={attentionItems([], [], new Set(), { decisions: [], quarantined: [run] })}
-      onDismiss={() => undefined}
-    />,
-  );
+  show(<NeedsAttention items={[{ kind: "quarantined_run", run }]} onDismiss={() => undefined} />);
   expect(screen.getByText(/Its state cannot be read/)).toBeTruthy();
   vi.stubGlobal("fetch", async (request: Request) => {
     posted(new URL(request.url).pathname, null);

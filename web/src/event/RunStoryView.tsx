@@ -1,4 +1,4 @@
-import type { Event } from "../api/types";
+import type { Event, RunSummary } from "../api/types";
 import { labels } from "../labels";
 import { agentPath, Link, runPath } from "../shell/router";
 import { oneLine } from "../text/number";
@@ -8,12 +8,19 @@ import { cost, headline, type RunStory } from "./runStory";
 
 const PROMPT_CHARS_MAX = 90;
 
+interface RunStoryViewProps {
+  story: RunStory;
+  /** The run as the server counts it. */
+  run?: RunSummary;
+  lines: readonly Event[];
+}
+
 /** One run, or one event without a run: a headline, the last reply or error, and its cost. */
-export function RunStoryView({ story, lines }: { story: RunStory; lines: readonly Event[] }) {
+export function RunStoryView({ story, run, lines }: RunStoryViewProps) {
   const tone =
     story.outcome === "completed" ? "good" : story.outcome === "failed" ? "bad" : story.outcome ? "warn" : "busy";
   const prompt = story.prompt ? labels.common.quote(oneLine(story.prompt, PROMPT_CHARS_MAX)) : labels.run.unnamed;
-  const spent = cost(story);
+  const spent = run ? cost(run) : "";
   return (
     <li className="story">
       <span className={`dot ${story.runKey ? tone : "quiet"}`} aria-hidden="true" />
@@ -22,7 +29,7 @@ export function RunStoryView({ story, lines }: { story: RunStory; lines: readonl
           <Link to={agentPath(story.agentId)} className="story-agent">
             {story.agentId}
           </Link>{" "}
-          {headline(story)} {story.runKey && <Link to={runPath(story.agentId, story.runKey)}>{prompt}</Link>}
+          {headline(story, run)} {story.runKey && <Link to={runPath(story.agentId, story.runKey)}>{prompt}</Link>}
         </p>
         {story.quote && story.outcome && <p className="story-quote">{story.quote}</p>}
         <p className="story-foot">

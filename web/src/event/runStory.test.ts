@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { sampleEvent } from "../api/samples";
+import { sampleEvent, sampleRunSummary } from "../api/samples";
 import type { EventPayload } from "../api/types";
 import { cost, groupByRun, headline } from "./runStory";
 
@@ -49,12 +49,20 @@ it("quotes the reason of a failure instead of the last reply", () => {
   expect(groupByRun([...run("a", 1, "failed"), failure])[0]?.quote).toBe("Thing 9.");
 });
 
-it("counts usage from the end of a run or from its events", () => {
-  expect(cost(groupByRun(run("a", 1))[0]!)).toBe("1 action · 2 model rounds · 1,234 tokens");
-  expect(cost(groupByRun(run("a", 1).slice(0, 4))[0]!)).toBe("1 model round · 90 tokens");
+it("shows the counts of the server", () => {
+  const counts = { model_rounds: 2, tool_calls: 3, denied: 1, failed: 1, unknown: 0 };
+  expect(cost(sampleRunSummary({ counts, cost_usd: "0.25" }))).toBe(
+    "3 actions · 1 denied · 1 failed · 2 model rounds · $0.25",
+  );
+  expect(cost(sampleRunSummary())).toBe("");
+});
+
+it("says that an open run waits for approval", () => {
+  const story = groupByRun(run("a", 1).slice(0, 3))[0]!;
+  expect(headline(story, sampleRunSummary({ waiting_for: "approval" }))).toBe("waits for your approval on");
 });
 
 it("handles erased details", () => {
   const erased = run("a", 1).map((event) => ({ ...event, payload: {}, erased: true as const }));
-  expect(groupByRun(erased)[0]).toMatchObject({ outcome: "ended", prompt: undefined, tokens: 0 });
+  expect(groupByRun(erased)[0]).toMatchObject({ outcome: "ended", prompt: undefined });
 });

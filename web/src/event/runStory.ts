@@ -1,11 +1,12 @@
 // Events grouped by run, so that the reader sees what an agent did instead of single log lines.
 
-import type { Event } from "../api/types";
+import type { Event, RunSummary } from "../api/types";
+import { dollars, isSpent } from "../budget/money";
 import { labels } from "../labels";
 import { eventKey } from "../live/log";
 import { humanizeCode } from "../run/text";
 import { toSentence } from "../text/sentence";
-import { payloadOf, summaryBody, totalTokens } from "./payload";
+import { payloadOf, summaryBody } from "./payload";
 
 export interface RunStory {
   id: string;
@@ -21,10 +22,6 @@ export interface RunStory {
   prompt?: string;
   /** The reason of a failure, or the newest reply of the model. */
   quote?: string;
-  calls: number;
-  denied: number;
-  rounds: number;
-  tokens: number;
 }
 
 /** Groups events by run; an event without a run is a story of its own. The story with the newest event is first. */
@@ -48,9 +45,6 @@ function toStory(id: string, events: readonly Event[]): RunStory {
   const failed = newest("runtime_error");
   const end = payloadOf(ended, "run_ended");
   const said = events.findLast((event) => payloadOf(event, "assistant_round_recorded")?.text);
-  const rounds = events.filter((event) => event.kind === "provider_round_completed");
-  const tokensOf = (event: Event) => totalTokens(payloadOf(event, "provider_round_completed")?.token_usage) ?? 0;
-  const tokens = rounds.reduce((sum, event) => sum + tokensOf(event), 0);
   return {
     id,
     agentId: first.agent_id,
@@ -60,28 +54,27 @@ function toStory(id: string, events: readonly Event[]): RunStory {
     outcome: ended && (end?.outcome ?? "ended"),
     prompt: payloadOf(admitted, "message_admitted")?.text || undefined,
     quote: failed ? toSentence(summaryBody(failed)) : payloadOf(said, "assistant_round_recorded")?.text,
-    calls: events.filter((event) => event.kind === "tool_executed").length,
-    denied: events.filter((event) => payloadOf(event, "policy_decided")?.status === "denied").length,
-    rounds: end?.rounds ?? rounds.length,
-    tokens: totalTokens(end?.token_usage) ?? tokens,
   };
 }
 
 /** The text between the agent's name and the quoted message of the run. */
-export function headline(story: RunStory): string {
+export function headline(story: RunStory, run?: RunSummary): string {
   if (!story.runKey) return `· ${story.events[0]?.presentation.title}`;
   if (story.outcome) return labels.story.outcomes[story.outcome] ?? labels.story.ended(humanizeCode(story.outcome));
+  if (run?.waiting_for === "approval") return labels.story.waitingForApproval;
   const isStarted = story.events.some((event) => event.kind !== "message_admitted");
   return isStarted ? labels.story.working : labels.story.received;
 }
 
-/** Actions, model rounds and tokens of the run. */
-export function cost(story: RunStory): string {
+/** Actions, model rounds and cost of a run, as the server counts them: the events on the page may be only some. */
+export function cost({ counts, cost_usd: usd }: Pick<RunSummary, "counts" | "cost_usd">): string {
   const parts = [
-    story.calls > 0 && labels.run.actions(story.calls),
-    story.denied > 0 && labels.run.denied(story.denied),
-    story.rounds > 0 && labels.run.rounds(story.rounds),
-    story.tokens > 0 && labels.run.tokenCount(story.tokens),
+    counts && counts.tool_calls > 0 && labels.run.actions(counts.tool_calls),
+    counts && counts.denied > 0 && labels.run.denied(counts.denied),
+    counts && counts.failed > 0 && labels.run.failedActions(counts.failed),
+    counts && counts.unknown > 0 && labels.run.unknownOutcomes(counts.unknown),
+    counts && counts.model_rounds > 0 && labels.run.rounds(counts.model_rounds),
+    isSpent(usd) && dollars(usd),
   ];
   return parts.filter(Boolean).join(" · ");
 }

@@ -37,7 +37,13 @@ const common = {
 };
 
 const attention = {
-  dismiss: "Dismiss",
+  dismiss: "Done with this",
+  dismissAction: "dismiss it",
+  failed: "Run failed",
+  failedMany: (count: number) => `${count} runs failed`,
+  more: (count: number) => `${pluralize(count, "more item")} not shown.`,
+  unknown: "Outcome unknown",
+  unknownText: "An action was interrupted and may or may not have happened. Check before you continue.",
   empty: "Nothing needs attention. Decisions, failures, quarantined runs and reached caps appear here.",
   loadAction: "load what needs attention",
   loading: "Loading what needs attention",

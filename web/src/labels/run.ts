@@ -78,6 +78,11 @@ export const run = {
   retries: "Runs again",
   result: "Result",
   resume: "Resume run",
+  retried: "Queued again",
+  retriedLink: "View the new run",
+  retry: "Run again",
+  retryAction: "run it again",
+  failedActions: (count: number) => `${count} failed`,
   rounds: (count: number) => pluralize(count, "model round"),
   search: "Search",
   searchHint: "Words of the message, or a run key",
@@ -121,11 +126,6 @@ export const run = {
 export const retry = {
   action: "run it again",
   button: "Run again",
-  fromHere: "Run again from here",
-  fromHint:
-    "Starts a new conversation of the same agent that contains everything before this round. Nothing is executed again.",
-  fromText: "Continue from here.",
-  fromTitle: (round: number) => `Run again from round ${round}`,
   hint: "Sends the message again to the same agent, in the same conversation. Its attachments and options are kept.",
   model: "Model",
   modelHint: "Default: the model of the run.",
@@ -229,6 +229,7 @@ export const step = {
       "cgroup-memory": "a kernel limit on memory",
     } as Record<string, string>,
   },
+  exit: (status: number) => `exit ${status}`,
   statuses: {
     planned: "planned",
     waiting_for_approval: "waiting for your approval",
@@ -315,6 +316,7 @@ export const story = {
     abandoned: "was abandoned during",
   } as Record<string, string>,
   received: "received",
+  waitingForApproval: "waits for your approval on",
   working: "is working on",
 };
 

@@ -60,6 +60,9 @@ export const notification = {
 };
 
 export const shell = {
+  settingsInvalid: "config.toml is invalid, and the last valid settings apply.",
+  settingsRestart: (names: string) =>
+    `Restart Wakeful to apply changed settings: ${names}. Run: wakeful daemon restart`,
   about: "About the model",
   brand: "Wakeful",
   demo: "The model is a demo script.",

@@ -10,7 +10,7 @@ export function QuarantineActions({ runKey }: { runKey: string }) {
   const client = useQueryClient();
   const acting = useMutation({
     mutationFn: (action: "resume" | "abandon") => (action === "resume" ? resumeRun(runKey) : abandonRun(runKey)),
-    onSettled: () => invalidate(client, [keys.quarantinedRuns(), ...ACTIVITY_KEYS]),
+    onSettled: () => invalidate(client, [keys.attention(), ...ACTIVITY_KEYS]),
   });
   const { ref, isArmed, whenArmed } = useArming<HTMLSpanElement>();
   const button = (action: "resume" | "abandon") => (

@@ -15,11 +15,11 @@ beforeEach(() => {
 });
 afterEach(cleanup);
 
-function show(fromRound?: number): void {
+function show(): void {
   const cause = { text: "water the beds" } as never;
   render(
     <QueryClientProvider client={new QueryClient()}>
-      <RetryDialog run={sampleRun({ cause })} fromRound={fromRound} onClose={() => undefined} />
+      <RetryDialog run={sampleRun({ cause })} onClose={() => undefined} />
     </QueryClientProvider>,
   );
 }
@@ -39,10 +39,4 @@ it("sends the text only when it was changed", async () => {
   fireEvent.change(screen.getByRole("textbox", { name: "Message" }), { target: { value: "water the trees" } });
   fireEvent.click(again());
   await waitFor(() => expect(sent.mock.calls).toEqual([[{ text: "water the trees" }]]));
-});
-
-it("continues from a round", async () => {
-  show(2);
-  fireEvent.click(again());
-  await waitFor(() => expect(sent.mock.calls).toEqual([[{ from_round: 2 }]]));
 });

@@ -9,16 +9,9 @@ import { Dialog } from "../ui/Dialog";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { TextArea, TextField } from "../ui/Field";
 
-interface RetryDialogProps {
-  run: Run;
-  /** The round to continue from, in a new conversation; the whole run when absent. */
-  fromRound?: number;
-  onClose: () => void;
-}
-
 /** Runs an ended run again. Its text can be changed before it is sent. */
-export function RetryDialog({ run, fromRound, onClose }: RetryDialogProps) {
-  const original = fromRound === undefined ? (run.cause?.text ?? "") : "";
+export function RetryDialog({ run, onClose }: { run: Run; onClose: () => void }) {
+  const original = run.cause?.text ?? "";
   const [text, setText] = useState(original);
   const [model, setModel] = useState("");
   const client = useQueryClient();
@@ -29,7 +22,6 @@ export function RetryDialog({ run, fromRound, onClose }: RetryDialogProps) {
       retryRun(run.run_key, {
         ...(text.trim() === original.trim() || text.trim() === "" ? {} : { text: text.trim() }),
         ...(model.trim() === "" ? {} : { model: model.trim() }),
-        ...(fromRound === undefined ? {} : { from_round: fromRound }),
       }),
     onSuccess: async (accepted) => {
       onClose();
@@ -47,16 +39,10 @@ export function RetryDialog({ run, fromRound, onClose }: RetryDialogProps) {
     sending.mutate();
   };
   return (
-    <Dialog title={fromRound === undefined ? labels.retry.title : labels.retry.fromTitle(fromRound)} onClose={onClose}>
+    <Dialog title={labels.retry.title} onClose={onClose}>
       <form className="form" onSubmit={submit}>
-        <p className="quiet">{fromRound === undefined ? labels.retry.hint : labels.retry.fromHint}</p>
-        <TextArea
-          label={labels.retry.text}
-          rows={6}
-          value={text}
-          onValue={setText}
-          placeholder={fromRound === undefined ? undefined : labels.retry.fromText}
-        />
+        <p className="quiet">{labels.retry.hint}</p>
+        <TextArea label={labels.retry.text} rows={6} value={text} onValue={setText} />
         <TextField
           label={labels.retry.model}
           hint={labels.retry.modelHint}

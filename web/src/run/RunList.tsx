@@ -10,7 +10,7 @@ import { formatDuration } from "../text/time";
 import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Time } from "../ui/Time";
-import { outcomeText, outcomeTone } from "./text";
+import { runState } from "./text";
 
 /** The runs that are shown before the reader asks for all. */
 const FEW = 6;
@@ -59,6 +59,7 @@ export function RunList({ agentId, runs }: { agentId: string; runs: readonly Run
 }
 
 function RunRow({ agentId, run }: { agentId: string; run: RunSummary }) {
+  const state = runState(run.status, run.waiting_for);
   const took = run.ended_at && formatDuration(Date.parse(run.ended_at) - Date.parse(run.started_at));
   return (
     <li className="run-row">
@@ -66,7 +67,7 @@ function RunRow({ agentId, run }: { agentId: string; run: RunSummary }) {
         {previewText(run.preview ?? `${labels.run.key} ${run.run_key.slice(0, 12)}`, PREVIEW_CHARS_MAX)}
       </Link>
       <span className="run-row-foot">
-        <Badge tone={outcomeTone(run.status)}>{outcomeText(run.status)}</Badge> <Time at={run.started_at} />
+        <Badge tone={state.tone}>{state.text}</Badge> <Time at={run.started_at} />
         {took && ` · ${took}`}
       </span>
     </li>

@@ -18,11 +18,9 @@ import { CauseView } from "./CauseView";
 import { FailureView } from "./FailureView";
 import { QuarantineCard } from "./QuarantineCard";
 import { RelatedRuns } from "./RelatedRuns";
-import { RetryDialog } from "./RetryDialog";
 import { RunFacts } from "./RunFacts";
 import { RunHeader } from "./RunHeader";
 import { Steps } from "./Steps";
-import { isRetryable } from "./text";
 import { WaterfallView } from "./WaterfallView";
 
 /** One run: its cause, its steps with the rule that allowed each, and its result. */
@@ -32,7 +30,6 @@ export function RunPage({ agent, runKey, liveTexts }: { agent: AgentStatus; runK
   const transcript = useQuery(transcriptQuery(agent.agent_id, lines));
   const more = moreLines(lines);
   const decisions = useQuery(decisionsQuery);
-  const [retried, setRetried] = useState<number>();
   useTitle(labels.run.tabTitle(agent.agent_id));
   if (!run.data) {
     return (
@@ -75,7 +72,7 @@ export function RunPage({ agent, runKey, liveTexts }: { agent: AgentStatus; runK
               <ModelText text={run.data.final_text} />
             </section>
           )}
-          <WaterfallView run={run.data} onRetry={isRetryable(run.data.outcome) ? setRetried : undefined} />
+          <WaterfallView run={run.data} />
           <Steps run={run.data} content={content} live={liveText(liveTexts, runKey)} />
           {transcript.data && !content && more && (
             <button type="button" className="button small" onClick={() => setLines(more)}>
@@ -90,9 +87,6 @@ export function RunPage({ agent, runKey, liveTexts }: { agent: AgentStatus; runK
           <RunFacts run={run.data} />
         </div>
       </div>
-      {retried !== undefined && (
-        <RetryDialog run={run.data} fromRound={retried} onClose={() => setRetried(undefined)} />
-      )}
     </>
   );
 }

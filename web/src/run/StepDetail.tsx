@@ -6,19 +6,12 @@ import { labels } from "../labels";
 import { formatBytes } from "../text/number";
 import { commandOf } from "../transcript/receipt";
 import { ErrorNotice } from "../ui/ErrorNotice";
-import { Icon } from "../ui/Icon";
 import { roundCost, tokenText } from "./round";
 import { verdictText } from "./text";
 import type { Row } from "./waterfall";
 
-interface StepDetailProps {
-  row: Row;
-  run: Run;
-  onRetry?: (round: number) => void;
-}
-
 /** The input and output of one step beside each other, how it ended, and what it used. */
-export function StepDetail({ row, run, onRetry }: StepDetailProps) {
+export function StepDetail({ row, run }: { row: Row; run: Run }) {
   const [isWhole, setWhole] = useState(false);
   const whole = useQuery({ ...stepQuery(row.runKey, row.step.operation_id), enabled: isWhole });
   const step = whole.data ?? row.step;
@@ -53,18 +46,11 @@ export function StepDetail({ row, run, onRetry }: StepDetailProps) {
       </div>
       {facts.length > 0 && <p className="quiet">{facts.join(" · ")}</p>}
       {whole.error && <ErrorNotice action={labels.waterfall.wholeAction} error={whole.error} />}
-      <div className="entry-actions">
-        {isCut && (
-          <button type="button" className="button" onClick={() => setWhole(true)} disabled={whole.isFetching}>
-            {whole.isFetching ? labels.common.fetching : labels.waterfall.whole}
-          </button>
-        )}
-        {onRetry && row.depth === 0 && (
-          <button type="button" className="button" onClick={() => onRetry(row.round)}>
-            <Icon name="again" /> {labels.retry.fromHere}
-          </button>
-        )}
-      </div>
+      {isCut && (
+        <button type="button" className="button" onClick={() => setWhole(true)} disabled={whole.isFetching}>
+          {whole.isFetching ? labels.common.fetching : labels.waterfall.whole}
+        </button>
+      )}
     </div>
   );
 }

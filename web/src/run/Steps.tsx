@@ -58,7 +58,7 @@ export function Steps({ run, content, live }: StepsProps) {
 /** One model round. Its status is that of its last attempt. */
 function RoundView({ attempts, reply }: { attempts: readonly ModelAttempt[]; reply: string }) {
   const { step } = attempts.at(-1) as ModelAttempt;
-  const { text, tone } = statusText(step.status);
+  const { text, tone } = statusText(step);
   const only = attempts.length === 1 ? attempts[0]?.attempt : undefined;
   const isPlain = only?.outcome === "succeeded";
   // The error of a recorded attempt is shown with the attempt.
@@ -99,7 +99,7 @@ function RoundView({ attempts, reply }: { attempts: readonly ModelAttempt[]; rep
 
 /** One tool call. */
 function ActionView({ step, call }: { step: Step; call?: Call }) {
-  const { text, tone } = statusText(step.status);
+  const { text, tone } = statusText(step);
   const verdict = verdictText(step);
   const command = call && commandOf(call.input);
   const receipt = call?.result && parseToolReceipt(call.result.content, call.result.isError);

@@ -11,7 +11,7 @@ import { statusText } from "./text";
 import { barOf, type Row, waterfallOf } from "./waterfall";
 
 /** The steps of a run on a time line, as a table. Selecting one shows its input and output. */
-export function WaterfallView({ run, onRetry }: { run: Run; onRetry?: (round: number) => void }) {
+export function WaterfallView({ run }: { run: Run }) {
   const now = useNow();
   const children = useQueries({ queries: (run.children ?? []).map((child) => runQuery(child.run_key)) });
   const { rows, totalMs } = waterfallOf(
@@ -58,7 +58,7 @@ export function WaterfallView({ run, onRetry }: { run: Run; onRetry?: (round: nu
         </table>
       </div>
       {selected ? (
-        <StepDetail key={selected.id} row={selected} run={run} onRetry={onRetry} />
+        <StepDetail key={selected.id} row={selected} run={run} />
       ) : (
         <p className="quiet">{labels.waterfall.hint}</p>
       )}
@@ -75,7 +75,7 @@ interface StepRowProps {
 
 function StepRow({ row, totalMs, isSelected, onSelect }: StepRowProps) {
   const { step, depth, agentId } = row;
-  const { text, tone } = statusText(step.status);
+  const { text, tone } = statusText(step);
   const { start, width } = barOf(row, totalMs);
   const name = step.kind === "model" ? labels.waterfall.round(row.round, step.name) : step.name;
   return (

@@ -58,5 +58,5 @@ export function lastActionText(steps: readonly Step[]): string {
   const last = steps.at(-1);
   if (!last) return labels.fault.noAction;
   const name = last.kind === "model" ? labels.fault.modelRequest(last.name) : last.name;
-  return labels.fault.lastAction(name, statusText(last.status).text);
+  return labels.fault.lastAction(name, statusText(last).text);
 }

@@ -29,7 +29,7 @@ it("names the rule that allowed or denied a call", () => {
 
 it("says that a planned call needs approval until it has one", () => {
   const rule = "rule ask_tool: each use of this tool in this run needs approval";
-  expect(verdictText(step({ status: "planned", reason: "ask_tool" }))).toBe(`Needs approval by ${rule}`);
+  expect(verdictText(step({ status: "waiting_for_approval", reason: "ask_tool" }))).toBe(`Needs approval by ${rule}`);
   expect(verdictText(step({ status: "ok", reason: "ask_tool" }))).toBe(`Allowed by ${rule}`);
   expect(verdictText(step({ status: "planned" }))).toMatch(/^Allowed by rule registered_tool/);
 });

@@ -41,12 +41,14 @@ const STATUS_TONES: Record<StepStatus, Tone> = {
   outcome_unknown: "bad",
 };
 
-export function statusText(status: StepStatus): { text: string; tone: Tone } {
+/** The status of a step. A command that ran and reported an error is not ok. */
+export function statusText({ status, exit_status: exit }: Pick<Step, "status" | "exit_status">): {
+  text: string;
+  tone: Tone;
+} {
+  if (status === "ok" && exit) return { text: labels.step.exit(exit), tone: "warn" };
   return { text: labels.step.statuses[status], tone: STATUS_TONES[status] };
 }
-
-/** The rules by which a step waits for an approval. */
-const ASKING_RULES = new Set(["ask_tool", "external_cause"]);
 
 /** Why a step could start or not, without the full stop; empty for a model round that succeeded. */
 export function verdictText({ kind, reason, status }: Step): string {
@@ -57,7 +59,7 @@ export function verdictText({ kind, reason, status }: Step): string {
   if (kind === "model") return error(humanizeCode(reason));
   if (status === "denied") return denied(reason, meaning);
   if (status === "failed" && !rules[reason]) return error(humanizeCode(reason));
-  return (status === "planned" && ASKING_RULES.has(reason) ? needsApproval : allowed)(reason, meaning);
+  return (status === "waiting_for_approval" ? needsApproval : allowed)(reason, meaning);
 }
 
 /** How a command was sandboxed. The server reports what the kernel enforced, so nothing is added to it. */

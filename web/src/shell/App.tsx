@@ -13,6 +13,7 @@ import { NotFound } from "./NotFound";
 import { PlainHeader } from "./PlainHeader";
 import { type Route, routeOf, type SetupSection, usePathname } from "./router";
 import { Section } from "./Section";
+import { SettingsBanner } from "./SettingsBanner";
 import { ShortcutList, useShortcuts } from "./Shortcuts";
 import { TopBar } from "./TopBar";
 
@@ -46,6 +47,7 @@ export function App() {
       </a>
       <TopBar route={route} isLoggedOut={isLoggedOut} onHelp={openHelp} />
       <ConnectionBanner />
+      {!isLoggedOut && <SettingsBanner />}
       {!isLoggedOut && <BrakeBanner />}
       {!isLoggedOut && <Notifier />}
       <main id="main" tabIndex={-1}>

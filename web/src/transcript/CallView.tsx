@@ -1,5 +1,5 @@
 import { labels } from "../labels";
-import { sandboxText } from "../run/text";
+import { sandboxText, type Tone } from "../run/text";
 import { firstLine } from "../text/number";
 import { toSentence } from "../text/sentence";
 import { formatDuration } from "../text/time";
@@ -12,8 +12,11 @@ import { commandOf, parseToolReceipt, type ToolReceipt } from "./receipt";
 
 const COMMAND_CHARS_MAX = 90;
 
+/** What the run of a call does, which a call without a result follows. */
+export type CallState = "ended" | "waiting" | "working";
+
 /** One tool call: a line with the command and its result, which opens to the whole command and its output. */
-export function CallView({ call, isOpen }: { call: Call; isOpen: boolean }) {
+export function CallView({ call, state }: { call: Call; state: CallState }) {
   const command = commandOf(call.input);
   const receipt = call.result && parseToolReceipt(call.result.content, call.result.isError);
   const line = command ?? JSON.stringify(call.input);
@@ -24,20 +27,21 @@ export function CallView({ call, isOpen }: { call: Call; isOpen: boolean }) {
         <Icon name={command === undefined ? "tool" : "terminal"} />
         <span className="call-what">{command === undefined ? call.name : labels.step.command}</span>
         <code className="call-line">{visibleText(firstLine(line, COMMAND_CHARS_MAX))}</code>
-        <CallEnd receipt={receipt} isError={call.result?.isError ?? false} isOpen={isOpen} />
+        <CallEnd receipt={receipt} isError={call.result?.isError ?? false} state={state} />
       </summary>
       <CallBody command={command} input={call.input} receipt={receipt} />
     </details>
   );
 }
 
-function CallEnd({ receipt, isError, isOpen }: { receipt?: ToolReceipt; isError: boolean; isOpen: boolean }) {
-  if (!receipt)
-    return (
-      <Badge tone={isOpen ? "busy" : "quiet"}>
-        {isOpen ? labels.transcript.inProgress : labels.transcript.noResult}
-      </Badge>
-    );
+const NO_RESULT: Record<CallState, { text: string; tone: Tone }> = {
+  ended: { text: labels.transcript.noResult, tone: "quiet" },
+  waiting: { text: labels.step.statuses.waiting_for_approval, tone: "warn" },
+  working: { text: labels.transcript.inProgress, tone: "busy" },
+};
+
+function CallEnd({ receipt, isError, state }: { receipt?: ToolReceipt; isError: boolean; state: CallState }) {
+  if (!receipt) return <Badge tone={NO_RESULT[state].tone}>{NO_RESULT[state].text}</Badge>;
   const duration = receipt.durationMs === undefined ? "" : ` · ${formatDuration(receipt.durationMs)}`;
   return (
     <Badge

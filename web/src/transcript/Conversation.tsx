@@ -7,6 +7,7 @@ import { QueuedView } from "../message/QueuedView";
 import type { OutboxHandle } from "../message/useOutbox";
 import { Icon } from "../ui/Icon";
 import { ModelText } from "../ui/ModelText";
+import type { CallState } from "./CallView";
 import { PartView } from "./PartView";
 import { type Part, toConversation } from "./parts";
 import { useStickToEnd } from "./useStickToEnd";
@@ -60,7 +61,7 @@ export function Conversation(props: ConversationProps) {
             part={part}
             agentId={agent.agent_id}
             isFirst={isFirstOfRun(parts, index)}
-            isOpen={part.runKey === agent.open_run}
+            state={stateOf(agent, part.runKey)}
           />
         ))}
         {live !== "" && (
@@ -86,6 +87,12 @@ export function Conversation(props: ConversationProps) {
       <div ref={end} className="conversation-end" />
     </div>
   );
+}
+
+/** Whether the run of a part has ended, waits for a person, or works. */
+function stateOf(agent: AgentStatus, runKey: string): CallState {
+  if (runKey !== agent.open_run) return "ended";
+  return agent.activity === "waiting_on_human" ? "waiting" : "working";
 }
 
 function isFirstOfRun(parts: readonly Part[], index: number): boolean {

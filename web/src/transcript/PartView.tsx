@@ -5,18 +5,19 @@ import { CopyButton } from "../ui/CopyButton";
 import { Icon } from "../ui/Icon";
 import { ModelText } from "../ui/ModelText";
 import { Time } from "../ui/Time";
-import { CallView } from "./CallView";
+import { type CallState, CallView } from "./CallView";
 import type { Part } from "./parts";
+import { RunEnd } from "./RunEnd";
 
 interface PartViewProps {
   part: Part;
   agentId: string;
   isFirst: boolean;
-  isOpen: boolean;
+  state: CallState;
 }
 
 /** One part of a conversation. */
-export function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
+export function PartView({ part, agentId, isFirst, state }: PartViewProps) {
   const link = isFirst && (
     <p className="turn-run">
       <Time at={part.at} /> · <Link to={runPath(agentId, part.runKey)}>{labels.common.viewRun}</Link>
@@ -62,7 +63,13 @@ export function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
     case "toolCall":
       return (
         <li className="turn tool-call">
-          <CallView call={part.call} isOpen={isOpen} />
+          <CallView call={part.call} state={state} />
+        </li>
+      );
+    case "run":
+      return (
+        <li className="turn agent">
+          <RunEnd agentId={agentId} runKey={part.runKey} run={part.run} />
         </li>
       );
     case "erased":

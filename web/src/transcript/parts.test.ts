@@ -90,3 +90,12 @@ it("returns nothing for a run whose start is not loaded", () => {
   expect(runContentOf({ agent_id: "main", lines, has_more: true }, "r")).toBeUndefined();
   expect(runContentOf({ agent_id: "main", lines, has_more: true }, "older")).toBeUndefined();
 });
+
+it("shows a failed run after its last line", () => {
+  const run = {
+    status: "failed" as const,
+    explanation: { code: "timeout", message: "No answer.", next_steps: ["retry" as const] },
+  };
+  const parts = toConversation([{ ...sampleLine("user", [text("Do it")]), run }]);
+  expect(parts.map((part) => part.kind)).toEqual(["message", "run"]);
+});

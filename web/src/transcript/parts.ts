@@ -1,5 +1,5 @@
 // A transcript as the parts of a conversation: messages, replies, and each tool call with its result.
-import type { Transcript, TranscriptLine } from "../api/types";
+import type { Transcript, TranscriptLine, TranscriptRun } from "../api/types";
 
 export interface Call {
   id: string;
@@ -15,7 +15,8 @@ export type Part =
   | { kind: "thinking"; id: string; runKey: string; at: string; text: string }
   | { kind: "attachment"; id: string; runKey: string; at: string; name: string; mediaType: string; bytes: number }
   | { kind: "toolCall"; id: string; runKey: string; at: string; call: Call }
-  | { kind: "erased"; id: string; runKey: string; at: string };
+  | { kind: "erased"; id: string; runKey: string; at: string }
+  | { kind: "run"; id: string; runKey: string; at: string; run: TranscriptRun };
 
 export function toConversation(lines: readonly TranscriptLine[]): Part[] {
   const parts: Part[] = [];
@@ -58,6 +59,7 @@ export function toConversation(lines: readonly TranscriptLine[]): Part[] {
         }
       }
     });
+    if (line.run) parts.push({ kind: "run", id: `${index}.run`, runKey, at, run: line.run });
   });
   return parts;
 }

@@ -173,3 +173,42 @@ fn the_same_text_through_another_surface_is_the_same_message() {
         "one door, one key, two wishes"
     );
 }
+
+#[test]
+fn a_retry_keeps_the_authority_unless_a_person_wrote_the_text() {
+    let trigger = MessageOrigin::Trigger {
+        trigger: RuleId::parse("ci").expect("a name"),
+        delivery: "1".into(),
+        content_type: None,
+    };
+    let cause = Cause {
+        origin: trigger,
+        ..Cause::default()
+    };
+    let first = message("from outside", 1);
+    let new = NewMessage {
+        agent_id: first.agent_id.clone(),
+        body: first.body,
+        admitted_at: first.admitted_at,
+    };
+    let first = Message::from_cause(new, first.run_key, cause);
+    let again = first.retry(RetryContents::Same, 0, Millis(9));
+    assert_eq!(
+        (again.authority, again.kind, again.body),
+        (Authority::IntegrationSignal, MessageKind::Hint, first.body)
+    );
+    assert_eq!(
+        (again.retry_of, again.thread_id.clone()),
+        (Some(first.run_key), first.thread_id.clone())
+    );
+    assert_eq!(again.cause.causation, Some(TraceId::of(&first.run_key.0)));
+    assert!(!again.is_absorbed() && first.is_absorbed());
+    let other = BlobHash(Digest::of(b"by a person"));
+    let written = first.retry(RetryContents::Written(other), 0, Millis(9));
+    assert_eq!(
+        (written.authority, written.body),
+        (Authority::OperatorInstruction, other)
+    );
+    assert!(written.cause.is_external(), "the chain stays external");
+    assert_eq!(written.run_key, again.run_key, "one retry at a time");
+}

@@ -8,11 +8,13 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::report::payload::AttentionDismissed;
 use wakeful_core::report::{Event, EventDraft, SealedEvent};
-use wakeful_store::rows::{RunFilter, RunState};
+use wakeful_core::time::Millis;
+use wakeful_store::rows::{RunFilter, RunRow, RunState};
 use wakeful_store::{StoreError, Tx, View};
 
 use super::run_list::{ListedRun, listed};
 use super::shared::{Shared, announce};
+use crate::run::decode;
 use crate::{EngineError, Observer as _};
 
 /// Maximum number of quarantined and of parked runs in the list.
@@ -104,11 +106,29 @@ fn dismiss_in(
     runs: &BTreeSet<RunKey>,
     seal: &impl Fn(Vec<RunKey>) -> Result<SealedEvent, StoreError>,
 ) -> Result<Vec<(AgentId, Event)>, StoreError> {
+    let (flagged, _) = tx.runs_needing_attention(FLAGGED_RUNS_MAX)?;
+    let cause = |row: &RunRow| {
+        let told = RunExplanation::of_run(row.status, decode(row).ok().as_ref())?;
+        Some((row.agent_id.clone(), told.code, told.message))
+    };
+    // One entry stands for all failures with the same cause; a failure after the newest one that the person
+    // saw stays.
+    let mut seen: BTreeMap<_, Option<Millis>> = BTreeMap::new();
+    for row in flagged.iter().filter(|row| runs.contains(&row.run_key)) {
+        if let Some(cause) = cause(row) {
+            let newest = seen.entry(cause).or_default();
+            *newest = (*newest).max(row.ended_at);
+        }
+    }
     // Sorted by agent, because each announcement locks the head of its agent.
     let mut of_agents: BTreeMap<AgentId, Vec<RunKey>> = BTreeMap::new();
-    for run in runs {
-        if let Some(row) = tx.run(run)? {
-            of_agents.entry(row.agent_id).or_default().push(*run);
+    for row in flagged {
+        let is_older = || {
+            let newest = seen.get(&cause(&row)?)?;
+            Some(row.ended_at <= *newest)
+        };
+        if runs.contains(&row.run_key) || is_older().unwrap_or(false) {
+            of_agents.entry(row.agent_id).or_default().push(row.run_key);
         }
     }
     let mut events = Vec::new();

@@ -105,3 +105,19 @@ async fn an_invalid_setting_changes_nothing_and_names_its_field() {
     let unknown = server.post("/api/agents/ghost/settings", "{}").await;
     assert_eq!(unknown.code(), (404, "agent_unknown".to_owned()));
 }
+
+#[tokio::test]
+async fn a_setting_of_the_home_is_checked_for_its_name_and_agent() {
+    let server = TestServer::new();
+    for (name, status, code) in [
+        ("server.prt", 409, "config_key_unknown"),
+        ("agents.ghost.models", 404, "agent_unknown"),
+    ] {
+        let change = json!({"name": name, "value": "x"});
+        let answer = server.post("/api/settings", &change.to_string()).await;
+        assert_eq!(answer.code(), (status, code.to_owned()));
+    }
+    let change = json!({"name": "agents.main.models", "value": null});
+    let answer = server.post("/api/settings", &change.to_string()).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+}

@@ -196,6 +196,7 @@ async fn ids_and_numbers_in_paths_and_queries_are_checked() {
         ("/api/agents/other/state", 404, "agent_unknown"),
         ("/api/agents/other/events", 404, "agent_unknown"),
         ("/api/agents/other/transcript", 404, "agent_unknown"),
+        ("/api/agents/other/threads", 404, "agent_unknown"),
         ("/api/runs/12", 400, "bad_id"),
         (&format!("/api/runs/{key}"), 404, "run_unknown"),
         (&format!("/api/runs/{}", key.replace('0', "F")), 400, "bad_id"),
@@ -215,6 +216,7 @@ async fn ids_and_numbers_in_paths_and_queries_are_checked() {
             "bad_query",
         ),
         ("/api/agents/main/transcript?limit=501", 400, "bad_query"),
+        ("/api/agents/main/transcript?thread=a%20b", 400, "bad_query"),
     ] {
         assert_eq!(world.get(path).await.code(), (status, code.to_owned()), "{path}");
     }

@@ -1,5 +1,6 @@
 mod agent_control;
 mod agent_settings;
+mod attention;
 mod body;
 mod connections;
 mod contract;

@@ -86,6 +86,12 @@ async fn a_tool_process_may_brake_but_not_answer_release_or_set() {
         (true, "/api/brake/release", "{}", "HTTP/1.1 403"),
         (
             true,
+            "/api/settings",
+            r#"{"name":"server.port","value":1}"#,
+            "HTTP/1.1 403",
+        ),
+        (
+            true,
             "/api/agents/main/settings",
             r#"{"ask_tools":[]}"#,
             "HTTP/1.1 403",

@@ -19,7 +19,7 @@ use tower::ServiceExt as _;
 use wakeful_api::client::Client;
 use wakeful_api::{
     AgentModelState, BackupMode, BackupStatus, DefaultModel, LocalProvider, ModelChoice, ModelProvider,
-    ModelSource, ProviderTest, SetProviderKey, StoredKey, TestProvider,
+    ModelSource, ProviderTest, SetProviderKey, SettingsList, SettingsProblem, StoredKey, TestProvider,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::message::RunOptions;
@@ -288,6 +288,29 @@ impl Host for RecordingHost {
 
     fn inference_versions(&self) -> std::collections::BTreeSet<wakeful_core::id::PolicyVersion> {
         [wakeful_core::id::PolicyVersion::new("inference-1")].into()
+    }
+
+    fn settings(&self) -> Result<SettingsList, Problem> {
+        Ok(SettingsList {
+            file: "config.toml".to_owned(),
+            settings: Vec::new(),
+            problem: None,
+        })
+    }
+
+    fn change_setting(&self, name: &str, _value: &Value) -> Result<(), Problem> {
+        match name {
+            "server.port" | "agents.main.models" => Ok(()),
+            _ => Err(Problem::new(
+                "config_key_unknown",
+                "unknown setting",
+                "use another",
+            )),
+        }
+    }
+
+    fn settings_status(&self) -> (Option<SettingsProblem>, Vec<String>) {
+        (None, Vec::new())
     }
 
     fn rule_defaults(&self) -> RuleDefaults {

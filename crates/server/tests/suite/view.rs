@@ -75,6 +75,7 @@ fn an_erased_line_is_shown_as_erased() {
             content: BlobHash(Digest::ZERO),
             at: Millis(0),
         },
+        run: None,
         blocks,
     };
     let erased = view::transcript_line(&line(None));

@@ -1,6 +1,7 @@
 //! The contract that every database must fulfil.
 
 mod agent;
+mod attention;
 pub(crate) mod blob;
 pub(crate) mod bound;
 mod brake;

@@ -327,6 +327,28 @@ fn the_newest_entries_of_a_thread_are_returned_oldest_first() {
 }
 
 #[test]
+fn the_threads_between_two_ids_are_found_one_by_one() {
+    everywhere(async |store| {
+        let appended = store.write(|tx| {
+            for thread in ["a:session:x", "a:session:b", "a:run:1", "a-b:session:c"] {
+                tx.append_entry(&ThreadId::new(thread), &sample::entry("run", "text"))?;
+                tx.append_entry(&ThreadId::new(thread), &sample::entry("run", "more"))?;
+            }
+            Ok(())
+        });
+        appended.await.expect("appended");
+        let next = async |after: &str| {
+            let (after, end) = (ThreadId::new(after), ThreadId::new("a:session;"));
+            let found = store.read(move |view| view.thread_after(&after, &end)).await;
+            found.expect("read").map(|thread| thread.to_string())
+        };
+        assert_eq!(next("a:session:").await.as_deref(), Some("a:session:b"));
+        assert_eq!(next("a:session:b").await.as_deref(), Some("a:session:x"));
+        assert_eq!(next("a:session:x").await, None);
+    });
+}
+
+#[test]
 fn the_cancellation_of_a_run_can_be_requested_more_than_once() {
     everywhere(async |store| {
         let asked = async || {

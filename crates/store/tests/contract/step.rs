@@ -164,6 +164,7 @@ fn a_step_ends_once() {
                 status: StepStatus::Ok,
                 duration_ms: Some(end.duration_ms),
                 sandbox: end.sandbox,
+                exit_status: end.exit_status,
                 usage: end.usage,
                 ..sample::step("run", name)
             };

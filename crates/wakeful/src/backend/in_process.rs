@@ -17,7 +17,7 @@ use wakeful_store::Store;
 use wakeful_tools::watch::LocalScanner;
 
 use super::Backend;
-use crate::config::{self, Overrides, Settings};
+use crate::config::{self, LiveSettings, Overrides, Settings};
 use crate::daemon::backup::BackupFolder;
 use crate::daemon::host::DaemonHost;
 use crate::device;
@@ -126,7 +126,7 @@ impl<'a> Parts<'a> {
             host: Arc::new(DaemonHost {
                 home: home.to_owned(),
                 workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
-                workspace: config.agent.workspace.clone(),
+                settings: LiveSettings::fixed(config),
                 models: ModelRegistry::new(config),
                 switch: Arc::new(Halt::new().0),
                 backups: match is_shared {

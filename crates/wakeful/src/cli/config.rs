@@ -2,12 +2,14 @@
 
 use clap::Subcommand;
 use serde_json::{Value, json};
+use wakeful_core::id::AgentId;
 
 use super::GlobalArgs;
-use crate::config::{self, ConfigEdit, Overrides, Setting, SettingOrigin};
+use crate::config::{self, ConfigEdit, Overrides, Setting, SettingOrigin, needs_restart, value_text};
 use crate::daemon::files::{DaemonPresence, RunDir};
 use crate::failure::{FAILED, Failure};
 use crate::home::Home;
+use crate::open_home::with_read_only;
 use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
@@ -38,11 +40,16 @@ pub(crate) enum ConfigVerb {
     Doctor,
 }
 
-pub(crate) fn config(verb: &ConfigVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
+pub(crate) async fn config(verb: &ConfigVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         ConfigVerb::Get { key: Some(name) } => get(name, shared, out)?,
         ConfigVerb::Get { key: None } => get_all(shared, out)?,
-        ConfigVerb::Set { key, value, unset: _ } => set(key, value.as_deref(), shared, out)?,
+        ConfigVerb::Set { key, value, unset: _ } => {
+            if let Some(value) = value {
+                check_agent(key, value, shared).await?;
+            }
+            set(key, value.as_deref(), shared, out)?;
+        }
         ConfigVerb::Schema => {
             let schema = serde_json::to_string_pretty(config::schema()).unwrap_or_default();
             out.bytes(format!("{schema}\n").as_bytes());
@@ -83,15 +90,30 @@ fn get_all(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Formats a value for people and scripts: text without quotes, a list as it is typed.
-fn value_text(value: Option<&Value>) -> String {
-    match value {
-        None => String::new(),
-        Some(Value::Array(list)) => {
-            let parts: Vec<String> = list.iter().map(|one| value_text(Some(one))).collect();
-            parts.join(",")
+/// Refuses a setting that names an unknown agent, if the home has a database to check against: a misspelt
+/// name would have no effect.
+async fn check_agent(key: &str, value: &str, shared: &GlobalArgs) -> Result<(), Failure> {
+    let named = match (key.strip_prefix("agents."), key) {
+        (Some(rest), _) => rest.split('.').next().unwrap_or_default(),
+        (None, "agent.default") => value,
+        (None, _) => return Ok(()),
+    };
+    // Other errors in the arguments come first, and name what is wrong.
+    Setting::known(key)?.typed(value)?;
+    let Ok(agent) = AgentId::parse(named) else {
+        return Ok(());
+    };
+    let known = with_read_only(shared, async |store| {
+        Ok(store.read(move |view| view.agent(&agent)).await?.is_some())
+    });
+    match known.await {
+        Ok(true) | Err(_) => Ok(()),
+        Ok(false) => {
+            let message = format!("{key}: there is no agent {named}");
+            let hint =
+                format!("`wakeful agent create {named}` creates it, `wakeful agent list` lists all agents");
+            Err(Failure::usage("agent_unknown", message, hint))
         }
-        Some(value) => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
     }
 }
 
@@ -134,9 +156,11 @@ fn print_result(name: &str, changed: bool, shared: &GlobalArgs, out: &Out) -> Re
         out.note(&format!("{path} is unchanged"));
     }
     if changed && matches!(RunDir::of(&home).found(), DaemonPresence::Alive(_)) {
-        out.note(
-            "the running daemon still uses its old settings; `wakeful daemon restart` applies the new ones",
-        );
+        out.note(if needs_restart(name) {
+            "the running daemon still uses the old value; `wakeful daemon restart` applies the new one"
+        } else {
+            "the running daemon uses it from the next step on"
+        });
     }
     if let Ok(loaded) = config::load(&home, &Overrides::default())
         && let SettingOrigin::Environment { name: variable } = loaded.origin(name)

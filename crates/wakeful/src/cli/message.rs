@@ -27,6 +27,12 @@ pub(crate) struct MessageArgs {
     /// Priority in the queue; `interject` joins a run in progress
     #[arg(long, value_enum, default_value_t = PriorityArg::Normal)]
     priority: PriorityArg,
+    /// Tools that its run may not use
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    deny_tools: Vec<String>,
+    /// Tools that need your approval in its run
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    ask_tools: Vec<String>,
 }
 
 /// Priority in the queue; the wire type documents each value.
@@ -55,6 +61,8 @@ pub(crate) async fn message(args: &MessageArgs, shared: &GlobalArgs, out: &Out) 
     let message = SendMessage {
         key: key.map(Text),
         priority: Some(args.priority.into()),
+        deny_tools: args.deny_tools.clone(),
+        ask_tools: args.ask_tools.clone(),
         ..SendMessage::new(agent.clone(), read_prompt(&args.text)?)
     };
     // Checked before the message is sent, because an accepted message must not be reported as a failure.

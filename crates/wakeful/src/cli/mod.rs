@@ -5,6 +5,7 @@ mod agent_settings;
 pub(crate) mod backup;
 mod brake;
 pub(crate) mod budget;
+mod chat;
 mod config;
 pub(crate) mod confirm;
 mod daemon;
@@ -69,6 +70,7 @@ not repeated but reported.";
 const AFTER_HELP: &str = "\
 Get started, without an API key:
   wakeful run \"Show me what you can do\"        run the built-in demo script
+  wakeful chat                                 talk to an agent in the terminal
   wakeful daemon start && wakeful open         start the daemon and open its page
   wakeful message main \"…\"                     queue a message without waiting
   wakeful run --resume                         finish interrupted runs without a daemon
@@ -89,6 +91,8 @@ enum Verb {
     Init(init::InitArgs),
     /// Send a prompt to an agent and wait for the answer
     Run(run::RunArgs),
+    /// Talk to an agent; its runs continue in the daemon when you leave
+    Chat(chat::ChatArgs),
     /// Queue a message for an agent without waiting
     Message(message::MessageArgs),
     /// Show the status of daemon, agents and runs
@@ -238,6 +242,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
     let ended = runtime.block_on(async {
         match verb {
             Verb::Run(args) => run::run(&args, &shared, out).await,
+            Verb::Chat(args) => chat::chat(&args, &shared, out).await,
             Verb::Runs(verb) => runs::runs(&verb, &shared, out).await,
             Verb::Agent(verb) => agent::agent(&verb, &shared, out).await,
             Verb::Decision(verb) => decision::decision(&verb, &shared, out).await,
@@ -261,7 +266,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Debug(verb) => debug::debug(&verb, &shared, out).await,
             Verb::Doctor(args) => doctor::doctor(&args, &shared, out).await,
             Verb::Models(verb) => models::models(&verb, &shared, out).await,
-            Verb::Config(verb) => config::config(&verb, &shared, out),
+            Verb::Config(verb) => config::config(&verb, &shared, out).await,
             Verb::Service(verb) => service::service(&verb, &shared, out),
             Verb::Backup(args) => backup::backup(&args, &shared, out),
             Verb::Restore(args) => restore::restore(&args, &shared, out).await,

@@ -1,6 +1,7 @@
 //! `wakeful run`: sends one message, drives its run and prints the answer.
 
-mod attach;
+pub(super) mod ask;
+pub(super) mod attach;
 mod cap;
 mod local;
 mod prompt;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wakeful_core::conversation::Attachment;
-use wakeful_core::id::{AgentId, TurnId};
+use wakeful_core::id::{AgentId, SessionId, TurnId};
 use wakeful_core::key::derived_hash;
 use wakeful_core::policy::ToolRules;
 use wakeful_core::run::ROUNDS_MAX;
@@ -48,6 +49,9 @@ pub(crate) struct RunArgs {
     /// Agent that keeps its conversation; without one, a temporary agent is created for this run
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
+    /// Conversation of the agent [default: cli]
+    #[arg(long, value_name = "NAME", requires = "agent", conflicts_with = "resume")]
+    thread: Option<String>,
     /// Create the agent if it does not exist
     #[arg(long, requires = "agent", conflicts_with = "resume")]
     create_agent: bool,
@@ -158,6 +162,7 @@ struct CheckedCall {
     /// The agent that the run belongs to.
     agent: AgentId,
     turn: TurnId,
+    thread: Option<SessionId>,
     prompt: String,
     attachments: Vec<Attachment>,
     deny_tools: BTreeSet<String>,
@@ -171,6 +176,7 @@ impl CheckedCall {
         let named = args.agent.as_deref().map(AgentId::parse).transpose()?;
         let key = args.idempotency_key.as_deref();
         let turn = TurnId::parse(key.unwrap_or(&fresh_id()))?;
+        let thread = args.thread.as_deref().map(SessionId::parse).transpose()?;
         let named_tools = |names: &[String]| -> Result<BTreeSet<String>, Failure> {
             let tools = names.iter().map(|name| name.trim().to_owned()).collect();
             ToolRules::new(tool_names()).check_denied(&tools)?;
@@ -185,6 +191,7 @@ impl CheckedCall {
             named,
             agent,
             turn,
+            thread,
             prompt,
             attachments,
             deny_tools,

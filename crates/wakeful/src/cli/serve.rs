@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{GlobalArgs, text_variable};
-use crate::config::{self, LoadedConfig, Overrides};
+use crate::config::{self, LiveSettings, LoadedConfig, Overrides};
 use crate::daemon::lifecycle::{DaemonOptions, run_daemon};
 use crate::failure::Failure;
 use crate::model::ModelRegistry;
@@ -51,9 +51,11 @@ impl ServeArgs {
     /// The options that a daemon starts with.
     pub(super) fn start<'a>(&self, shared: &'a GlobalArgs) -> Result<DaemonOptions<'a>, Failure> {
         let settings = self.settings(shared)?;
+        let live = LiveSettings::following(shared.home()?, self.flags()?, &settings);
         Ok(DaemonOptions {
             shared,
-            models: ModelRegistry::new(&settings.config),
+            models: ModelRegistry::following(live.clone()),
+            live,
             settings,
             token: self.token()?,
             sandboxing: if self.allow_unsandboxed {
@@ -67,6 +69,20 @@ impl ServeArgs {
     /// Loads the settings, so that all argument errors are reported before a process starts or a socket is
     /// bound.
     pub(super) fn settings(&self, shared: &GlobalArgs) -> Result<LoadedConfig, Failure> {
+        let loaded = config::load(&shared.home()?, &self.flags()?)?;
+        if let Some(token) = self.token()? {
+            crate::daemon::token::check(&token)?;
+        }
+        if loaded.config.model.default.is_some() {
+            let models = ModelRegistry::new(&loaded.config);
+            let chain = models.chain(None, None)?;
+            models.route(&chain.model_ref, &chain.fallbacks)?;
+        }
+        Ok(loaded)
+    }
+
+    /// The flags that override settings.
+    fn flags(&self) -> Result<Overrides, Failure> {
         let token_file = self.token_file.as_ref().map(std::path::absolute).transpose();
         let token_file = token_file.map_err(|error| {
             Failure::io(
@@ -82,7 +98,7 @@ impl ServeArgs {
             .clone()
             .or(self.listen.map(|listen| listen.ip().to_string()));
         let model = self.model.as_deref().map(crate::model::canonical).transpose()?;
-        let flags = Overrides::default()
+        Ok(Overrides::default()
             .flag("server.address", "--host", address)
             .flag(
                 "server.port",
@@ -93,17 +109,7 @@ impl ServeArgs {
             .flag("server.token_file", "--token-file", token_file)
             .flag("model.default", "--model", model)
             .flag("log.level", "--log-level", self.log_level.as_ref())
-            .flag("log.format", "--log-format", self.log_format.as_ref());
-        let loaded = config::load(&shared.home()?, &flags)?;
-        if let Some(token) = self.token()? {
-            crate::daemon::token::check(&token)?;
-        }
-        if loaded.config.model.default.is_some() {
-            let models = ModelRegistry::new(&loaded.config);
-            let chain = models.chain(None, None)?;
-            models.route(&chain.model_ref, &chain.fallbacks)?;
-        }
-        Ok(loaded)
+            .flag("log.format", "--log-format", self.log_format.as_ref()))
     }
 
     fn token(&self) -> Result<Option<String>, Failure> {

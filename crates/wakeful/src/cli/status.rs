@@ -72,6 +72,7 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
             stuck.agent_id, stuck.problem.message, stuck.problem.hint
         )
     }));
+    lines.extend(daemon.iter().flat_map(settings_lines));
     lines.push(signed(&proof));
     lines.extend(backed_up(&backup, RealClock::new().now()));
     let answer = json!({
@@ -86,6 +87,22 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
     );
     out.answer(&answer, &words);
     Ok(0)
+}
+
+/// Why the settings file is not in force, and which changes need a restart.
+fn settings_lines(status: &RuntimeStatus) -> Vec<String> {
+    let problem = status.settings_problem.as_ref();
+    let problem = problem.map(|problem| {
+        format!(
+            "settings the file is invalid, and the last valid settings apply: {} — {}",
+            problem.message, problem.hint
+        )
+    });
+    let restart = (!status.needs_restart.is_empty()).then(|| {
+        let names = status.needs_restart.join(", ");
+        format!("settings `wakeful daemon restart` applies {names}")
+    });
+    problem.into_iter().chain(restart).collect()
 }
 
 /// The key of this device and the newest signed head of each log. It is read from the database directly,

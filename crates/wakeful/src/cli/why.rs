@@ -95,7 +95,7 @@ pub(super) fn shifted(text: &str, now: Millis, by: fn(i64, i64) -> i64) -> Resul
     })
 }
 
-fn run_words(why: &WhyRun) -> String {
+pub(super) fn run_words(why: &WhyRun) -> String {
     let mut lines = vec![
         format!("run      {}", why.run_key),
         format!("agent    {}", why.agent_id),

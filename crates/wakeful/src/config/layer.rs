@@ -182,6 +182,15 @@ impl LoadedConfig {
         })
     }
 
+    /// These settings, as if all of them were defaults.
+    pub(super) fn without_origins(config: &Settings) -> Self {
+        Self {
+            config: config.clone(),
+            values: json!(config),
+            origins: BTreeMap::new(),
+        }
+    }
+
     /// Every setting with a single value, followed by the lists and named settings in the file.
     pub(crate) fn all(&self) -> impl Iterator<Item = (String, Option<&Value>, &SettingOrigin)> {
         let single: Vec<Vec<String>> = Setting::single().map(|setting| setting.path).collect();

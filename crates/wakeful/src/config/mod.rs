@@ -8,6 +8,7 @@
 //! | [`schema`] | the names of the settings, read from the schema, and suggestions for misspelt names |
 //! | [`value`] | the values that a setting accepts, by its schema |
 //! | [`layer`] | merges the sources and records the origin of each value |
+//! | [`live`] | the settings of a running process, which follow the file |
 //! | [`cross_check`] | checks across settings |
 //! | [`file`] | reads, edits and replaces `config.toml` |
 //!
@@ -19,6 +20,7 @@ mod cross_check;
 mod file;
 mod inference;
 mod layer;
+mod live;
 mod schema;
 mod settings;
 mod value;
@@ -28,10 +30,13 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 pub(crate) use self::backup::Backup;
 pub(crate) use self::file::ConfigEdit;
 pub(crate) use self::inference::{PriceSettings, ProviderSettings, ThinkingSetting};
 pub(crate) use self::layer::{LoadedConfig, Overrides, SettingOrigin};
+pub(crate) use self::live::{LiveSettings, needs_restart};
 pub(crate) use self::schema::Setting;
 pub(crate) use self::settings::{LogFormat, LogLevel, LogSettings, Settings, WebhookFormat};
 use crate::failure::Failure;
@@ -81,6 +86,35 @@ pub(crate) fn path(home: &Path) -> PathBuf {
 /// The JSON Schema of `config.toml`.
 pub(crate) fn schema() -> &'static serde_json::Value {
     schema::Node::root().0
+}
+
+/// Sets a setting to a JSON value as if it was typed, or removes it from the file if the value is null.
+pub(crate) fn change_value(home: &Home, name: &str, value: &Value) -> Result<(), Failure> {
+    let text = match value {
+        Value::Null => None,
+        value => Some(value_text(Some(value))),
+    };
+    let edit = match text {
+        None => ConfigEdit::Unset(Setting::known(name)?.name()),
+        Some(text) => {
+            Setting::known(name)?.typed(&text)?;
+            let key = name.to_owned();
+            ConfigEdit::Set { key, text }
+        }
+    };
+    change(home, &[edit]).map(drop)
+}
+
+/// Formats a value for people and scripts: text without quotes, a list as it is typed.
+pub(crate) fn value_text(value: Option<&Value>) -> String {
+    match value {
+        None => String::new(),
+        Some(Value::Array(list)) => {
+            let parts: Vec<String> = list.iter().map(|one| value_text(Some(one))).collect();
+            parts.join(",")
+        }
+        Some(value) => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+    }
 }
 
 /// Applies all edits or none. Returns whether the file changed.

@@ -6,7 +6,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wakeful_api::{AgentModelState, BackupStatus, DefaultModel};
+use serde_json::Value;
+use wakeful_api::{AgentModelState, BackupStatus, DefaultModel, SettingsList, SettingsProblem};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::{Message, RunOptions};
 use wakeful_core::policy::{RuleDefaults, ToolRules};
@@ -22,9 +23,10 @@ use wakeful_store::rows::Agent;
 use wakeful_tools::{Tools, process_ancestry};
 
 use super::backup::BackupFolder;
-use crate::config::Settings;
+use crate::config::{self, LiveSettings};
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
+use crate::home::Home;
 use crate::model::{DEMO, ModelChain, ModelChoiceReason, ModelRegistry, demo};
 use crate::open_home::{EngineOptions, OpenHome, RealEngine, SandboxRequirement, tool_names};
 use crate::provider_setup::ProviderSetup;
@@ -33,7 +35,7 @@ use crate::workspace::WorkspacePath;
 /// Creates engines for the service.
 pub(crate) struct DaemonEngineFactory {
     pub(crate) place: Arc<OpenHome>,
-    pub(crate) config: Settings,
+    pub(crate) config: LiveSettings,
     pub(crate) models: ModelRegistry,
     pub(crate) sandboxing: SandboxRequirement,
     /// Receives committed events.
@@ -100,7 +102,7 @@ impl EngineFactory for DaemonEngineFactory {
             fallbacks: chain.fallbacks,
             max_rounds: max_rounds
                 .or(agent.settings.max_rounds)
-                .unwrap_or(self.config.agent.max_rounds),
+                .unwrap_or_else(|| self.config.current().agent.max_rounds),
             workspace: workspace.unwrap_or_else(|| agent.workspace.clone()),
             deny_tools,
             ask_tools,
@@ -140,9 +142,8 @@ pub(crate) struct DaemonHost {
     pub(crate) home: PathBuf,
     /// The parent folder for workspaces of agents that do not name one; each agent gets its own subfolder.
     pub(crate) workspaces: Option<PathBuf>,
-    /// The configured workspace that all agents without their own share.
-    pub(crate) workspace: Option<String>,
     pub(crate) models: ModelRegistry,
+    pub(crate) settings: LiveSettings,
     pub(crate) switch: Arc<HaltSwitch>,
     pub(crate) backups: BackupFolder,
 }
@@ -179,7 +180,8 @@ impl DaemonHost {
 
 impl Host for DaemonHost {
     fn workspace(&self, agent: &AgentId, wanted: Option<&str>) -> Result<String, Problem> {
-        match wanted.or(self.workspace.as_deref()) {
+        let settings = self.settings.current();
+        match wanted.or(settings.agent.workspace.as_deref()) {
             Some(path) => self.check_workspace(path.as_ref()),
             None => self.check_workspace(&self.own_folder(agent)?),
         }
@@ -233,7 +235,20 @@ impl Host for DaemonHost {
     }
 
     fn rule_defaults(&self) -> RuleDefaults {
-        self.models.config().rules()
+        self.settings.current().rules()
+    }
+
+    fn settings(&self) -> Result<SettingsList, Problem> {
+        Ok(self.settings.list())
+    }
+
+    fn change_setting(&self, name: &str, value: &Value) -> Result<(), Problem> {
+        let home = Home::open(&self.home)?;
+        Ok(config::change_value(&home, name, value)?)
+    }
+
+    fn settings_status(&self) -> (Option<SettingsProblem>, Vec<String>) {
+        (self.settings.problem(), self.settings.awaiting_restart())
     }
 
     fn tools(&self) -> BTreeSet<String> {

@@ -28,7 +28,7 @@ use super::logins::LoginFiles;
 use super::socket::{self, LocalSocket};
 use super::token;
 use super::workers::{OpenDaemon, run_service};
-use crate::config::{LoadedConfig, Overrides, Settings};
+use crate::config::{LiveSettings, LoadedConfig, Overrides, Settings};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::{Home, HomeLock};
@@ -56,7 +56,10 @@ const ALREADY: &str = "daemon_running";
 /// The options of a daemon start.
 pub(crate) struct DaemonOptions<'a> {
     pub(crate) shared: &'a GlobalArgs,
+    /// The settings at the start.
     pub(crate) settings: LoadedConfig,
+    /// The settings in force, which follow the file.
+    pub(crate) live: LiveSettings,
     pub(crate) models: ModelRegistry,
     /// A token that was passed to this call only.
     pub(crate) token: Option<String>,
@@ -268,7 +271,7 @@ async fn open(
     let lock = lock_home(home, &folder).await?;
     let introduced = publish_record(folder, start, served, token).await?;
     let place = OpenHome::open_as_daemon(start.shared, home.clone(), lock).await?;
-    Ok((place.with_settings(&start.settings.config), introduced))
+    Ok((place.following(start.live.clone()), introduced))
 }
 
 async fn lock_home(home: &Home, folder: &RunDir) -> Result<HomeLock, Failure> {
@@ -352,7 +355,7 @@ fn host(start: &DaemonOptions<'_>, home: &Home, signals: &Signals) -> DaemonHost
     DaemonHost {
         home: home.root().to_owned(),
         workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
-        workspace: start.settings.config.agent.workspace.clone(),
+        settings: start.live.clone(),
         models: start.models.clone(),
         switch: signals.switch(),
         backups: backups(start, home),

@@ -153,7 +153,7 @@ fn engine_factory(
 ) -> DaemonEngineFactory {
     DaemonEngineFactory {
         place: Arc::clone(place),
-        config: start.settings.config.clone(),
+        config: start.live.clone(),
         models: start.models.clone(),
         sandboxing: start.sandboxing,
         observer,

@@ -116,7 +116,8 @@ impl ProviderConfig {
         registry: &ModelRegistry,
     ) -> Result<HostedModel, (DataBoundary, Failure)> {
         let model_ref = &format!("{}/{model}", self.name);
-        let prices = &registry.config().prices;
+        let config = registry.config();
+        let prices = &config.prices;
         let defaults = HostedOptions::of(self.kind, model);
         let options = HostedOptions {
             name: &self.name,
@@ -255,7 +256,8 @@ impl ProviderConfig {
     ) -> (DataBoundary, Failure) {
         match error {
             HostedModelError::Thinking(_) => {
-                let is_own = registry.config().models.get(model_ref);
+                let config = registry.config();
+                let is_own = config.models.get(model_ref);
                 let place = match is_own.and_then(|own| own.thinking) {
                     Some(_) => format!("models.\"{model_ref}\".thinking"),
                     None => format!("providers.{}.thinking", self.name),

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 /// Replaces control characters except line ends and tabs with a visible placeholder.
-pub(super) fn text(text: &str) -> Cow<'_, str> {
+pub(crate) fn text(text: &str) -> Cow<'_, str> {
     let order = |c: char| c.is_control() && c != '\n' && c != '\t';
     if text.contains(order) {
         Cow::Owned(text.replace(order, "\u{FFFD}"))

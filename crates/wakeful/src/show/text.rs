@@ -21,7 +21,7 @@ use wakeful_core::policy::PolicyEffect;
 const WORDS_MAX: usize = 2_000;
 
 /// The progress line of an event while a run continues, if it has one.
-pub(super) fn progress(said: &Payload) -> Option<String> {
+pub(crate) fn progress(said: &Payload) -> Option<String> {
     let line = match said {
         Payload::AssistantRoundRecorded(round) if !round.text.is_empty() => {
             format!("  » {}", round.text.replace('\n', "\n    "))

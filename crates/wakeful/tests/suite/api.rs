@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wakeful_api::client::{Client, ClientError};
 use wakeful_api::{
-    Endpoint, Event, GetAgentState, GetAgentStatus, GetDefaultAgentState, GetRun, Limit, ListAgentEvents,
-    ListEvents, SendMessage,
+    Endpoint, Event, GetAgentState, GetAgentStatus, GetAgentTranscript, GetDefaultAgentState, GetRun, Limit,
+    ListAgentEvents, ListAgentThreads, ListEvents, SendMessage,
 };
 
 use super::daemon::RunningDaemon;
@@ -231,4 +231,57 @@ fn a_thousand_clients_that_connect_and_disconnect_do_not_harm_the_daemon() {
     let status = || world.wakeful(&["status", "--json"]).json();
     wait_until(|| status()["daemon"]["stream_count"] == 0);
     assert_eq!(status()["daemon"]["readiness"], json!("ready"));
+}
+
+#[test]
+fn conversations_have_their_own_transcripts_and_are_listed() {
+    let world = TestHome::new();
+    let model = world.script("repeat_last: true\nrounds: [{text: understood}]\n");
+    let run = |agent: &str, thread: &str, text: &str| {
+        let args = [
+            "run",
+            text,
+            "--agent",
+            agent,
+            "--create-agent",
+            "--thread",
+            thread,
+            "--model",
+            &model,
+            "--json",
+        ];
+        let said = world.wakeful(&args);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        said.json()["run_key"].as_str().expect("a key").to_owned()
+    };
+    run("main", "trip", "to Rome");
+    let last = run("main", "work", "the report");
+    run("main-2", "trip", "of another agent");
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
+    let client = client(&daemon);
+    block_on(async {
+        let main = || json!({"agent_id": "main"});
+        let listed = client
+            .call(&input::<ListAgentThreads>(main()))
+            .await
+            .expect("a list")
+            .threads;
+        let names: Vec<&str> = listed.iter().map(|one| one.thread.as_str()).collect();
+        assert_eq!(names, ["work", "trip"], "the most recent first");
+        assert_eq!(listed[0].preview.as_deref(), Some("understood"));
+        let trip = json!({"agent_id": "main", "thread": "trip"});
+        let told = client
+            .call(&input::<GetAgentTranscript>(trip))
+            .await
+            .expect("a transcript");
+        let told = serde_json::to_string(&told.lines).expect("JSON");
+        assert!(told.contains("to Rome") && !told.contains("the report"), "{told}");
+        let run = client
+            .call(&input::<GetRun>(json!({"run_key": last})))
+            .await
+            .expect("a run");
+        assert_eq!(run.thread.as_deref(), Some("work"));
+    });
+    let bad = world.wakeful(&["run", "x", "--agent", "main", "--thread", "../x", "--json"]);
+    assert_eq!((bad.code, bad.error_code().as_str()), (Some(2), "bad_id"));
 }

@@ -207,10 +207,16 @@ fn a_started_run_has_the_limits_of_its_own_agent() {
         world.script_named("parent.yaml", &parent),
         world.script_named("child.yaml", &child),
     );
-    let settings = format!(
-        "[agents.main]\nmodel = \"{parent}\"\nmay_start = [\"helper\", \"main\"]\n[agents.helper]\nmodel = \"{child}\"\n"
-    );
-    std::fs::write(world.home().join("config.toml"), settings).expect("settings");
+    world.wakeful(&[
+        "agent",
+        "set",
+        "main",
+        "--model",
+        &parent,
+        "--may-start",
+        "helper,main",
+    ]);
+    world.wakeful(&["agent", "set", "helper", "--model", &child]);
     let run = completed(&world.wakeful(&["run", "do it", "--json", "--agent", "main"]));
     assert_eq!(statuses(&run), ["ok"], "{run}");
     let runs = world

@@ -15,14 +15,10 @@ use super::schema::sent;
 /// The tools offered to a provider for an agent that may start runs of another.
 fn offered_tools() -> Vec<Value> {
     let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Hi.")]));
-    let settings = format!(
-        "[model]\ndefault = \"own/m\"\n[agents.main]\nmay_start = [\"helper\"]\n{}",
-        provider("own", &fake, "")
-    );
+    let settings = format!("[model]\ndefault = \"own/m\"\n{}", provider("own", &fake, ""));
     write(&world, &settings);
-    for agent in ["main", "helper"] {
-        world.wakeful(&["agent", "create", agent]);
-    }
+    world.wakeful(&["agent", "create", "helper"]);
+    world.wakeful(&["agent", "create", "main", "--may-start", "helper"]);
     let said = world.wakeful(&["run", "do it", "--json", "--agent", "main"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let tools = fake.asked()[0].1["tools"].as_array().expect("tools").clone();

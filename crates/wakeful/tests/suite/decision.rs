@@ -362,6 +362,7 @@ fn a_plain_action_of_an_abandoned_run_ends_unknown() {
         put_at: Millis(1),
         duration_ms: None,
         sandbox: None,
+        exit_status: None,
         usage: Usage::default(),
         attempt: None,
     };
@@ -425,21 +426,42 @@ fn tools_that_need_approval_come_from_settings_and_flags_together() {
     };
     assert_eq!(run("free", &[]), Vec::<String>::new());
     assert_eq!(run("flagged", &["--ask-tools", "ExecCommand"]), ["ExecCommand"]);
-    let said = world.wakeful(&["config", "set", "agents.asked.ask_tools", "ExecCommand"]);
+    let said = world.wakeful(&["agent", "create", "asked", "--ask-tools", "ExecCommand"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(run("asked", &[]), ["ExecCommand"]);
     assert_eq!(run("other", &[]), Vec::<String>::new());
     let said = world.wakeful(&["config", "set", "agent.ask_tools", "ExecCommand"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(run("third", &["--ask-tools", "ExecCommand"]), ["ExecCommand"]);
-    for name in ["agent.ask_tools", "agents.asked.ask_tools"] {
-        let said = world.wakeful(&["config", "set", name, "Nonsense", "--json"]);
+    for (args, code, error) in [
+        (
+            ["config", "set", "agent.ask_tools", "Nonsense"].as_slice(),
+            2,
+            "bad_value",
+        ),
+        (
+            &["agent", "set", "asked", "--ask-tools", "Nonsense"],
+            1,
+            "unknown_tool",
+        ),
+        (
+            &["config", "set", "agents.asked.ask_tools", "ExecCommand"],
+            2,
+            "setting_moved",
+        ),
+    ] {
+        let said = world.wakeful(&[args, &["--json"]].concat());
         assert_eq!(
             (said.code, said.error_code().as_str()),
-            (Some(2), "bad_value"),
+            (Some(code), error),
             "{said:?}"
         );
     }
+    let moved = world.wakeful(&["config", "set", "agents.asked.ask_tools", "ExecCommand"]);
+    assert!(
+        moved.stderr.contains("wakeful agent set asked --ask-tools"),
+        "{moved:?}"
+    );
     let said = world.wakeful(&[
         "run",
         "do it",

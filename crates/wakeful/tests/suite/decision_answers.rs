@@ -137,11 +137,11 @@ fn an_answer_is_accepted_only_through_the_configured_channels() {
     let world = TestHome::new();
     let set = |key: &str, value: &str| world.wakeful(&["config", "set", key, value, "--json"]);
     assert_eq!(set("decisions.answer_channels", "page").code, Some(0));
-    assert_eq!(set("agents.free.answer_channels", "cli,api").code, Some(0));
+    let free = world.wakeful(&["agent", "create", "free", "--answer-channels", "cli,api"]);
+    assert_eq!(free.code, Some(0), "{free:?}");
     for (key, odd) in [
         ("decisions.answer_channels", "phone"),
         ("decisions.answer_channels", ""),
-        ("agents.free.answer_channels", "page,fax"),
     ] {
         let said = set(key, odd);
         assert_eq!(
@@ -203,7 +203,7 @@ fn the_instructions_for_answering_fit_the_channel() {
         ("three", "cli,page"),
         ("four", "api,page"),
     ] {
-        let set = world.wakeful(&["config", "set", &format!("agents.{agent}.answer_channels"), from]);
+        let set = world.wakeful(&["agent", "create", agent, "--answer-channels", from]);
         assert_eq!(set.code, Some(0), "{set:?}");
         let (said, id) = asked(&world, agent, "true");
         let hint = said.json()["error"]["hint"].as_str().expect("a hint").to_owned();

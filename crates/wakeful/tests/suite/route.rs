@@ -259,9 +259,10 @@ fn a_key_is_read_from_the_keyring() {
 #[test]
 fn an_agent_has_its_own_model_and_list_of_permitted_models() {
     let (world, fake) = (TestHome::new(), FakeProvider::new(vec![chat("Mine.")]));
-    let agents = "[agents.coach]\nmodel = \"mine/m\"\nmodels = [\"mine/*\"]\n";
+    let agents = "[agents.coach]\nmodels = [\"mine/*\"]\n";
     write(&world, &[agents.to_owned(), provider("mine", &fake, "")].concat());
-    assert_eq!(world.wakeful(&["agent", "create", "coach"]).code, Some(0));
+    let made = call(&world, &["agent", "create", "coach", "--model", "mine/m"], &[]);
+    assert_eq!(made.code, Some(0), "{made:?}");
     let said = call(&world, &["run", "do it", "--agent", "coach"], &[]);
     assert_eq!(
         (said.code, said.stdout.as_str()),

@@ -28,11 +28,10 @@ fn write_scripts(world: &TestHome, parent: &str, child: &str) {
     }
     let parent = world.script_named("parent.yaml", parent);
     let child = world.script_named("child.yaml", child);
-    let text = format!(
-        "[agents.main]\nmodel = \"{parent}\"\nmay_start = [\"helper\", \"other\", \"main\", \"nobody\"]\n\
-         [agents.helper]\nmodel = \"{child}\"\nmay_start = [\"main\"]\n"
-    );
-    std::fs::write(world.home().join("config.toml"), text).expect("settings");
+    for (agent, model, may_start) in [("main", parent, "helper,other,main"), ("helper", child, "main")] {
+        let said = world.wakeful(&["agent", "set", agent, "--model", &model, "--may-start", may_start]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+    }
 }
 
 fn start(world: &TestHome) -> CommandOutput {

@@ -24,7 +24,7 @@ provider_round_completed | {"round": 0, "provider": "p", "model_ref": "p:m", "at
     "token_usage": {"input_tokens": 1, "output_tokens": 2}, "cost": 3, "rule": "r", "transport_diagnostics": {"stage": "connect"}}
 assistant_round_recorded | {"round": 1} | {"text": "Hm.", "tools": ["Exec"]}
 policy_decided | {"operation_id": K, "tool": "Exec", "input": "", "effect": "permit", "rule": "r"} | {"status": "denied", "code": "denied_tool"}
-tool_executed | {"operation_id": K, "tool": "Exec", "status": "ok", "duration_ms": 3} | {"sandbox": "enforced", "code": "exit", "attempt": 1,
+tool_executed | {"operation_id": K, "tool": "Exec", "status": "ok", "duration_ms": 3} | {"sandbox": "enforced", "exit_status": 3, "code": "exit", "attempt": 1,
     "again_in_ms": 5}
 action_cancelled | {"operation_id": K, "tool": "Exec", "status": "failed"} | {"duration_ms": 0, "code": "cancelled"}
 runtime_error | {"failure_artifact": {"category": "transport", "kind": "timeout", "summary": "no answer"}} | {}
@@ -40,7 +40,7 @@ decision_escalated | {"decision_id": K, "operation_id": K, "tool": "Exec", "titl
 brake_changed | {"is_on": true, "scope": "all", "channel": "cli"} | {"reason": "smoke"}
 run_quarantined | {"run_key": K, "code": "run_state_invalid", "why": "unreadable"} | {}
 quarantine_resolved | {"run_key": K, "status": "abandoned"} | {}
-attention_dismissed | {"run_keys": [K]} | {}
+attention_dismissed | {"run_keys": []} | {}
 content_erased | {"by": "operator", "channel": "cli", "run_key": K} | {"reason": "a name", "events": 3, "transitions": 1, "blobs": 2}
 data_pruned | {"class": "events", "rows": 3} | {"bytes": 9, "until": "2026-01-01T00:00:00.000Z"}
 rows_bound | {"records": [{"table": "cap", "key": "k", "row_hash": K}]} | {}

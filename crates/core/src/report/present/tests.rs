@@ -54,6 +54,8 @@ policy_decided | {"tool": "Exec", "effect": "deny", "status": "denied", "code": 
 policy_decided | {"tool": "Exec", "effect": "permit", "status": "failed", "code": "invalid_arguments"} | Trace | Exec refused: invalid_arguments
 policy_decided | {"tool": "Exec", "status": "denied", "code": "outcome_unknown_undecided"} | ActionRequired | Exec denied: outcome_unknown_undecided
 tool_executed | {"tool": "Exec", "status": "ok", "duration_ms": 3} | Trace | Exec done in 3 ms
+tool_executed | {"tool": "Exec", "status": "ok", "exit_status": 3, "duration_ms": 3} | Trace | Exec ended with exit 3 in 3 ms
+tool_executed | {"tool": "Exec", "status": "ok", "exit_status": 0, "duration_ms": 3} | Trace | Exec done in 3 ms
 tool_executed | {"tool": "Exec", "status": "failed", "code": "exit", "duration_ms": 3} | Trace | Exec failed: exit in 3 ms
 tool_executed | {"tool": "Exec", "status": "outcome_unknown"} | ActionRequired | Exec: outcome unknown, it may or may not have happened
 action_cancelled | {"tool": "Exec", "status": "failed", "code": "cancelled"} | Trace | Exec cancelled: cancelled

@@ -239,6 +239,25 @@ async fn deltas_have_no_position_and_belong_to_this_agent_only() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn output_of_a_running_command_is_streamed_without_a_position() {
+    let (logs, daemon) = (AgentLogs::of(&["main", "other"]), Daemon::new());
+    let mut client = follow(&logs, &daemon, None).await;
+    assert!(client.is_silent().await);
+    logs.print("other", "not for you\n");
+    logs.print("main", "one\n");
+    let zero = "0".repeat(64);
+    let expected = Seen {
+        name: "tool_output".to_owned(),
+        id: None,
+        data: json!({
+            "agent_id": "main", "run_key": zero, "operation_id": zero, "stream": "stderr", "chunk": 1, "text": "one\n",
+        }),
+    };
+    assert_eq!(client.see().await, expected);
+    assert!(client.is_silent().await);
+}
+
+#[tokio::test(start_paused = true)]
 async fn deltas_from_before_the_stream_caught_up_are_not_repeated() {
     let (logs, daemon) = (AgentLogs::of(&["main"]), Daemon::new());
     logs.append("main", 1);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use wakeful_core::conversation::Usage;
-use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::report::payload::RunStarted;
 use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::time::Millis;
@@ -16,7 +16,7 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::api::{ApiContext, RuntimeApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::rows::{Agent, Visibility};
-use wakeful_runtime::{Observer as _, StoreError, TextDelta};
+use wakeful_runtime::{Observer as _, OutputStream, StoreError, TextDelta, ToolOutputDelta};
 use wakeful_store::{FaultFuture, FaultPoint, Faults, Store};
 
 /// The agents, and the services through which a stream reads them.
@@ -150,6 +150,17 @@ impl AgentLogs {
             run: RunKey(Digest::ZERO),
             attempt: 0,
             chunk: 3,
+            text,
+        });
+    }
+
+    pub(super) fn print(&self, agent: &str, text: &str) {
+        self.hub.on_tool_output(&ToolOutputDelta {
+            agent: &super::id(agent),
+            run: RunKey(Digest::ZERO),
+            operation_id: OperationId(Digest::ZERO),
+            stream: OutputStream::Stderr,
+            chunk: 1,
             text,
         });
     }

@@ -5,13 +5,14 @@ use std::path::Path;
 use wakeful_api::ListCategories;
 use wakeful_core::saga::SagaStatus;
 use wakeful_store::rows::{
-    Agent, DecisionFilter, DecisionNotificationRow, RunFilter, RunRow, RunState, SagaRow,
+    Agent, DecisionFilter, DecisionNotificationRow, RunFilter, RunRow, RunState, SagaRow, Visibility,
 };
 use wakeful_store::{StoreError, View};
 
 use super::Check;
 use super::files::HomeUse;
 use crate::backend::read;
+use crate::config::{self, Overrides, SettingOrigin};
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::open_home::with_read_only;
@@ -33,7 +34,7 @@ pub(super) async fn look(shared: &GlobalArgs, home: &Path, use_of_home: HomeUse)
                 ..RunFilter::default()
             };
             Ok((
-                view.agents(false)?,
+                view.agents(true)?,
                 view.runs(&open)?,
                 view.unfinished_sagas()?,
                 needs(view)?,
@@ -52,10 +53,38 @@ pub(super) async fn look(shared: &GlobalArgs, home: &Path, use_of_home: HomeUse)
     let mut checks = vec![Check::ok("database", message)];
     checks.push(runs(&open, use_of_home, shared));
     checks.extend(needs);
-    checks.extend(workspaces(&agents, home));
+    checks.extend(unknown_agents(&agents, home));
+    let public: Vec<Agent> = agents
+        .into_iter()
+        .filter(|agent| agent.visibility == Visibility::Public)
+        .collect();
+    checks.extend(workspaces(&public, home));
     checks.push(sagas(&unfinished));
     checks.push(journal(shared).await);
     checks
+}
+
+/// Agents in the settings that do not exist: such settings have no effect.
+fn unknown_agents(agents: &[Agent], home: &Path) -> Vec<Check> {
+    let Ok(loaded) = config::load(home, &Overrides::default()) else {
+        // The check of the settings reports why.
+        return Vec::new();
+    };
+    let default = (!agents.is_empty() && loaded.origin("agent.default") != &SettingOrigin::Default)
+        .then(|| ("agent.default".to_owned(), loaded.config.agent.default.clone()));
+    let sections = loaded.config.agents.keys();
+    let sections = sections.map(|name| (format!("[agents.{name}]"), name.clone()));
+    let is_known = |name: &str| agents.iter().any(|agent| agent.agent_id.as_str() == name);
+    let unknown = default
+        .into_iter()
+        .chain(sections)
+        .filter(|(_, name)| !is_known(name));
+    let check = unknown.map(|(setting, name)| {
+        let message = format!("{setting} of config.toml names the agent {name}, which does not exist");
+        let hint = format!("`wakeful agent create {name}` creates it; otherwise remove the setting");
+        Check::problem("agents", message, hint)
+    });
+    check.collect()
 }
 
 /// Active brakes, pending decisions, quarantined runs, and failed notifications.
@@ -190,7 +219,7 @@ fn workspaces(agents: &[Agent], home: &Path) -> Vec<Check> {
             let failure = WorkspacePath::look(Path::new(&agent.workspace), home).err()?;
             let check = Check::failure("workspace", &failure);
             let message = format!("agent {}: {}", agent.agent_id, check.message);
-            let hint = "recreate the folder, or use --workspace DIR with each run";
+            let hint = "recreate the folder, or choose another: `wakeful agent set AGENT --workspace DIR`";
             Some(Check::problem("workspace", message, hint))
         })
         .collect();

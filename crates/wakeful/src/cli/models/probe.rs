@@ -143,7 +143,7 @@ pub(super) async fn probe(
     let terms = models.profile(&model_ref);
     open(shared)
         .await?
-        .with_settings(registry.config())
+        .with_settings(&registry.config())
         .run_and_close(out, async |place| {
             let run = RunKey(derived_hash("run.probe", &[&fresh_id()]));
             let mut probe = Probe {

@@ -10,7 +10,7 @@ use wakeful_core::conversation::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, Attachme
 use crate::failure::Failure;
 
 /// Reads the files, each up to its size limit.
-pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Attachment>, Failure> {
+pub(in crate::cli) fn read(paths: &[PathBuf]) -> Result<Vec<Attachment>, Failure> {
     // The count is checked before any file is read.
     if paths.len() > ATTACHMENTS_MAX {
         let message = format!("--attach: more than {ATTACHMENTS_MAX} attachments");

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wakeful_api::{Admission, GetAgentStatus, Run, Text};
+use wakeful_api::{Admission, Decision, GetAgentStatus, Run, Text};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::problem::Problem;
@@ -19,10 +19,11 @@ use wakeful_runtime::service::{Service, StuckAgents};
 use wakeful_runtime::stored_run;
 use wakeful_store::StoreError;
 
+use super::ask::{self, AskOutcome};
 use super::{RunRequest, cap, submit, workspace};
 use crate::backend::Backend;
 use crate::cli::decision::undecided;
-use crate::config::Settings;
+use crate::config::{LiveSettings, Settings};
 use crate::daemon::host::{DaemonEngineFactory, FirstEngine};
 use crate::daemon::workers::service_options;
 use crate::failure::{DENIED, Failure, UNDECIDED};
@@ -190,7 +191,7 @@ impl<'a> LocalRun<'a> {
     fn factory(&self, hub: &Arc<Hub>) -> DaemonEngineFactory {
         DaemonEngineFactory {
             place: self.place.shared(),
-            config: self.config.clone(),
+            config: LiveSettings::fixed(self.config),
             models: self.registry.clone(),
             sandboxing: self.sandboxing,
             observer: Arc::new(Progress::new(self.out, Arc::clone(hub))),
@@ -238,33 +239,57 @@ impl<'a> LocalRun<'a> {
         }
     }
 
-    /// Drives a run and its sub-runs until it ends. If it cannot continue by itself, returns the reason.
+    /// Drives a run and its sub-runs until it ends. A person at the terminal is asked the decisions that the
+    /// run waits for. If it cannot continue by itself, returns the reason.
     pub(super) async fn drive(
         &mut self,
         local: LocalService,
         agent: &AgentId,
         run: RunKey,
     ) -> Result<Run, DriveFailure> {
-        let LocalService {
-            service,
-            stuck,
-            backend,
-        } = local;
-        let driven = self.signals.during(service.drive(run), self.out).await;
-        driven.map_err(EngineError::from)?;
-        let seen = stored_run::load(&self.place.store, run).await?;
-        let seen = wakeful_server::view::run(&seen);
-        if seen.outcome.is_under_way() {
+        let mut local = local;
+        loop {
+            let LocalService {
+                service,
+                stuck,
+                backend,
+            } = local;
+            let driving = self.out.while_shown(run, service.drive(run));
+            let driven = self.signals.during(driving, self.out).await;
+            driven.map_err(EngineError::from)?;
+            let seen = stored_run::load(&self.place.store, run).await?;
+            let seen = wakeful_server::view::run(&seen);
+            if !seen.outcome.is_under_way() {
+                let recovered = self.place.recover_sagas_and_tell(self.out).await;
+                recovered.map_err(EngineError::from)?;
+                return Ok(seen);
+            }
             let open = OpenRun {
                 agent,
                 run,
                 seen: &seen,
             };
-            return Err(self.why_open(open, &stuck, &backend).await);
+            match self.why_open(open, &stuck, &backend).await {
+                OpenReason::Undecided(pending) => {
+                    if !self.has_asked(&backend, &pending).await? {
+                        let run = format!("run {run} of agent {agent}");
+                        let failure = undecided(&run, &pending, backend.channel(), self.out);
+                        return Err(DriveFailure::One(failure));
+                    }
+                    local = self.service()?;
+                }
+                OpenReason::Failure(failure) => return Err(failure),
+            }
         }
-        let recovered = self.place.recover_sagas_and_tell(self.out).await;
-        recovered.map_err(EngineError::from)?;
-        Ok(seen)
+    }
+
+    /// Asks the decisions at the terminal. Returns false if one is still pending.
+    async fn has_asked(&self, backend: &Backend, pending: &[Decision]) -> Result<bool, DriveFailure> {
+        if !ask::can_ask(self.out) {
+            return Ok(false);
+        }
+        let asked = ask::ask(backend, pending, self.out).await;
+        Ok(asked? == AskOutcome::Answered)
     }
 
     /// Prints a finished run and returns the exit status.
@@ -275,43 +300,51 @@ impl<'a> LocalRun<'a> {
     }
 
     /// Determines why a run does not continue.
-    async fn why_open(&self, open: OpenRun<'_>, stuck: &StuckAgents, backend: &Backend) -> DriveFailure {
+    async fn why_open(&self, open: OpenRun<'_>, stuck: &StuckAgents, backend: &Backend) -> OpenReason {
         let OpenRun { agent, run, seen } = open;
         if self.signals.halt().is_set() {
-            return DriveFailure::All(Failure::interrupted(run, self.signals.exit()));
+            let failure = Failure::interrupted(run, self.signals.exit());
+            return OpenReason::Failure(DriveFailure::All(failure));
         }
         if let Some(error) = stuck.of(agent) {
-            return DriveFailure::from(error.as_ref());
+            return OpenReason::Failure(DriveFailure::from(error.as_ref()));
         }
+        let one = |failure| OpenReason::Failure(DriveFailure::One(failure));
         let agent_id = Text(agent.clone());
         let status = match backend.call(GetAgentStatus { agent_id }).await {
             Ok(status) => status,
-            Err(failure) => return DriveFailure::One(failure),
+            Err(failure) => return one(failure),
         };
         let is_queued = seen.outcome == RunStatus::Queued;
         if status.is_braked {
             let agent = agent.clone();
-            return DriveFailure::One(match is_queued {
+            return one(match is_queued {
                 true => kept(run),
                 false => EngineError::Braked { agent, run }.into(),
             });
         }
         let pending = match backend.decisions_of(run).await {
             Ok(pending) => pending,
-            Err(failure) => return DriveFailure::One(failure),
+            Err(failure) => return one(failure),
         };
-        DriveFailure::One(if is_queued {
-            queued(
+        if is_queued {
+            one(queued(
                 run,
                 "run `wakeful run --resume` or `wakeful daemon start` to answer it",
-            )
+            ))
         } else if pending.is_empty() {
-            waits(seen, stuck)
+            one(waits(seen, stuck))
         } else {
-            let run = format!("run {run} of agent {agent}");
-            undecided(&run, &pending, backend.channel(), self.out)
-        })
+            OpenReason::Undecided(pending)
+        }
     }
+}
+
+/// Why a run is open and not driven.
+enum OpenReason {
+    /// It waits for these decisions.
+    Undecided(Vec<Decision>),
+    Failure(DriveFailure),
 }
 
 /// A run that has not ended, with what is known about it.
@@ -380,6 +413,12 @@ impl From<&EngineError> for DriveFailure {
 impl From<EngineError> for DriveFailure {
     fn from(error: EngineError) -> Self {
         Self::from(&error)
+    }
+}
+
+impl From<Failure> for DriveFailure {
+    fn from(failure: Failure) -> Self {
+        Self::One(failure)
     }
 }
 

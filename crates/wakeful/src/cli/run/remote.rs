@@ -2,17 +2,20 @@
 
 use wakeful_api::client::{Client, Stream};
 use wakeful_api::{
-    Activity, Admission, AgentControl, AgentStatus, Change, CreateAgent, Decision, Event, GetAgentStatus,
-    GetRun, GetRuntimeStatus, LIMIT_MAX, ParkedReason, Run, SettingsChange, Text, Visibility,
+    Activity, Admission, AgentControl, AgentStatus, Change, CreateAgent, Decision, Delta, Event,
+    GetAgentStatus, GetRun, GetRuntimeStatus, LIMIT_MAX, ParkedReason, Run, SettingsChange, Text, ToolOutput,
+    Visibility,
 };
 use wakeful_core::id::AgentId;
-use wakeful_core::key::RunKey;
+use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::problem::Problem;
 use wakeful_core::report::EventKind;
 use wakeful_core::report::payload::{BrakeChanged, Payload};
 use wakeful_core::run::BUDGET_EXCEEDED;
+use wakeful_core::sse::Frame;
 use wakeful_core::wake::WakeOutcome;
 
+use super::ask::{self, AskOutcome};
 use super::submit::{self, exit_code};
 use super::{RunArgs, RunRequest, cap};
 use crate::backend::Backend;
@@ -23,6 +26,7 @@ use crate::failure::{DENIED, Failure, OUT_OF_MONEY};
 use crate::global_args::GlobalArgs;
 use crate::show::Out;
 use crate::signals::Signals;
+use crate::terminal::live::{Printed, Words};
 use crate::workspace::WorkspacePath;
 
 /// Sends the message and waits for its run.
@@ -154,23 +158,29 @@ async fn watch(
     shared: &GlobalArgs,
     out: &Out,
 ) -> Result<u8, Failure> {
-    let by = Backend {
-        client: client.clone(),
-    }
-    .channel();
+    let run = watched.run;
     let mut signals = Signals::listen()?;
     let halt = signals.halt();
-    let watching = async {
-        tokio::select! {
-            biased;
-            () = halt.wait_until_set() => Ok(None),
-            ended = end_of(client, &mut watched, shared, out) => ended.map(Some),
+    let backend = Backend { client };
+    let end = loop {
+        let watching = async {
+            let ended = end_of(backend.client.clone(), &mut watched, shared, out);
+            tokio::select! {
+                biased;
+                () = halt.wait_until_set() => Ok(None),
+                ended = out.while_shown(run, ended) => ended.map(Some),
+            }
+        };
+        match signals.during(watching, out).await? {
+            Some(WatchEnd::Undecided(pending))
+                if ask::can_ask(out) && ask::ask(&backend, &pending, out).await? == AskOutcome::Answered => {}
+            end => break end,
         }
     };
-    match signals.during(watching, out).await? {
+    match end {
         Some(WatchEnd::Undecided(pending)) => {
             let run = format!("run {} of agent {}", watched.run, watched.agent);
-            Err(undecided(&run, &pending, by, out))
+            Err(undecided(&run, &pending, backend.channel(), out))
         }
         Some(WatchEnd::Braked) => Err(braked(&format!("run {} is stopped where it is", watched.run))),
         Some(WatchEnd::Run(run)) => match &run.parked {
@@ -183,7 +193,10 @@ async fn watch(
         None => {
             let run = watched.run;
             let message = format!("stopped watching run {run}; it continues in the daemon");
-            let hint = format!("`wakeful runs show {run}` shows it, `wakeful runs cancel {run}` cancels it");
+            let agent = &watched.agent;
+            let hint = format!(
+                "`wakeful chat {agent}` attaches to it, `wakeful runs show {run}` shows it, `wakeful runs cancel {run}` cancels it"
+            );
             Err(Failure::new("watch_interrupted", message, hint).with_exit(signals.exit()))
         }
     }
@@ -294,6 +307,7 @@ enum StreamNews {
 async fn until_news(stream: &mut Stream, watched: &mut WatchedRun, out: &Out) -> Result<StreamNews, Failure> {
     let key = watched.run.to_string();
     while let Some(frame) = stream.next().await? {
+        show_ephemeral(&frame, watched.run, out);
         let Ok(event) = serde_json::from_str::<Event>(frame.text()) else {
             continue;
         };
@@ -306,7 +320,7 @@ async fn until_news(stream: &mut Stream, watched: &mut WatchedRun, out: &Out) ->
             continue;
         }
         if let Some(said) = &said {
-            out.progress(said);
+            out.progress(Some(watched.run), said);
         }
         let called_off =
             matches!(said, Some(Payload::WakeDecided(decided)) if decided.verdict != WakeOutcome::Run);
@@ -321,4 +335,35 @@ async fn until_news(stream: &mut Stream, watched: &mut WatchedRun, out: &Out) ->
         }
     }
     Ok(StreamNews::Nothing)
+}
+
+/// Shows what is streamed and not stored: text of the model, and output of commands.
+fn show_ephemeral(frame: &Frame, run: RunKey, out: &Out) {
+    let key = run.to_string();
+    match frame.event.as_str() {
+        "delta" => {
+            let delta = serde_json::from_str::<Delta>(frame.text()).ok();
+            if let Some(delta) = delta.filter(|delta| delta.run_key == key) {
+                out.words(&Words {
+                    run,
+                    attempt: delta.attempt,
+                    text: &delta.text,
+                });
+            }
+        }
+        "tool_output" => {
+            let output = serde_json::from_str::<ToolOutput>(frame.text()).ok();
+            let output = output.filter(|output| output.run_key == key);
+            let id = output
+                .as_ref()
+                .and_then(|output| Digest::from_hex(&output.operation_id));
+            if let Some((output, id)) = output.zip(id) {
+                out.printed(&Printed {
+                    operation_id: OperationId(id),
+                    text: &output.text,
+                });
+            }
+        }
+        _ => {}
+    }
 }

@@ -17,7 +17,7 @@ pub(super) fn message(call: &CheckedCall, settings: &LoadedConfig, workspace: Op
         agent_id: Text(call.agent.clone()),
         text: call.prompt.clone(),
         key: Some(Text(call.turn.clone())),
-        thread: None,
+        thread: call.thread.clone().map(Text),
         model: settings.value_for_this_call("model.default"),
         max_rounds: settings.value_for_this_call("agent.max_rounds"),
         workspace,

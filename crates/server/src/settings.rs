@@ -1,0 +1,61 @@
+//! HTTP endpoints for the settings of the home.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use wakeful_api::{ChangeSetting, ListSettings, SettingsList};
+use wakeful_core::id::AgentId;
+use wakeful_core::problem::Problem;
+
+use crate::error::ApiError;
+use crate::route::{Call, Routes};
+
+pub(crate) fn routes() -> Routes {
+    Routes::default().add(list).add(change)
+}
+
+async fn list(call: Call, _: ListSettings) -> Result<SettingsList, ApiError> {
+    let host = Arc::clone(&call.host);
+    blocking(move || host.settings()).await
+}
+
+async fn change(call: Call, asked: ChangeSetting) -> Result<SettingsList, ApiError> {
+    // A process of an agent's tool must not lift its own restrictions.
+    call.refuse_tools().await?;
+    check_agent(&call, &asked).await?;
+    let host = Arc::clone(&call.host);
+    blocking(move || {
+        host.change_setting(&asked.name, &asked.value)?;
+        host.settings()
+    })
+    .await
+}
+
+/// Refuses a setting that names an unknown agent, because it would have no effect.
+async fn check_agent(call: &Call, asked: &ChangeSetting) -> Result<(), ApiError> {
+    let section = asked.name.strip_prefix("agents.");
+    let default = asked.value.as_str().filter(|_| asked.name == "agent.default");
+    let named = section.and_then(|rest| rest.split('.').next()).or(default);
+    if let Some(Ok(agent)) = named.map(AgentId::parse)
+        && !asked.value.is_null()
+    {
+        call.runtime()?.agents.get(agent).await?;
+    }
+    Ok(())
+}
+
+/// The settings are files, so they are accessed on a blocking thread.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, ApiError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    let failed = |_| {
+        Err(Problem::new(
+            "settings_failed",
+            "the settings could not be accessed",
+            "try again",
+        ))
+    };
+    done.unwrap_or_else(failed)
+        .map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))
+}

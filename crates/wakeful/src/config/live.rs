@@ -1,0 +1,269 @@
+//! The settings of a running process, which follow `config.toml`.
+//!
+//! The file is compared by its metadata whenever settings are used, so a change applies to the next step
+//! without a timer. An invalid file leaves the last valid settings in force and is reported.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+use wakeful_api::{Setting, SettingOrigin as Origin, SettingsList, SettingsProblem};
+
+use super::layer::{LoadedConfig, Overrides, SettingOrigin};
+use super::settings::Settings;
+use crate::failure::Failure;
+
+/// Settings that a running daemon applies only after a restart: sections, or single names.
+const RESTART: [&str; 7] = [
+    "server",
+    "log",
+    "budget",
+    "retention",
+    "notify",
+    "schedule",
+    "agent.default",
+];
+
+/// Whether a running daemon applies a setting only after a restart.
+pub(crate) fn needs_restart(name: &str) -> bool {
+    let is_below = |part: &str| {
+        name.strip_prefix(part)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    RESTART.into_iter().any(is_below)
+}
+
+/// The settings in force. Cheap to clone; all clones follow the same file.
+#[derive(Debug, Clone)]
+pub(crate) struct LiveSettings {
+    /// The home and the flags of the process; none for settings that never change.
+    source: Option<Arc<Source>>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct Source {
+    home: PathBuf,
+    flags: Overrides,
+    /// The settings with which the process started.
+    started: Value,
+}
+
+#[derive(Debug)]
+struct State {
+    stamp: Option<FileStamp>,
+    settings: Arc<Settings>,
+    /// The same settings with their origins.
+    loaded: LoadedConfig,
+    problem: Option<Failure>,
+}
+
+/// The identity and the version of a file: inode, size, time of modification and of the last change.
+type FileStamp = (u64, u64, (i64, i64), (i64, i64));
+
+impl LiveSettings {
+    /// Settings that never change, for a process that ends soon. Their origins are unknown.
+    pub(crate) fn fixed(settings: &Settings) -> Self {
+        Self::new(None, LoadedConfig::without_origins(settings))
+    }
+
+    /// Settings that follow the file of a home. `loaded` was read from it with the same flags.
+    pub(crate) fn following(home: PathBuf, flags: Overrides, loaded: &LoadedConfig) -> Self {
+        // The file may have changed since it was read. An unknown version makes the first use read it again.
+        let source = Source {
+            home,
+            flags,
+            started: json!(loaded.config),
+        };
+        Self::new(Some(Arc::new(source)), loaded.clone())
+    }
+
+    fn new(source: Option<Arc<Source>>, loaded: LoadedConfig) -> Self {
+        let state = State {
+            stamp: None,
+            settings: Arc::new(loaded.config.clone()),
+            loaded,
+            problem: None,
+        };
+        Self {
+            source,
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// The settings in force now.
+    pub(crate) fn current(&self) -> Arc<Settings> {
+        self.refreshed(|state| Arc::clone(&state.settings))
+    }
+
+    /// Why the file is not in force, if it is invalid.
+    pub(crate) fn problem(&self) -> Option<SettingsProblem> {
+        self.refreshed(|state| state.problem.as_ref().map(problem))
+    }
+
+    /// The settings that changed since the process started and apply only after a restart.
+    pub(crate) fn awaiting_restart(&self) -> Vec<String> {
+        let Some(source) = &self.source else {
+            return Vec::new();
+        };
+        let mut names = Vec::new();
+        differences(&source.started, &json!(*self.current()), "", &mut names);
+        names.retain(|name| needs_restart(name));
+        names
+    }
+
+    /// All settings with their origins. If the file is invalid, those of the last valid file.
+    pub(crate) fn list(&self) -> SettingsList {
+        let source = self.source.as_ref();
+        let file = source.map(|source| super::path(&source.home).display().to_string());
+        let loaded = self.refreshed(|state| state.loaded.clone());
+        let settings = loaded.all().map(|(name, value, origin)| {
+            let (origin, line) = match origin {
+                SettingOrigin::Default => (Origin::Default, None),
+                SettingOrigin::File { line } => (Origin::File, u64::try_from(*line).ok()),
+                SettingOrigin::Environment { .. } => (Origin::Environment, None),
+                SettingOrigin::Flag { .. } => (Origin::Flag, None),
+            };
+            Setting {
+                description: description(&name),
+                needs_restart: needs_restart(&name),
+                value: value.cloned(),
+                name,
+                origin,
+                line,
+            }
+        });
+        SettingsList {
+            file: file.unwrap_or_default(),
+            settings: settings.collect(),
+            problem: self.problem(),
+        }
+    }
+
+    fn refreshed<T>(&self, read: impl FnOnce(&State) -> T) -> T {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(source) = &self.source {
+            let found = stamp(source);
+            if state.stamp != Some(found) {
+                state.stamp = Some(found);
+                state.reload(source);
+            }
+        }
+        read(&state)
+    }
+}
+
+impl State {
+    fn reload(&mut self, source: &Source) {
+        match super::load(&source.home, &source.flags) {
+            Ok(loaded) => {
+                self.settings = Arc::new(loaded.config.clone());
+                self.loaded = loaded;
+                self.problem = None;
+            }
+            Err(failure) => {
+                tracing::warn!(error = %failure, "the settings are invalid; the last valid ones stay in force");
+                self.problem = Some(failure);
+            }
+        }
+    }
+}
+
+/// The version of the settings file. A missing file has one too.
+fn stamp(source: &Source) -> FileStamp {
+    let Ok(found) = std::fs::metadata(super::path(&source.home)) else {
+        return (0, 0, (0, 0), (0, 0));
+    };
+    let modified = (found.mtime(), found.mtime_nsec());
+    (
+        found.ino(),
+        found.len(),
+        modified,
+        (found.ctime(), found.ctime_nsec()),
+    )
+}
+
+fn problem(failure: &Failure) -> SettingsProblem {
+    let message = failure.message().to_owned();
+    let line = message.split_once(", line ").and_then(|(_, rest)| {
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    });
+    SettingsProblem {
+        code: failure.code().to_owned(),
+        message,
+        line,
+        hint: failure.hint().to_owned(),
+    }
+}
+
+/// What a setting does, from its schema.
+fn description(name: &str) -> String {
+    let found = super::schema::Setting::find(name);
+    let text =
+        found.and_then(|setting| Some(setting.node.0.get("description")?.as_str()?.replace('\n', " ")));
+    text.unwrap_or_default()
+}
+
+/// The names of all settings with different values.
+fn differences(before: &Value, after: &Value, name: &str, names: &mut Vec<String>) {
+    match (before.as_object(), after.as_object()) {
+        (Some(before), Some(after)) => {
+            let keys: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+            for key in keys {
+                let name = if name.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{name}.{key}")
+                };
+                let value = |of: &serde_json::Map<String, Value>| of.get(key).cloned().unwrap_or_default();
+                differences(&value(before), &value(after), &name, names);
+            }
+        }
+        _ if before == after => {}
+        _ => names.push(name.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load;
+
+    fn following(home: &std::path::Path) -> LiveSettings {
+        let flags = Overrides::default();
+        let loaded = load(home, &flags).expect("settings");
+        LiveSettings::following(home.to_owned(), flags, &loaded)
+    }
+
+    #[test]
+    fn a_changed_file_applies_to_the_next_use() {
+        let home = tempfile::tempdir().expect("a folder");
+        let file = home.path().join("config.toml");
+        let live = following(home.path());
+        assert!(live.current().rules().ask_tools.is_empty());
+        std::fs::write(&file, "[agent]\nask_tools = [\"ExecCommand\"]\n").expect("written");
+        assert!(live.current().rules().ask_tools.contains("ExecCommand"));
+        std::fs::write(&file, "[server]\nport = 9\n[agent]\nmax_rounds = 3\n").expect("written");
+        assert_eq!(live.awaiting_restart(), ["server.port"]);
+        std::fs::remove_file(&file).expect("removed");
+        assert_eq!(*live.current(), Settings::default());
+    }
+
+    #[test]
+    fn an_invalid_file_leaves_the_last_valid_settings_in_force() {
+        let home = tempfile::tempdir().expect("a folder");
+        let file = home.path().join("config.toml");
+        std::fs::write(&file, "[agent]\nask_tools = [\"ExecCommand\"]\n").expect("written");
+        let live = following(home.path());
+        assert_eq!(live.problem(), None);
+        std::fs::write(&file, "[agent]\n\nask_tools = 5\n").expect("written");
+        let problem = live.problem().expect("a problem");
+        assert_eq!((problem.code.as_str(), problem.line), ("config_invalid", Some(3)));
+        assert!(live.current().rules().ask_tools.contains("ExecCommand"));
+        std::fs::write(&file, "").expect("written");
+        assert_eq!(live.problem(), None);
+        assert!(live.current().rules().ask_tools.is_empty());
+    }
+}

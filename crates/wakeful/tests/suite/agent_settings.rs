@@ -1,0 +1,111 @@
+//! Settings of an agent and of the home that change while a daemon works.
+
+use serde_json::{Value, json};
+
+use super::daemon::RunningDaemon;
+use super::home_fixture::{TestHome, wait_until};
+
+/// One reply that requests two commands: the first waits for a file, the second leaves one.
+const TWO: &str = r#"
+rounds:
+  - tools:
+      - { name: ExecCommand, input: { cmd: "touch begun; while [ ! -e go ]; do sleep 0.05; done" } }
+      - { name: ExecCommand, input: { cmd: "touch second" } }
+  - text: "done"
+"#;
+
+fn send(home: &TestHome) -> String {
+    let sent = home.wakeful(&["message", "main", "do it", "--json"]);
+    assert_eq!(sent.code, Some(0), "{sent:?}");
+    sent.json()["run_key"].as_str().expect("a key").to_owned()
+}
+
+fn decisions(home: &TestHome) -> usize {
+    let list = home.wakeful(&["decision", "list", "--json"]).json();
+    list["decisions"].as_array().map_or(0, Vec::len)
+}
+
+fn outcome(home: &TestHome, run: &str) -> Value {
+    home.wakeful(&["runs", "show", run, "--json"]).json()["outcome"].clone()
+}
+
+/// A daemon whose agent performs the first of two planned commands.
+fn between_two_commands(home: &TestHome) -> String {
+    let run = send(home);
+    wait_until(|| home.workspace().join("begun").exists());
+    run
+}
+
+fn agent_with_script(home: &TestHome, script: &str) {
+    let model = home.script(script);
+    let made = home.wakeful(&["agent", "create", "main", "--model", &model]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+}
+
+#[test]
+fn a_tool_on_the_ask_list_asks_before_the_next_planned_action() {
+    let home = TestHome::new();
+    agent_with_script(&home, TWO);
+    let _daemon = RunningDaemon::serve(&home, &[]);
+    let run = between_two_commands(&home);
+    let set = home.wakeful(&["agent", "set", "main", "--ask-tools", "ExecCommand"]);
+    assert_eq!(set.code, Some(0), "{set:?}");
+    std::fs::write(home.workspace().join("go"), "").expect("the signal");
+    wait_until(|| decisions(&home) == 1);
+    assert!(!home.workspace().join("second").exists(), "it ran unasked");
+    let list = home.wakeful(&["decision", "list", "--json"]).json();
+    let id = list["decisions"][0]["decision_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    home.wakeful(&["decision", "answer", &id, "approve"]);
+    wait_until(|| home.workspace().join("second").exists());
+    wait_until(|| outcome(&home, &run) == json!("completed"));
+    let verified = home.wakeful(&["verify", "--json"]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+}
+
+#[test]
+fn a_denied_tool_is_refused_at_the_next_planned_action() {
+    let home = TestHome::new();
+    agent_with_script(&home, TWO);
+    let _daemon = RunningDaemon::serve(&home, &[]);
+    let run = between_two_commands(&home);
+    home.wakeful(&["agent", "set", "main", "--deny-tools", "ExecCommand"]);
+    std::fs::write(home.workspace().join("go"), "").expect("the signal");
+    wait_until(|| outcome(&home, &run) == json!("completed"));
+    assert!(
+        !home.workspace().join("second").exists(),
+        "it ran although it is denied"
+    );
+}
+
+#[test]
+fn a_changed_file_applies_at_once_and_a_broken_one_is_reported() {
+    let home = TestHome::new();
+    agent_with_script(
+        &home,
+        "rounds:\n  - tools: [{ name: ExecCommand, input: { cmd: \"touch ran\" } }]\n  - text: x\n",
+    );
+    let _daemon = RunningDaemon::serve(&home, &[]);
+    let set = home.wakeful(&["config", "set", "agent.ask_tools", "ExecCommand"]);
+    assert!(set.stderr.contains("from the next step on"), "{set:?}");
+    std::fs::write(
+        home.home().join("config.toml"),
+        "[agent]\nask_tools = [\"ExecCommand\"]\n[agents.main]\nask_tools = []\n",
+    )
+    .expect("settings");
+    send(&home);
+    wait_until(|| decisions(&home) == 1);
+    assert!(!home.workspace().join("ran").exists(), "it ran unasked");
+    let problem = home.wakeful(&["status", "--json"]).json()["daemon"]["settings_problem"].clone();
+    assert_eq!(
+        (&problem["code"], &problem["line"]),
+        (&json!("setting_moved"), &json!(4)),
+        "{problem}"
+    );
+    std::fs::write(home.home().join("config.toml"), "[server]\nport = 1\n").expect("settings");
+    let status = home.wakeful(&["status", "--json"]).json()["daemon"].clone();
+    assert_eq!(status.get("settings_problem"), None, "{status}");
+    assert_eq!(status["needs_restart"], json!(["server.port"]), "{status}");
+}
