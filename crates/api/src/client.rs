@@ -286,7 +286,6 @@ fn target(operation: &Operation, fields: Value) -> Result<(String, Vec<u8>), Cli
             operation.name
         )));
     };
-    fields.retain(|_, value| !value.is_null());
     let mut target = operation.path.to_owned();
     for name in operation.path_parameters() {
         // Path parameters contain only characters that need no escaping.
@@ -298,6 +297,8 @@ fn target(operation: &Operation, fields: Value) -> Result<(String, Vec<u8>), Cli
         let body = serde_json::to_vec(&fields).map_err(|error| malformed(&error))?;
         return Ok((target, body));
     }
+    // In a body null may have a meaning, such as "restore the default"; a query has no null.
+    fields.retain(|_, value| !value.is_null());
     if !fields.is_empty() {
         let query = serde_urlencoded::to_string(&fields).map_err(|error| malformed(&error))?;
         target = format!("{target}?{query}");

@@ -7,8 +7,8 @@ use crate::time::Millis;
 /// Number of daily backups that are kept by default: one week.
 pub const KEEP_DEFAULT: u32 = 7;
 
-/// Largest configurable number: ten years of daily backups.
-pub const KEEP_MAX: u32 = 3_660;
+/// Largest configurable number: a quarter of a century of daily backups.
+pub const KEEP_MAX: u32 = 10_000;
 
 /// Default size limit of all daily backups together: 8 GiB, a few copies of a home with full contents.
 pub const MIB_DEFAULT: u32 = 8_192;

@@ -19,8 +19,6 @@ const ERASED: &str =
 const PRUNED: &str =
     "`wakeful retention show` shows how long contents are kept; an older backup may still have them";
 
-/// The hint for a run over budget.
-
 /// The hint for a run of a newer machine version.
 const NEWER: &str = "only the newer wakeful that started it can continue it; update this one";
 

@@ -136,7 +136,7 @@ async fn check_categories(call: &Call, ids: &BTreeSet<String>) -> Result<(), Api
         None => Ok(()),
         Some(unknown) => {
             let message = format!("there is no category {unknown:?}");
-            let hint = "`wakeful record list category` lists all categories; `*` allows every category";
+            let hint = "`wakeful journal category list` lists all categories; `*` allows every category";
             Err(conflict(bad("allowed_category_ids", &message, hint)))
         }
     }

@@ -47,7 +47,7 @@ pub(crate) enum Charset {
 pub(crate) enum Drawing {
     /// The cursor can be moved: unfinished rows and the status are redrawn.
     Redraw,
-    /// Text can only be appended; there is no status.
+    /// Text can only be appended; a status is not shown.
     Append,
 }
 

@@ -103,6 +103,8 @@ export function sampleParked(over: Partial<ParkedReason> = {}): ParkedReason {
     spent_usd: "4.98",
     needed_usd: "0.04",
     day: "2026-01-01",
+    message: "the daily cap is reached",
+    hint: "raise the cap",
     ...over,
   };
 }

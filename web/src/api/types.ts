@@ -41,8 +41,9 @@ export type NextStep = Schemas["NextStep"];
 export type EventLevel = Schemas["EventLevel"];
 export type Login = Schemas["Login"];
 export type NotDurable = Schemas["NotDurable"];
+export type ParkedReason = Schemas["ParkedReason"];
 /** The amounts of a run that waits for budget. The page has its own words for the rest. */
-export type ParkedReason = Omit<Schemas["ParkedReason"], "hint" | "message">;
+export type ParkedAmounts = Omit<ParkedReason, "hint" | "message">;
 export type Priority = Schemas["Priority"];
 export type Problem = Schemas["Problem"];
 export type QueuedMessage = Schemas["QueuedMessage"];

@@ -60,6 +60,9 @@ function show(children: ReactNode): (next: ReactNode) => void {
   return (next) => rerender(around(next));
 }
 
+/** Lets requests that were started reach the server. */
+const settle = () => act(() => new Promise<void>((resolve) => setTimeout(resolve)));
+
 const button = (name: string) => screen.getByRole<HTMLButtonElement>("button", { name });
 const press = (name: string) => fireEvent.click(button(name));
 const ignore = () => undefined;
@@ -167,8 +170,9 @@ it("a new card ignores clicks and keys until it is armed", async () => {
   const states = () =>
     screen.getAllByRole("button", { name: "Approve" }).map((one) => one.getAttribute("aria-disabled"));
   expect(states()).toEqual([null, "true"]);
-  pass(ARMING_MS - 1);
+  pass(699);
   fireEvent.click(second());
+  await settle();
   expect(posted).not.toHaveBeenCalled();
   pass(1);
   expect(states()).toEqual([null, null]);
@@ -181,6 +185,7 @@ it("a card that moved ignores clicks until it is armed again", async () => {
   card(sampleDecision());
   vi.spyOn(Element.prototype, "getBoundingClientRect").mockReturnValue(new DOMRect(0, 300, 10, 10));
   press("Approve");
+  await settle();
   expect(posted).not.toHaveBeenCalled();
   pass(ARMING_MS);
   press("Approve");
@@ -219,6 +224,7 @@ it("a double click sends one answer", async () => {
   press("Approve");
   press("Approve");
   await screen.findByText(/Answered\. The run continues\./);
+  await settle();
   expect(posted).toHaveBeenCalledOnce();
 });
 

@@ -10,8 +10,6 @@ export interface SafeLink {
 /** The longest address that becomes a link. */
 export const LINK_CHARS_MAX = 2_048;
 
-const SCHEMES = ["http:", "https:", "mailto:"];
-
 /** Anything that looks like a host name, in any script and with any of the dots that browsers accept. */
 const HOST_LIKE = /[\p{L}\p{N}@_-]+(?:[.․。．｡][\p{L}\p{N}_-]+)+/gu;
 
@@ -21,7 +19,6 @@ export function safeLink(address: string): SafeLink | undefined {
   if (address.length > LINK_CHARS_MAX || /[\s\p{Cc}\p{Cf}\\]/u.test(address)) return undefined;
   if (!/^(?:https?:\/\/|mailto:)/i.test(address) || !URL.canParse(address)) return undefined;
   const { protocol, host, href, username, password, pathname } = new URL(address);
-  if (!SCHEMES.includes(protocol)) return undefined;
   if (protocol === "mailto:") return /^[^@]+@[^@]+$/.test(pathname) ? { href, target: pathname } : undefined;
   // A user name before the host is only used to look like another host.
   return username === "" && password === "" ? { href, target: host } : undefined;

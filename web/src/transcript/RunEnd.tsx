@@ -20,14 +20,14 @@ export function RunEnd({ agentId, runKey, run }: RunEndProps) {
       <p>
         <Badge tone={tone}>{text}</Badge> {explanation.message}
       </p>
-      <p className="attention-actions">
+      <div className="attention-actions">
         {retriedBy ? (
           <Link to={runPath(agentId, retriedBy)}>{labels.run.retriedLink}</Link>
         ) : (
           <NextSteps agentId={agentId} runKey={runKey} steps={explanation.next_steps} />
         )}
         <Link to={runPath(agentId, runKey)}>{labels.common.viewRun}</Link>
-      </p>
+      </div>
     </div>
   );
 }

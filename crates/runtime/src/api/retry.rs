@@ -144,7 +144,7 @@ impl PreparedRetry {
         let run_key = message.run_key;
         let sealed = self.seal(&message, stamp)?;
         let admission = PreparedAdmission {
-            // A person requests it, whatever caused the first run.
+            // A person requests it, even if a change or a schedule caused the first run.
             facts: CauseFacts::of(&wakeful_core::cause::Cause::default(), agent),
             message,
             body: self.body.clone(),

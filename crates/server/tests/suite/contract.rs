@@ -20,7 +20,7 @@ fn the_documented_contract_matches_the_served_one() {
 #[test]
 fn every_type_of_the_contract_has_a_description() {
     let contract: serde_json::Value =
-        serde_json::from_str(&wakeful_server::openapi_json()).expect("the contract is JSON");
+        serde_json::from_str(wakeful_server::openapi_json()).expect("the contract is JSON");
     let types = contract["components"]["schemas"].as_object().expect("types");
     let bare: Vec<_> = types
         .iter()

@@ -17,16 +17,20 @@ use wakeful_store::rows::ExternalTriggerRow;
 
 use super::notice_daemon::{Daemon, Home, agent, on};
 
-async fn say(daemon: &Daemon, text: &str, priority: Priority) -> RunKey {
-    let post = IncomingMessage {
-        thread: None,
+fn message(text: &str, priority: Priority) -> IncomingMessage {
+    IncomingMessage {
         agent: agent("coach"),
         turn: TurnId::parse(text).expect("a turn"),
+        thread: None,
         text: text.to_owned(),
         attachments: Vec::new(),
         run_options: RunOptions::default(),
         priority,
-    };
+    }
+}
+
+async fn say(daemon: &Daemon, text: &str, priority: Priority) -> RunKey {
+    let post = message(text, priority);
     daemon.api.messages.send(post).await.expect("taken in").run_key
 }
 
@@ -176,18 +180,8 @@ async fn a_withdrawn_interjection_or_one_with_run_options_does_not_join() {
     let (daemon, run) = busy(&home).await;
     let taken_back = say(&daemon, "never-mind", Priority::Interject).await;
     daemon.api.runs.cancel(taken_back).await.expect("taken back");
-    let post = IncomingMessage {
-        thread: None,
-        agent: agent("coach"),
-        turn: TurnId::parse("t9").expect("a turn"),
-        text: "shorter".into(),
-        attachments: Vec::new(),
-        run_options: RunOptions {
-            max_rounds: Some(2),
-            ..RunOptions::default()
-        },
-        priority: Priority::Interject,
-    };
+    let mut post = message("shorter", Priority::Interject);
+    post.run_options.max_rounds = Some(2);
     let own = daemon.api.messages.send(post).await.expect("taken in").run_key;
     let_go(&daemon).await;
     let heard = home.oracle.heard();

@@ -179,7 +179,7 @@ fn runs_are_listed_newest_first_by_agent_and_state_within_the_limit() {
 }
 
 #[test]
-fn a_prefix_finds_its_runs_and_two_show_that_it_is_ambiguous() {
+fn a_prefix_finds_its_runs_and_several_show_that_it_is_ambiguous() {
     everywhere(async |store| {
         let key = |first: u8, second: u8| {
             let mut bytes = [0x55; 32];
@@ -212,10 +212,10 @@ fn a_prefix_finds_its_runs_and_two_show_that_it_is_ambiguous() {
         assert_eq!(find("0").await, [keys[0]]);
         assert_eq!(find("ab2").await, [keys[3]]);
         assert_eq!(find("AB2").await, [keys[3]]);
-        assert_eq!(find("ab").await, [keys[1], keys[2]]);
+        assert_eq!(find("ab").await, [keys[1], keys[2], keys[3]]);
         assert_eq!(find("ab1").await, [keys[1], keys[2]]);
         assert_eq!(find("f").await, [keys[4]]);
-        assert_eq!(find("").await, [keys[0], keys[1]]);
+        assert_eq!(find("").await, keys);
         let (whole, longer) = (keys[3].to_string(), format!("{}0", keys[3]));
         assert_eq!(
             store

@@ -12,7 +12,6 @@ use serde_json::json;
 
 use super::GlobalArgs;
 use crate::config::{self, Overrides};
-use crate::daemon::backup::BackupFolder;
 use crate::failure::{FAILED, Failure};
 use crate::home::Home;
 use crate::notify::{DesktopSession, notify_targets};
@@ -174,11 +173,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &GlobalArgs, out: &Out) ->
         checks.extend(storage::pages(home, args.deep));
     }
     if let (Some(home), Some(loaded)) = (&home, &settings) {
-        let folder = BackupFolder::of(home.root(), &loaded.config.backup);
-        checks.push(storage::backups(&match shared.database() {
-            None => folder.status(),
-            Some(_) => folder.with_database_server().status(),
-        }));
+        checks.push(storage::backups(home, &loaded.config, shared));
     }
     checks.push(sandbox::look().await);
     checks.push(sandbox::limits(home.as_ref().map(Home::root)));

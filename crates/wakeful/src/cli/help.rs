@@ -119,7 +119,7 @@ fn names() -> String {
     lines.join(",\n  ")
 }
 
-pub(crate) fn help(args: &HelpArgs, command: Command, out: &Out) -> Result<u8, Failure> {
+pub(crate) fn help(args: &HelpArgs, command: &Command, out: &Out) -> Result<u8, Failure> {
     let Some(first) = args.words.first() else {
         let topics: String = TOPICS
             .iter()
@@ -127,7 +127,7 @@ pub(crate) fn help(args: &HelpArgs, command: Command, out: &Out) -> Result<u8, F
             .collect();
         let words = format!(
             "{}\nTopics (wakeful help TOPIC):\n{topics}\n`wakeful COMMAND --help` describes the options of a command.",
-            groups(&command)
+            groups(command)
         );
         let listed: Vec<_> = TOPICS
             .iter()
@@ -136,13 +136,13 @@ pub(crate) fn help(args: &HelpArgs, command: Command, out: &Out) -> Result<u8, F
         out.answer(&json!({"topics": listed}), &words);
         return Ok(0);
     };
-    if let Some(text) = of_command(&command, &args.words) {
+    if let Some(text) = of_command(command, &args.words) {
         out.answer(&json!({"help": text}), text.trim_end());
         return Ok(0);
     }
     let topic = TOPICS.iter().find(|(name, ..)| name == first);
     let Some((name, about, text)) = topic.filter(|_| args.words.len() == 1) else {
-        return Err(unknown(&args.words.join(" "), &command));
+        return Err(unknown(&args.words.join(" "), command));
     };
     let shown = guide::render(text, out.width());
     out.pages(&json!({"topic": name, "about": about, "text": text}), &shown);

@@ -97,14 +97,14 @@ pub(crate) async fn init(args: &InitArgs, shared: &GlobalArgs, out: &Out) -> Res
             output: &mut output,
             hidden: read_hidden,
         };
-        let models = model_setup.from_dialogue(&mut dialogue).await?;
+        let models = model_setup.ask_all(&mut dialogue).await?;
         (models, dialogue.settle(openings)?)
     } else {
         let taken = openings.into_iter();
         let settled = taken
             .map(|opening| (opening.question, opening.proposed))
             .collect();
-        (model_setup.from_flags().await?, settled)
+        (model_setup.read_flags().await?, settled)
     };
     let mut answers = Answers::new(settled)?;
     answers.edits.extend(model_edits(&models));

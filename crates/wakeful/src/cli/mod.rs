@@ -280,7 +280,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Why(args) => why::why(&args, &shared, out).await,
             Verb::WhyNot(args) => why::why_not(&args, &shared, out).await,
             Verb::Saga(verb) => saga::saga(&verb, &shared, out).await,
-            Verb::Help(args) => help::help(&args, command(), out),
+            Verb::Help(args) => help::help(&args, &command(), out),
             Verb::Completion { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Cli::command(), "wakeful", &mut script);

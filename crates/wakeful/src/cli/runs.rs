@@ -106,7 +106,7 @@ impl RunFilterArgs {
             statuses.push(StatusFilter::Open);
         }
         Ok(ListRuns {
-            status: (!statuses.is_empty()).then(|| Text(Statuses(statuses))),
+            status: (!statuses.is_empty()).then_some(Text(Statuses(statuses))),
             cause: self.cause.as_deref().and_then(MessageKind::parse),
             since: time("--since", self.since.as_deref())?,
             until: time("--until", self.until.as_deref())?,

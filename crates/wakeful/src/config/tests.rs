@@ -22,11 +22,11 @@ fn text_of(key: &str, number: u16) -> String {
     match key {
         "server.address" => format!("10.0.{}.{}", number / 256, number % 256),
         "server.advertise" | "notify.webhook" => format!("https://host-{number}.example.org"),
-        "server.token_file" | "agent.workspace" => format!("/somewhere/{number}"),
+        "server.token_file" | "agent.workspace" | "backup.folder" => format!("/somewhere/{number}"),
         "model.default" => format!("scripted:/scripts/{number}.yaml"),
         "agent.default" | "provider.name" => format!("name-{number}"),
         "budget.daily_usd" => format!("{number}.25"),
-        "notify.desktop" | "schedule.catch_up" => one_of(&["true", "false"]),
+        "notify.desktop" | "schedule.catch_up" | "backup.daily" => one_of(&["true", "false"]),
         "notify.webhook_key" => format!("env:KEY_{number}"),
         "notify.webhook_format" => one_of(&["json", "text"]),
         "agent.external_causes" => one_of(&ExternalCausePolicy::WORDS),
@@ -229,7 +229,7 @@ fn every_setting_says_what_it_expects_and_accepts_some_value() {
                 .map(|field| format!("{named}.{field}").replace("NAME", "name")),
         );
     }
-    assert_eq!(names.len(), 67);
+    assert_eq!(names.len(), 71);
     for name in names {
         let found = setting(&name);
         let expected = found.node.expected();

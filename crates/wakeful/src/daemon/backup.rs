@@ -38,8 +38,8 @@ use crate::system::RealClock;
 /// Maximum duration of a backup. A disk that is slower has failed.
 const BACKUP_TIME_MAX: Duration = Duration::from_secs(6 * 3_600);
 
-/// Maximum number of files in the folder that are looked at; far more than are kept.
-const FILES_MAX: usize = 10_000;
+/// Maximum number of files in the folder that are looked at: more than can be kept.
+const FILES_MAX: usize = 20_000;
 
 /// The subfolder of a backup in progress. Its content is removed before the next backup.
 const PARTIAL: &str = ".partial";
@@ -214,9 +214,9 @@ impl DailyBackup<'_> {
         let mut due = self.next_due(clock.now());
         while !halt.is_set() {
             let wait_ms = due.since(clock.now());
+            // From here on every commit signals, so that none is missed during the check.
+            self.commits.suspend_until(Millis(0));
             if !self.has_changed().await {
-                // The next commit signals.
-                self.commits.suspend_until(Millis(0));
                 tokio::select! {
                     biased;
                     () = halt.wait_until_set() => return,

@@ -26,7 +26,7 @@ pub(super) struct Display {
 
 #[derive(Debug, Default)]
 enum DisplayState {
-    /// No run was shown, or there is no terminal.
+    /// No run was shown, or standard error is not a terminal.
     #[default]
     Unused,
     Shown(Box<Live>),

@@ -5,9 +5,10 @@ use std::process::{Command, Stdio};
 
 use crate::global_args::variable;
 
-/// Shows a text in `$PAGER`, or in `less`. Returns whether a pager ran; an empty `PAGER` or `cat` means none.
+/// Shows a text in `$PAGER`, or in `less`. Returns whether a pager ran.
 pub(super) fn show(text: &str) -> bool {
-    let pager = std::env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
+    let pager =
+        variable("PAGER").map_or_else(|| "less".to_owned(), |pager| pager.to_string_lossy().into_owned());
     let mut words = pager.split_whitespace();
     let Some(program) = words.next() else { return false };
     let mut command = Command::new(program);

@@ -17,7 +17,7 @@ use crate::show::progress_line;
 /// Lines of output shown for each action; the transcript contains all of it.
 const OUTPUT_LINES_MAX: usize = 20;
 
-/// Actions whose output is told apart. A reply rarely requests more.
+/// Actions whose output is distinguished. A reply rarely requests more.
 const ACTIONS_MAX: usize = 64;
 
 /// Maximum length of an action's arguments in the list and in the status.

@@ -90,6 +90,8 @@ fn a_changed_file_applies_at_once_and_a_broken_one_is_reported() {
     let _daemon = RunningDaemon::serve(&home, &[]);
     let set = home.wakeful(&["config", "set", "agent.ask_tools", "ExecCommand"]);
     assert!(set.stderr.contains("from the next step on"), "{set:?}");
+    let settings = home.wakeful(&["agent", "show", "main", "--json"]).json()["settings"].clone();
+    assert_eq!(settings["ask_tools_of_all_agents"], json!(["ExecCommand"]));
     std::fs::write(
         home.home().join("config.toml"),
         "[agent]\nask_tools = [\"ExecCommand\"]\n[agents.main]\nask_tools = []\n",
@@ -108,4 +110,69 @@ fn a_changed_file_applies_at_once_and_a_broken_one_is_reported() {
     let status = home.wakeful(&["status", "--json"]).json()["daemon"].clone();
     assert_eq!(status.get("settings_problem"), None, "{status}");
     assert_eq!(status["needs_restart"], json!(["server.port"]), "{status}");
+}
+
+#[test]
+fn a_setting_is_cleared_by_name_without_a_daemon_and_with_one() {
+    let home = TestHome::new();
+    agent_with_script(&home, TWO);
+    let cleared = || {
+        let set = [
+            "agent",
+            "set",
+            "main",
+            "--ask-tools",
+            "ExecCommand",
+            "--max-rounds",
+            "3",
+            "--daily-usd",
+            "1",
+        ];
+        assert_eq!(home.wakeful(&set).code, Some(0));
+        let clear = [
+            "agent",
+            "set",
+            "main",
+            "--ask-tools",
+            "none",
+            "--max-rounds",
+            "default",
+            "--daily-usd",
+            "none",
+        ];
+        let shown = home.wakeful(&[&clear[..], &["--json"]].concat()).json();
+        assert_eq!(shown["ask_tools"], json!([]), "{shown}");
+        assert_eq!(
+            (shown.get("max_rounds"), shown.get("daily_usd")),
+            (None, None),
+            "{shown}"
+        );
+    };
+    cleared();
+    let _daemon = RunningDaemon::serve(&home, &[]);
+    cleared();
+}
+
+#[test]
+fn an_unknown_agent_in_the_settings_is_refused_and_found() {
+    let home = TestHome::new();
+    agent_with_script(&home, TWO);
+    let set = home.wakeful(&["config", "set", "agents.ghost.models", "demo", "--json"]);
+    assert_eq!(
+        (set.code, set.error_code().as_str()),
+        (Some(2), "agent_unknown"),
+        "{set:?}"
+    );
+    std::fs::write(
+        home.home().join("config.toml"),
+        "[agents.ghost]\nmodels = [\"demo\"]\n",
+    )
+    .expect("settings");
+    let doctor = home.wakeful(&["doctor", "--json"]).json();
+    let checks = doctor["checks"].as_array().expect("checks");
+    let found = checks
+        .iter()
+        .find(|check| check["name"] == "agents")
+        .expect("a finding");
+    assert!(found["message"].to_string().contains("ghost"), "{found}");
 }

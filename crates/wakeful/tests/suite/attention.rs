@@ -89,6 +89,6 @@ fn a_command_that_ends_with_status_3_is_not_ok() {
     let shown = world.wakeful(&["runs", "show", &key]);
     assert!(shown.stdout.contains("exit 3 "), "{shown:?}");
     let agent = list["runs"][0]["agent_id"].as_str().expect("an agent").to_owned();
-    let events = world.wakeful(&["events", "--agent", &agent, "--json"]);
+    let events = world.wakeful(&["events", &agent, "--json"]);
     assert!(events.stdout.contains("ended with exit 3"), "{events:?}");
 }

@@ -341,7 +341,7 @@ fn a_quarantined_run_is_listed_and_retried_or_abandoned() {
     );
     assert_eq!(listed(&world, "quarantined"), Vec::<Value>::new());
     let said = world.wakeful(&["runs", "list", "--status", "quarantined"]);
-    assert_eq!(said.stdout.trim(), "no run is quarantined");
+    assert_eq!(said.stdout.trim(), "no run matches");
 }
 
 /// An abandoned run is never continued, so the outcome of its unfinished action stays unknown.

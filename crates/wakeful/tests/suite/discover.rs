@@ -224,7 +224,7 @@ fn find_what_waits(world: &TestHome) {
     assert!(text.contains(digits) && text.contains("queued"), "{text}");
     let text = world.wakeful(&["status"]).stdout;
     assert!(
-        text.contains("1 message queued") && text.contains("1 waiting"),
+        text.contains("1 message queued") && text.contains("1 queued"),
         "{text}"
     );
     assert_eq!(outcome("cancel"), "cancelled");

@@ -348,7 +348,7 @@ fn a_daemon_erases_on_request() {
         "run_erased"
     );
     let events = world.wakeful(&["events", "main", "--json"]).stdout;
-    assert!(events.contains("\"channel\":\"api\""), "{events}");
+    assert!(events.contains("\"channel\":\"cli\""), "{events}");
     let beyond = erase(&world, &["--seq", "9999"]);
     assert_eq!(
         (beyond.code, beyond.error_code().as_str()),

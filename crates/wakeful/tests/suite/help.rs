@@ -3,7 +3,7 @@
 use super::home_fixture::TestHome;
 
 /// Every command with its own help text.
-const VERBS: [&str; 117] = [
+const VERBS: [&str; 118] = [
     "init",
     "run",
     "message",
@@ -13,6 +13,7 @@ const VERBS: [&str; 117] = [
     "runs",
     "runs list",
     "runs show",
+    "runs retry",
     "runs resume",
     "runs abandon",
     "runs cancel",

@@ -156,7 +156,7 @@ fn a_failing_target_is_reported_and_does_not_block_the_others() {
     });
     let said = world.wakeful(&["decision", "show", &id]);
     assert!(
-        said.stdout.contains("not sent  by webhook after 1 attempts"),
+        said.stdout.contains("not sent  by webhook after 1 attempt "),
         "{said:?}"
     );
     assert!(said.stdout.contains("status 500"), "{said:?}");

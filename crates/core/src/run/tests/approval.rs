@@ -5,9 +5,11 @@ use serde_json::json;
 use super::case::open;
 use super::simulated_run::{AskedDecision, Check, PlayedRun, asks_for, call};
 use crate::decision::{ApprovalOutcome, ApprovalRequest, DecisionKind};
+use crate::id::PolicyVersion;
+use crate::policy::{PolicyEffect, PolicyVerdict};
 use crate::report::EventKind;
 use crate::retry::RetryPolicy;
-use crate::run::{DecisionWrite, InputReads, RunInput, RunOutcome, RunPhase, UnexpectedInput};
+use crate::run::{DecisionWrite, InputReads, Restriction, RunInput, RunOutcome, RunPhase, UnexpectedInput};
 use crate::step::{RetryAfter, StepResult, StepStatus};
 use crate::time::Millis;
 
@@ -274,4 +276,52 @@ fn each_tool_is_retried_by_its_own_policy() {
         tried
     };
     assert_eq!((tried(None), tried(Some(2)), tried(Some(7))), (1, 2, 7));
+}
+
+/// Ends a postponed action's wait under stricter rules for this effect.
+fn restricted(played: &PlayedRun, call_id: &str, effect: PolicyEffect) -> InputReads {
+    let RunPhase::Acting { actions, .. } = &played.turn.phase else {
+        panic!("does not act")
+    };
+    let action = actions.iter().find(|action| action.call_id == call_id);
+    InputReads {
+        restricted: vec![Restriction {
+            operation_id: action.expect("an action").operation_id,
+            preview: "{}".to_owned(),
+            verdict: PolicyVerdict {
+                effect,
+                rule: "ask_tool".to_owned(),
+                policy_version: PolicyVersion::new("rules-2"),
+            },
+        }],
+        ..InputReads::default()
+    }
+}
+
+#[test]
+fn a_planned_action_asks_if_the_rules_became_stricter() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[call("Shell", 0)]));
+    played.take(RunInput::Postponed, InputReads::default());
+    let reads = restricted(&played, "c0_0", PolicyEffect::Ask);
+    played.take(RunInput::Settled { results: Vec::new() }, reads.clone());
+    assert_eq!(open(&played), Vec::<String>::new());
+    assert_eq!(asked(&played).len(), 1);
+    answer(&mut played, APPROVED);
+    assert_eq!(open(&played), ["c0_0"]);
+    played.take(RunInput::Postponed, InputReads::default());
+    played.take(RunInput::Settled { results: Vec::new() }, reads);
+    assert_eq!(open(&played), ["c0_0"], "an approved action does not ask again");
+}
+
+#[test]
+fn a_planned_action_is_denied_if_the_rules_became_stricter() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[asking("Shell", 0)]));
+    answer(&mut played, APPROVED);
+    played.take(RunInput::Postponed, InputReads::default());
+    let reads = restricted(&played, "c0_0", PolicyEffect::Deny);
+    played.take(RunInput::Settled { results: Vec::new() }, reads);
+    assert_eq!(played.receipt("c0_0")["kind"], "ask_tool");
+    assert!(matches!(played.turn.phase, RunPhase::Modelling { .. }));
 }

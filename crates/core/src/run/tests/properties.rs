@@ -125,7 +125,8 @@ proptest! {
             let [begun, ended] = sagas(&step.moved.steps);
             let intended = step.moved.steps.iter().filter_map(|write| match write {
                 StepWrite::Intend(operation_id) => Some(*operation_id),
-                StepWrite::Put { .. } | StepWrite::Postpone(_) | StepWrite::Settle { .. } | StepWrite::Saga(_) | StepWrite::AwaitApproval(_) | StepWrite::Approve(_) => None,
+                StepWrite::Put { .. } | StepWrite::Postpone(_) | StepWrite::Settle { .. } | StepWrite::Saga(_)
+                | StepWrite::AwaitApproval(_) | StepWrite::Approve(_) => None,
             });
             prop_assert_eq!(&begun, &intended.filter(is_saga).collect());
             let over: BTreeSet<_> = settled(&step.moved.steps).into_keys().filter(|id| open.contains(id)).collect();
@@ -223,7 +224,8 @@ proptest! {
             let intents = step.moved.steps.iter().filter_map(|write| match write {
                 StepWrite::Intend(operation_id) => Some(*operation_id),
                 StepWrite::Put { operation_id, status: StepStatus::Intended, .. } => Some(*operation_id),
-                StepWrite::Put { .. } | StepWrite::Postpone(_) | StepWrite::Settle { .. } | StepWrite::Saga(_) | StepWrite::AwaitApproval(_) | StepWrite::Approve(_) => None,
+                StepWrite::Put { .. } | StepWrite::Postpone(_) | StepWrite::Settle { .. } | StepWrite::Saga(_)
+                | StepWrite::AwaitApproval(_) | StepWrite::Approve(_) => None,
             });
             let effects: Vec<OperationId> = step.moved.effects.iter().map(operation).collect();
             prop_assert_eq!(intents.collect::<Vec<_>>(), effects.clone());

@@ -37,7 +37,7 @@ const COMMANDS: [(&str, &str, &str); 12] = [
 pub(super) enum Line<'a> {
     Message(&'a str),
     Command(Command<'a>),
-    /// There is no such command; the nearest one, if it may have been meant.
+    /// The command does not exist; the nearest one, if it may have been meant.
     Unknown(&'a str, Option<&'static str>),
     /// The command needs an argument.
     Incomplete(&'static str),

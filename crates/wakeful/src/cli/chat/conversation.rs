@@ -241,7 +241,7 @@ impl Chat<'_> {
             Command::Paste => self.paste(),
             Command::Retry => match self.last_message.clone() {
                 Some(text) => self.send(&text).await?,
-                None => self.say("no message was sent in this session"),
+                None => self.say("no message was sent since the start"),
             },
         }
         Ok(Next::Stay)

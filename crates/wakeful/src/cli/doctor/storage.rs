@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use wakeful_api::BackupStatus;
 use wakeful_core::retention::DAY_MS;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
@@ -14,6 +13,8 @@ use wakeful_tools::remove_tree::{self, RemovalLimits};
 
 use super::files::HomeUse;
 use super::{Check, DoctorMode, Repair};
+use crate::config::Settings;
+use crate::daemon::backup::BackupFolder;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::home::Home;
@@ -271,10 +272,15 @@ fn beside(database: &Path, ending: &str) -> PathBuf {
 }
 
 /// Reports the newest daily backup, and warns after a failed one.
-pub(super) fn backups(backup: &BackupStatus) -> Check {
+pub(super) fn backups(home: &Home, config: &Settings, shared: &GlobalArgs) -> Check {
+    let folder = BackupFolder::of(home.root(), &config.backup);
+    let backup = match shared.database() {
+        None => folder.status(),
+        Some(_) => folder.with_database_server().status(),
+    };
     let now = RealClock::new().now();
-    let newest = newest_text(backup, now);
-    match (problem_text(backup, now), &backup.problem) {
+    let newest = newest_text(&backup, now);
+    match (problem_text(&backup, now), &backup.problem) {
         (Some(failed), Some(problem)) => {
             Check::warning("backup", format!("{failed}; {newest}"), &problem.problem.hint)
         }

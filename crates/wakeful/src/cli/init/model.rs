@@ -58,7 +58,7 @@ impl ModelSetup<'_> {
     }
 
     /// Checks the flags and asks nothing.
-    pub(super) async fn from_flags(&self) -> Result<ModelAnswers, Failure> {
+    pub(super) async fn read_flags(&self) -> Result<ModelAnswers, Failure> {
         let (model, Some(name)) = (self.given_model()?, self.given_provider()?) else {
             if self.args.key_file.is_some() {
                 let hint = "add --provider NAME";
@@ -123,10 +123,10 @@ impl ModelSetup<'_> {
     }
 
     /// Asks for everything that no flag gives.
-    pub(super) async fn from_dialogue(&self, dialogue: &mut Dialogue<'_>) -> Result<ModelAnswers, Failure> {
+    pub(super) async fn ask_all(&self, dialogue: &mut Dialogue<'_>) -> Result<ModelAnswers, Failure> {
         if self.args.model.is_some() && self.given_provider()?.is_none() {
             // A script or a route needs no provider.
-            return self.from_flags().await;
+            return self.read_flags().await;
         }
         let name = match self.given_provider()? {
             Some(given) => given,

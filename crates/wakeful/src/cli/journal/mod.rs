@@ -229,18 +229,6 @@ async fn task(verb: &TaskVerb, shared: &GlobalArgs, out: &Out) -> Result<(), Fai
             let tasks = read(shared, async |backend| backend.call(wanted).await)
                 .await?
                 .tasks;
-            const TASKS: [Column; 3] = [
-                Column::key("TASK"),
-                Column::whole("STATUS", 0),
-                Column::text("TITLE", 1),
-            ];
-            let row = |task: &Task| {
-                [
-                    short(&task.task_id),
-                    status_word(task).to_owned(),
-                    task.title.clone(),
-                ]
-            };
             let table = Table::new(TASKS, tasks.iter().map(row));
             out.list(&json!({"tasks": tasks}), &table, "there are no tasks");
         }
@@ -456,6 +444,20 @@ fn field(record: &JournalRecord, name: &str) -> String {
         Some(serde_json::Value::Null) | None => String::new(),
         Some(other) => other.to_string(),
     }
+}
+
+const TASKS: [Column; 3] = [
+    Column::key("TASK"),
+    Column::whole("STATUS", 0),
+    Column::text("TITLE", 1),
+];
+
+fn row(task: &Task) -> [String; 3] {
+    [
+        short(&task.task_id),
+        status_word(task).to_owned(),
+        task.title.clone(),
+    ]
 }
 
 fn line(task: &Task) -> String {
