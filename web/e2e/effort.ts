@@ -8,6 +8,8 @@ export interface Effort {
   fields: number;
   /** Key presses that submit or open something. */
   keys: number;
+  /** How often the next control was outside the window. */
+  scrolls: number;
   /** Whole loads of the page; a link inside the page is only a click. */
   loads: number;
   ms: number;
@@ -36,13 +38,13 @@ export class Person {
   }
 
   async click(target: Locator): Promise<void> {
-    this.startedAt ??= performance.now();
+    await this.reach(target);
     this.current.clicks += 1;
     await target.click();
   }
 
   async fill(field: Locator, text: string): Promise<void> {
-    this.startedAt ??= performance.now();
+    await this.reach(field);
     this.current.fields += 1;
     await field.fill(text);
   }
@@ -51,6 +53,17 @@ export class Person {
     this.startedAt ??= performance.now();
     this.current.keys += 1;
     await this.page.keyboard.press(key);
+  }
+
+  /** Waits for a control, and counts a scroll if no part of it is in the window. */
+  private async reach(target: Locator): Promise<void> {
+    this.startedAt ??= performance.now();
+    await target.waitFor();
+    const isInWindow = await target.evaluate((element) => {
+      const { top, bottom } = element.getBoundingClientRect();
+      return bottom > 0 && top < window.innerHeight;
+    });
+    if (!isInWindow) this.current.scrolls += 1;
   }
 }
 
@@ -61,11 +74,12 @@ export function effortTable(efforts: readonly Effort[]): string {
     clicks: all.clicks + one.clicks,
     fields: all.fields + one.fields,
     keys: all.keys + one.keys,
+    scrolls: all.scrolls + one.scrolls,
     loads: all.loads + one.loads,
     ms: all.ms + one.ms,
   }));
   const rows = [...efforts, sum].map((one) => Object.values(one).join(" | "));
-  return ["task | clicks | fields | keys | loads | ms", "--|--:|--:|--:|--:|--:", ...rows].join("\n");
+  return ["task | clicks | fields | keys | scrolls | loads | ms", "--|--:|--:|--:|--:|--:|--:", ...rows].join("\n");
 }
 
-const noEffort = (task: string): Effort => ({ task, clicks: 0, fields: 0, keys: 0, loads: 0, ms: 0 });
+const noEffort = (task: string): Effort => ({ task, clicks: 0, fields: 0, keys: 0, scrolls: 0, loads: 0, ms: 0 });

@@ -112,7 +112,10 @@ it("brakes all agents: nothing starts until the release", async () => {
     await page.getByText("All agents are braked").first().waitFor();
     await say("Shut the gate");
     await turns(/^Queued /).waitFor();
-    await page.getByText(/gardener is braked/).first().waitFor();
+    await page
+      .getByText(/gardener is braked/)
+      .first()
+      .waitFor();
     expect(await turns("The gate is shut.").count()).toBe(0);
     await person.click(role("button", { name: "All braked" }));
     await person.click(role("button", { name: "Release all agents" }));
@@ -127,7 +130,10 @@ it("sees a run finish after the daemon was killed and started again", async () =
     await say("Count the beds");
     await page.locator(".turn.live").getByText("One bed").waitFor();
     await daemon.stop("SIGKILL");
-    await page.getByText(/Connection lost/).first().waitFor();
+    await page
+      .getByText(/Connection lost/)
+      .first()
+      .waitFor();
     daemon = await Daemon.start(home, daemon.port);
     await page.locator(".page-head").getByText("gardener is asleep.").waitFor();
     await turns("all are counted.").first().waitFor();
