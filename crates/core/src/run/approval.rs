@@ -162,13 +162,23 @@ impl Transition {
         Some(question)
     }
 
-    /// Applies stricter rules to an action that has not begun: it is denied, or it needs an approval that it
-    /// does not have.
-    pub(super) fn restrict(
+    /// Applies stricter rules to planned actions that have not begun.
+    pub(super) fn restrict_all(
         &mut self,
-        action: &mut Action,
-        restriction: &Restriction,
+        actions: &mut [Action],
+        restricted: &[Restriction],
     ) -> Result<(), UnexpectedInput> {
+        for restriction in restricted {
+            let is_meant = |action: &&mut Action| action.operation_id == restriction.operation_id;
+            if let Some(action) = actions.iter_mut().find(is_meant) {
+                self.restrict(action, restriction)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Denies an action that has not begun, or requests an approval that it does not have.
+    fn restrict(&mut self, action: &mut Action, restriction: &Restriction) -> Result<(), UnexpectedInput> {
         let Restriction { preview, verdict, .. } = restriction;
         let is_approved = action.question.as_ref().is_some_and(|one| one.until.is_some());
         match (&action.fate, verdict.effect) {

@@ -328,12 +328,7 @@ impl Transition {
     /// Intends the next actions, or closes the round and sends the next model request.
     pub(super) fn advance(&mut self, mut plan: Plan, reads: &InputReads) -> Result<(), UnexpectedInput> {
         let actions = &mut plan.actions;
-        for restriction in &reads.restricted {
-            let is_meant = |action: &&mut Action| action.operation_id == restriction.operation_id;
-            if let Some(action) = actions.iter_mut().find(is_meant) {
-                self.restrict(action, restriction)?;
-            }
-        }
+        self.restrict_all(actions, &reads.restricted)?;
         // While an intent or a started run has no result, nothing new begins and no effect is issued twice.
         let is_idle =
             |action: &Action| !matches!(action.fate, ActionStatus::Intended | ActionStatus::Started(_));
