@@ -7,7 +7,7 @@ use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{DecisionPolicy, DecisionStatus};
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::json::{NotCanonical, canonical, canonical_text, digest};
-use wakeful_core::key::{Digest, OperationId, RunKey};
+use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::notice::AgentNotice;
 use wakeful_core::proof::log_binding::attach_log_binding;
