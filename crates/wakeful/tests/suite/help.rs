@@ -3,9 +3,10 @@
 use super::home_fixture::TestHome;
 
 /// Every command with its own help text.
-const VERBS: [&str; 114] = [
+const VERBS: [&str; 115] = [
     "init",
     "run",
+    "chat",
     "message",
     "status",
     "tail",
