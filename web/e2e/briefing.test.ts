@@ -58,7 +58,13 @@ afterAll(async () => {
 
 const text = (shown: string | RegExp) => page.getByText(shown).first();
 const role = (...args: Parameters<Page["getByRole"]>) => page.getByRole(...args);
-const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() || document.activeElement?.id);
+/** The text of the focused element, or that of its label. */
+const focused = () =>
+  page.evaluate(() => {
+    const element = document.activeElement;
+    const label = (element as HTMLInputElement | null)?.labels?.[0];
+    return (label ?? element)?.textContent?.trim() || element?.id;
+  });
 
 /** Moves the focus with Tab until it is on an element with this text. */
 async function tabTo(label: string): Promise<void> {
@@ -125,10 +131,11 @@ it("an agent is created and messaged with the keyboard alone", async () => {
   expect(await focused()).toBe("Skip to content");
   await tabTo("New agent");
   await page.keyboard.press("Enter");
-  await role("dialog", { name: "New agent" }).waitFor();
+  await role("heading", { name: "New agent" }).waitFor();
   await audit(page);
+  await tabTo("Name");
   await page.keyboard.type("gardener");
-  await page.keyboard.press("Tab");
+  await tabTo("Workspace");
   await page.keyboard.type(workspace);
   await page.keyboard.press("Enter");
   await role("heading", { name: "gardener", level: 1 }).waitFor();

@@ -13,7 +13,7 @@ import { Skeleton } from "../ui/Skeleton";
 import { AgentPage } from "./AgentPage";
 
 /** Follows the event stream of one agent, for its own page and the pages of its runs. */
-export function AgentStreamProvider({ agentId, runKey }: { agentId: string; runKey?: string }) {
+export default function AgentStreamProvider({ agentId, runKey }: { agentId: string; runKey?: string }) {
   const client = useQueryClient();
   const state = useQuery(stateQuery(agentId));
   const log = useQuery(eventsQuery(agentId));

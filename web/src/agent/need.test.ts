@@ -7,7 +7,15 @@ const NOW = Date.parse("2026-01-03T00:00:00Z");
 
 function failedAt(ended: string): RunSummary {
   const started = "2026-01-01T00:00:00Z";
-  return { run_key: "r", agent_id: "x", status: "failed", transitions: 1, started_at: started, ended_at: ended };
+  return {
+    run_key: "r",
+    agent_id: "x",
+    status: "failed",
+    transitions: 1,
+    counts: { model_rounds: 0, tool_calls: 0, denied: 0, failed: 0, unknown: 0 },
+    started_at: started,
+    ended_at: ended,
+  };
 }
 
 const agents: [string, Partial<AgentStatus>][] = [

@@ -4,7 +4,18 @@ import { failureOf, unreachable } from "./failure";
 import type { paths } from "./schema.gen";
 import { setLoggedOut } from "./session";
 import { removeToken, tokenHeaders } from "./token";
-import type { AnswerDecision, AttachmentInput, CreateAgent, Priority, SetBrake } from "./types";
+import type {
+  AddSchedule,
+  AddSource,
+  AnswerDecision,
+  AttachmentInput,
+  CreateAgent,
+  CreateSubscription,
+  EditSchedule,
+  Priority,
+  SetAgentSettings,
+  SetBrake,
+} from "./types";
 
 /** Fills several screens; the reader asks for more. */
 export const EVENTS_PER_PAGE = 200;
@@ -12,6 +23,9 @@ const RUNS_PER_PAGE = 50;
 /** The server's limit. */
 const RECENT_RUNS_MAX = 500;
 const SUBSCRIPTIONS_PER_PAGE = 100;
+/** The limit of the server. More schedules than this are listed on the command line. */
+const SCHEDULES_MAX = 500;
+const EXECUTIONS_PER_PAGE = 20;
 
 // Some paths also respond as streams; `live/stream.ts` reads those, and here every response is JSON. `fetch` is looked up
 // per call and not when the module loads, so that a test can replace it.
@@ -43,6 +57,8 @@ async function responseBody<T>(call: Promise<ClientResponse<T>>): Promise<T> {
 const agent = (id: string) => ({ path: { agent_id: id } });
 const decision = (id: string) => ({ path: { decision_id: id } });
 const subscription = (id: string) => ({ path: { subscription_id: id } });
+const schedule = (id: string) => ({ path: { schedule_id: id } });
+const source = (id: string) => ({ path: { source_id: id } });
 const run = (runKey: string) => ({ path: { run_key: runKey } });
 
 export const getRuntimeStatus = () => responseBody(client.GET("/api/runtime/status"));
@@ -89,6 +105,42 @@ export const resumeSubscription = (id: string) =>
   responseBody(client.POST("/api/subscriptions/{subscription_id}/resume", { params: subscription(id) }));
 export const unsubscribe = (id: string) =>
   responseBody(client.DELETE("/api/subscriptions/{subscription_id}", { params: subscription(id) }));
+export const createSubscription = (body: CreateSubscription) =>
+  responseBody(client.POST("/api/subscriptions", { body }));
+export const getSchedules = () =>
+  responseBody(client.GET("/api/schedules", { params: { query: { limit: SCHEDULES_MAX } } }));
+export const addSchedule = (body: AddSchedule) => responseBody(client.POST("/api/schedules", { body }));
+export const editSchedule = (id: string, body: EditSchedule) =>
+  responseBody(client.POST("/api/schedules/{schedule_id}", { params: schedule(id), body }));
+export const pauseSchedule = (id: string) =>
+  responseBody(client.POST("/api/schedules/{schedule_id}/pause", { params: schedule(id) }));
+export const resumeSchedule = (id: string) =>
+  responseBody(client.POST("/api/schedules/{schedule_id}/resume", { params: schedule(id) }));
+export const disableSchedule = (id: string) =>
+  responseBody(client.POST("/api/schedules/{schedule_id}/disable", { params: schedule(id) }));
+/** Fires a schedule now. The key makes a repeated request fire it once. */
+export const triggerSchedule = (id: string, key: string) =>
+  responseBody(client.POST("/api/schedules/{schedule_id}/trigger", { params: schedule(id), body: { key } }));
+export const getExecutions = (id: string) =>
+  responseBody(
+    client.GET("/api/schedules/{schedule_id}/executions", {
+      params: { ...schedule(id), query: { limit: EXECUTIONS_PER_PAGE } },
+    }),
+  );
+/** The external trigger of an agent; it is created if there is none. */
+export const getTrigger = (id: string) =>
+  responseBody(client.POST("/api/agents/{agent_id}/external-trigger", { params: agent(id) }));
+export const rotateTrigger = (id: string) =>
+  responseBody(client.POST("/api/agents/{agent_id}/external-trigger/rotate", { params: agent(id) }));
+export const revokeTrigger = (id: string) =>
+  responseBody(client.POST("/api/agents/{agent_id}/external-trigger/revoke", { params: agent(id) }));
+export const getSources = () => responseBody(client.GET("/api/sources"));
+export const addSource = (body: AddSource) => responseBody(client.POST("/api/sources", { body }));
+export const removeSource = (id: string) =>
+  responseBody(client.DELETE("/api/sources/{source_id}", { params: source(id) }));
+export const scanSource = (id: string) =>
+  responseBody(client.POST("/api/sources/{source_id}/scan", { params: source(id) }));
+export const getCategories = () => responseBody(client.GET("/api/journal/categories"));
 export const getBrakes = () => responseBody(client.GET("/api/brake"));
 export const setBrake = (body: SetBrake) => responseBody(client.POST("/api/brake", { body }));
 export const releaseBrake = (agentId?: string) =>
@@ -153,3 +205,32 @@ export const getEventsBefore = (id: string, beforeSeq: number) =>
 /** Events of all agents: after a cursor, or the newest ones. */
 export const getFeed = (cursor?: string) =>
   responseBody(client.GET("/api/events", { params: { query: { cursor, limit: EVENTS_PER_PAGE } } }));
+
+const provider = (name: string) => ({ path: { provider: name } });
+export const getAgentSettings = (id: string) =>
+  responseBody(client.GET("/api/agents/{agent_id}/settings", { params: agent(id) }));
+export const setAgentSettings = (id: string, body: SetAgentSettings) =>
+  responseBody(client.POST("/api/agents/{agent_id}/settings", { params: agent(id), body }));
+export const getModels = () => responseBody(client.GET("/api/models"));
+export const getProviders = () => responseBody(client.GET("/api/providers"));
+export const findLocalProviders = () => responseBody(client.GET("/api/providers/local"));
+export const setProviderKey = (name: string, body: { key: string; skip_test: boolean }) =>
+  responseBody(client.POST("/api/providers/{provider}/key", { params: provider(name), body }));
+export const removeProviderKey = (name: string) =>
+  responseBody(client.DELETE("/api/providers/{provider}/key", { params: provider(name) }));
+export const testProvider = (name: string) =>
+  responseBody(client.POST("/api/providers/{provider}/test", { params: provider(name), body: {} }));
+export const getSettings = () => responseBody(client.GET("/api/settings"));
+/** Sets a setting; without a value the default applies again. */
+export const setSetting = (name: string, value: unknown) =>
+  responseBody(client.POST("/api/settings", { body: { name, value } }));
+export type RunFilter = NonNullable<paths["/api/runs"]["get"]["parameters"]["query"]>;
+export const listRuns = (filter: RunFilter, before?: string) =>
+  responseBody(client.GET("/api/runs", { params: { query: { ...filter, before, limit: RUNS_PER_PAGE } } }));
+/** One step with its whole texts. */
+export const getStep = (runKey: string, operationId: string) =>
+  responseBody(
+    client.GET("/api/runs/{run_key}/steps/{operation_id}", {
+      params: { path: { run_key: runKey, operation_id: operationId } },
+    }),
+  );

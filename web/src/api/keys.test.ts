@@ -14,18 +14,30 @@ const all: Record<keyof typeof keys, QueryKey> = {
   agentTranscript: keys.agentTranscript("main", 200),
   agentSpending: keys.agentSpending("main"),
   agentSubscriptions: keys.agentSubscriptions("main"),
+  agentSettings: keys.agentSettings("main"),
   agentWhyNot: keys.agentWhyNot("main"),
   anyRun: keys.anyRun(),
   run: keys.run("r"),
   runWhy: keys.runWhy("r"),
+  runStep: keys.runStep("r", "o"),
   attention: keys.attention(),
   anyRunList: keys.anyRunList(),
+  runList: keys.runList("?status=open"),
   runsSince: keys.runsSince("2026-01-01T00:00:00Z"),
   decisions: keys.decisions(),
   fullDecision: keys.fullDecision("d"),
   endedDecision: keys.endedDecision("d"),
   brakes: keys.brakes(),
   budget: keys.budget(),
+  schedules: keys.schedules(),
+  executions: keys.executions("daily"),
+  sources: keys.sources(),
+  trigger: keys.trigger("main"),
+  categories: keys.categories(),
+  models: keys.models(),
+  providers: keys.providers(),
+  localProviders: keys.localProviders(),
+  settings: keys.settings(),
   logins: keys.logins(),
   runtime: keys.runtime(),
   anyLog: keys.anyLog(),
@@ -51,6 +63,7 @@ it("invalidates everything about one agent by its key, and no log", async () => 
   expect(await reached([keys.agent("main")])).toEqual([
     "agent",
     "agentRuns",
+    "agentSettings",
     "agentSpending",
     "agentState",
     "agentSubscriptions",
@@ -63,7 +76,24 @@ it("invalidates everything about one agent by its key, and no log", async () => 
 it("invalidates what shows agents and runs, and what needs attention", async () => {
   const names = await reached([...ACTIVITY_KEYS, ...ATTENTION_KEYS]);
   const untouched = Object.keys(all).filter((name) => !names.includes(name));
-  expect(untouched).toEqual(["fullDecision", "endedDecision", "budget", "logins", "anyLog", "feed", "agentEvents"]);
+  expect(untouched).toEqual([
+    "fullDecision",
+    "endedDecision",
+    "budget",
+    "schedules",
+    "executions",
+    "sources",
+    "trigger",
+    "categories",
+    "models",
+    "providers",
+    "localProviders",
+    "settings",
+    "logins",
+    "anyLog",
+    "feed",
+    "agentEvents",
+  ]);
 });
 
 it("knows the keys of logs", () => {

@@ -11,18 +11,30 @@ export const keys = {
   agentTranscript: (agentId: string, lines: number) => [...keys.agent(agentId), "transcript", lines] as const,
   agentSpending: (agentId: string) => [...keys.agent(agentId), "spending"] as const,
   agentSubscriptions: (agentId: string) => [...keys.agent(agentId), "subscriptions"] as const,
+  agentSettings: (agentId: string) => [...keys.agent(agentId), "settings"] as const,
   agentWhyNot: (agentId: string) => [...keys.agent(agentId), "why-not"] as const,
   anyRun: () => ["run"] as const,
   run: (runKey: string) => [...keys.anyRun(), runKey] as const,
   runWhy: (runKey: string) => [...keys.run(runKey), "why"] as const,
+  runStep: (runKey: string, operationId: string) => [...keys.run(runKey), "step", operationId] as const,
   attention: () => ["attention"] as const,
   anyRunList: () => ["runs"] as const,
+  runList: (search: string) => [...keys.anyRunList(), "search", search] as const,
   runsSince: (since: string) => [...keys.anyRunList(), "since", since] as const,
   decisions: () => ["decisions"] as const,
   fullDecision: (decisionId: string) => ["full-decision", decisionId] as const,
   endedDecision: (decisionId: string) => ["ended-decision", decisionId] as const,
   brakes: () => ["brakes"] as const,
   budget: () => ["budget"] as const,
+  schedules: () => ["schedules"] as const,
+  executions: (scheduleId: string) => [...keys.schedules(), scheduleId, "executions"] as const,
+  sources: () => ["sources"] as const,
+  trigger: (agentId: string) => ["trigger", agentId] as const,
+  categories: () => ["categories"] as const,
+  models: () => ["models"] as const,
+  providers: () => ["providers"] as const,
+  localProviders: () => ["local-providers"] as const,
+  settings: () => ["settings"] as const,
   logins: () => ["logins"] as const,
   runtime: () => ["runtime"] as const,
   anyLog: () => ["log"] as const,
@@ -39,7 +51,13 @@ export const ATTENTION_KEYS: readonly QueryKey[] = [
 ];
 
 /** What shows the state of agents and runs; an answer, a brake or a cap can change any of it. */
-export const ACTIVITY_KEYS: readonly QueryKey[] = [keys.agents(), keys.anyAgent(), keys.runtime(), keys.anyRun()];
+export const ACTIVITY_KEYS: readonly QueryKey[] = [
+  keys.agents(),
+  keys.anyAgent(),
+  keys.runtime(),
+  keys.anyRun(),
+  keys.anyRunList(),
+];
 
 /** Whether a key belongs to a log of events. Streams continue logs without gaps, so a log is never fetched again. */
 export function isLogKey(queryKey: QueryKey): boolean {

@@ -1,21 +1,32 @@
 // The queries of the page: which request fills which key.
 import { queryOptions } from "@tanstack/react-query";
 import {
+  findLocalProviders,
+  getAgentSettings,
   getAgentState,
   getAgents,
   getAttention,
   getBrakes,
   getBudget,
+  getCategories,
   getDecision,
   getDecisions,
   getEventsBefore,
+  getExecutions,
   getLogins,
+  getModels,
+  getProviders,
   getRun,
   getRunsSince,
   getRuntimeStatus,
+  getSchedules,
+  getSettings,
+  getSources,
   getSpending,
+  getStep,
   getSubscriptions,
   getTranscript,
+  getTrigger,
   getWhy,
   getWhyNot,
 } from "./calls";
@@ -86,6 +97,46 @@ export const spendingQuery = (id: string) =>
 export const subscriptionsQuery = (id: string) =>
   queryOptions({ queryKey: keys.agentSubscriptions(id), queryFn: () => getSubscriptions(id) });
 
+/** All schedules. Its key is a prefix of the keys of their histories, which are fetched again with it. */
+export const schedulesQuery = queryOptions({ queryKey: keys.schedules(), queryFn: getSchedules });
+
+export const executionsQuery = (id: string) =>
+  queryOptions({ queryKey: keys.executions(id), queryFn: async () => (await getExecutions(id)).executions });
+
+/** The watched folders and repositories. No event reports a change of them. */
+export const sourcesQuery = queryOptions({
+  queryKey: keys.sources(),
+  queryFn: async () => (await getSources()).sources,
+  staleTime: 0,
+});
+
+/** The trigger of an agent. The request creates it, so it is sent only when a person asks for the URL. */
+export const triggerQuery = (id: string) =>
+  queryOptions({ queryKey: keys.trigger(id), queryFn: () => getTrigger(id), enabled: false });
+
+export const agentSettingsQuery = (id: string) =>
+  queryOptions({ queryKey: keys.agentSettings(id), queryFn: () => getAgentSettings(id) });
+
+export const categoriesQuery = queryOptions({
+  queryKey: keys.categories(),
+  queryFn: async () => (await getCategories()).categories,
+});
+
+/** The models that a person can choose. */
+export const modelsQuery = queryOptions({ queryKey: keys.models(), queryFn: getModels });
+
+/** Providers and settings can change outside the page without an event, so they are fetched each time they are shown. */
+export const providersQuery = queryOptions({ queryKey: keys.providers(), queryFn: getProviders, staleTime: 0 });
+
+/** The model servers on this machine. The request tries several ports, so it is sent only when a person asks. */
+export const localProvidersQuery = queryOptions({
+  queryKey: keys.localProviders(),
+  queryFn: findLocalProviders,
+  enabled: false,
+});
+
+export const settingsQuery = queryOptions({ queryKey: keys.settings(), queryFn: getSettings, staleTime: 0 });
+
 export const stateQuery = (id: string) =>
   queryOptions({ queryKey: keys.agentState(id), queryFn: () => getAgentState(id) });
 
@@ -98,6 +149,10 @@ export const transcriptQuery = (id: string, lines: number) =>
   });
 
 export const runQuery = (runKey: string) => queryOptions({ queryKey: keys.run(runKey), queryFn: () => getRun(runKey) });
+
+/** One step with its whole texts, which do not change once it has ended. */
+export const stepQuery = (runKey: string, operationId: string) =>
+  queryOptions({ queryKey: keys.runStep(runKey, operationId), queryFn: () => getStep(runKey, operationId) });
 
 export const whyQuery = (runKey: string) =>
   queryOptions({ queryKey: keys.runWhy(runKey), queryFn: () => getWhy(runKey) });

@@ -13,6 +13,7 @@ import type {
   ParkedReason,
   Run,
   RunSummary,
+  Schedule,
   Step,
   Subscription,
   TranscriptLine,
@@ -102,6 +103,8 @@ export function sampleParked(over: Partial<ParkedReason> = {}): ParkedReason {
     spent_usd: "4.98",
     needed_usd: "0.04",
     day: "2026-01-01",
+    message: "the daily cap is reached",
+    hint: "raise the cap",
     ...over,
   };
 }
@@ -195,6 +198,28 @@ export function sampleDecision(over: Partial<Decision> = {}): Decision {
     operation_id: "o",
     asked_at: "2026-01-01T00:00:00Z",
     deadline_at: "2026-01-08T00:00:00Z",
+    ...over,
+  };
+}
+
+export function sampleSchedule(over: Partial<Schedule> = {}): Schedule {
+  return {
+    schedule_id: "daily",
+    agent_id: "main",
+    revision: 1,
+    label: "daily",
+    pattern: { interval_seconds: 86_400 },
+    message: "water the beds",
+    status: "active",
+    concurrency: "forbid",
+    allows_catch_up: false,
+    auto_disable_after_run: false,
+    catch_up_window_seconds: 86_400,
+    max_catch_up_runs_per_tick: 1,
+    always: true,
+    upcoming: [],
+    execution_count: 0,
+    created_at: "2026-01-01T00:00:00Z",
     ...over,
   };
 }

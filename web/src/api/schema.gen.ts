@@ -387,6 +387,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/threads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the conversations of an agent, the most recent first.
+         * @description A conversation is listed when the run of its first message has started.
+         */
+        get: operations["list_agent_threads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/transcript": {
         parameters: {
             query?: never;
@@ -435,6 +455,46 @@ export interface paths {
         get: operations["get_why_not"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists what needs a person, over all agents.
+         * @description The list follows from stored state: a failure stays until it is dismissed or run again, however many events follow it.
+         */
+        get: operations["list_attention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/attention/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Dismisses failed runs and runs with unknown outcomes, for all clients.
+         * @description Older failures of the same agent with the same cause are dismissed as well, because they are one item. Runs that do not need attention are skipped.
+         */
+        post: operations["dismiss_attention"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1064,7 +1124,7 @@ export interface paths {
         };
         /**
          * Retrieves a run with all of its steps.
-         * @description A queued message is returned as a run with the outcome `queued`.
+         * @description A queued message is returned as a run with the outcome `queued`, a refused cause with `refused`.
          */
         get: operations["get_run"];
         put?: never;
@@ -1123,6 +1183,46 @@ export interface paths {
         put?: never;
         /** Resumes a quarantined run. */
         post: operations["resume_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_key}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Runs an ended run again: a new message of the same agent and conversation, linked to the run.
+         * @description While a retry of the run is queued or open, that one is returned as a duplicate.
+         */
+        post: operations["retry_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_key}/steps/{operation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieves one step of a run in full.
+         * @description Each text of the step has at most 1 MiB. In the run itself each has at most 16 KiB.
+         */
+        get: operations["get_run_step"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1998,6 +2098,74 @@ export interface components {
             /** @description The model that answered last. */
             winning_model_ref?: string;
         };
+        /** @description A person dismissed failures that needed attention. */
+        AttentionDismissed: {
+            /** @description Keys of the dismissed runs. */
+            run_keys: components["schemas"]["RunKey"][];
+        };
+        /** @description One thing that needs a person. */
+        AttentionItem: {
+            /** @description The decision. */
+            decision: components["schemas"]["Decision"];
+            /** @constant */
+            kind: "pending_decision";
+        } | {
+            /** @constant */
+            kind: "quarantined_run";
+            /** @description The run. */
+            run: components["schemas"]["RunSummary"];
+        } | {
+            /** @constant */
+            kind: "parked_run";
+            /** @description Why it waits. */
+            parked?: components["schemas"]["ParkedReason"];
+            /** @description The run. */
+            run: components["schemas"]["RunSummary"];
+        } | {
+            /** @description The agent and the reason. */
+            agent: components["schemas"]["StuckAgent"];
+            /** @constant */
+            kind: "stuck_agent";
+        } | {
+            /** @description The agent of the runs. */
+            agent_id: string;
+            /** @description The kind of the failure, or `out_of_rounds`. */
+            code: string;
+            /** @description The number of runs. */
+            count: number;
+            /**
+             * Format: date-time
+             * @description When the first of them ended.
+             */
+            first_at: string;
+            /** @constant */
+            kind: "failed_runs";
+            /**
+             * Format: date-time
+             * @description When the last of them ended.
+             */
+            last_at: string;
+            /** @description The cause in plain words. */
+            message: string;
+            /** @description What a person can do, the most useful step first. */
+            next_steps: components["schemas"]["NextStep"][];
+            /** @description The beginning of the message that started the newest one. */
+            preview?: string;
+            /** @description The newest runs, newest first; at most 20. */
+            run_keys: string[];
+        } | {
+            /** @constant */
+            kind: "unknown_outcome";
+            /** @description The run. */
+            run: components["schemas"]["RunSummary"];
+        };
+        /** @description What needs a person, over all agents. */
+        AttentionList: {
+            /** @description The items: decisions first, then runs and agents that cannot continue, then failures. */
+            items: components["schemas"]["AttentionItem"][];
+            /** @description The number of decisions and runs that need attention and are not part of the list, because it is limited. */
+            more?: number;
+        };
         /** @description The authority of a message. It is derived at admission and never accepted from a sender. */
         Authority: "operator_instruction" | "runtime_instruction" | "integration_signal" | "external_evidence";
         /** @description What makes the backups of a home. */
@@ -2610,7 +2778,13 @@ export interface components {
             /** @description The text of the piece. */
             text: string;
         };
+        /** @description A SHA-256 hash in lower-case hex digits. */
         Digest: string;
+        /** @description The runs to dismiss. */
+        DismissAttention: {
+            /** @description The keys of the runs. */
+            run_keys: string[];
+        };
         /** @description The changes to a schedule. Fields that are left out do not change. */
         EditSchedule: {
             /** @description Whether missed firings are caught up. */
@@ -2818,6 +2992,12 @@ export interface components {
             /** @constant */
             kind: "quarantine_resolved";
             payload: components["schemas"]["QuarantineResolved"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "attention_dismissed";
+            payload: components["schemas"]["AttentionDismissed"];
         } | {
             /** @constant */
             erased?: false;
@@ -3391,6 +3571,8 @@ export interface components {
             /** @description The status of the schedule. */
             status: components["schemas"]["ScheduleStatus"];
         };
+        /** @description What a person can do about a run that did not succeed. */
+        NextStep: "retry" | "change_model" | "check_provider" | "new_conversation" | "raise_cap" | "resume" | "abandon";
         /** @description Why a brake or cancellation that is in force is not stored in the database yet. */
         NotDurable: {
             /** @description The error code, such as `disk_full`, `database_unreachable` or `database_slow`. */
@@ -3477,6 +3659,7 @@ export interface components {
         };
         /** @description Whether an action may be performed. */
         PolicyEffect: "permit" | "ask" | "deny";
+        /** @description A predicate over a changed record. */
         Predicate: {
             field: string;
             /** @enum {unknown} */
@@ -3696,6 +3879,13 @@ export interface components {
             /** @description The agent whose brake is released. If absent, the brake for all agents is released. */
             agent_id?: string | null;
         };
+        /** @description What to change when a run is run again. */
+        RetryRun: {
+            /** @description Another model. */
+            model?: string | null;
+            /** @description Another text. Attachments and options are kept. */
+            text?: string | null;
+        };
         /** @description The role of a transcript entry. */
         Role: "user" | "assistant" | "tool";
         /** @description The hash that ties one table row to the log. */
@@ -3724,6 +3914,17 @@ export interface components {
             children?: components["schemas"]["RunLink"][];
             /** @description The cost in dollars. Absent if the run cost nothing. */
             cost_usd?: string;
+            /**
+             * @description The steps of the run, counted.
+             * @default {
+             *       "denied": 0,
+             *       "failed": 0,
+             *       "model_rounds": 0,
+             *       "tool_calls": 0,
+             *       "unknown": 0
+             *     }
+             */
+            counts: components["schemas"]["StepCounts"];
             /** @description The operation ids of calls that the policy denied. */
             denied: string[];
             /** @description The duration from start to end in milliseconds; 0 while the run is open. */
@@ -3735,6 +3936,8 @@ export interface components {
             ended_at?: string;
             /** @description Whether a person erased the contents of the run. */
             erased?: boolean;
+            /** @description Why the run did not succeed or cannot continue, and what to do. Absent if there is nothing to do. */
+            explanation?: components["schemas"]["RunExplanation"];
             /** @description The details of the failure, if the run failed. */
             failure_artifact?: components["schemas"]["FailureArtifact"];
             /** @description Why the run is quarantined. */
@@ -3751,6 +3954,10 @@ export interface components {
             parked?: components["schemas"]["ParkedReason"];
             /** @description All attempts of the run's model rounds. */
             provider_attempt_timeline?: components["schemas"]["AttemptTimeline"];
+            /** @description The runs that run this one again. */
+            retried_by?: components["schemas"]["RunLink"][];
+            /** @description The ended run that this one runs again. */
+            retries?: components["schemas"]["RunLink"];
             /** @description The number of model replies. */
             rounds: number;
             /** @description The run's key. */
@@ -3762,6 +3969,8 @@ export interface components {
             started_at: string;
             /** @description All model rounds and tool calls, in order. */
             steps: components["schemas"]["Step"][];
+            /** @description The conversation that the run belongs to. Absent if no person started the run. */
+            thread?: string;
             /** @description The tokens used by the run. */
             token_usage: components["schemas"]["TokenUsage"];
             /** @description All tool calls, in order. */
@@ -3770,6 +3979,8 @@ export interface components {
             unknown: string[];
             /** @description The code of the error that prevented reading the run's state. Only its stored rows are shown then. */
             unreadable?: string;
+            /** @description What an open run waits for. Absent if it works or has ended. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /** @description The folder in which the run's commands are executed. */
             workspace?: string;
         };
@@ -3822,6 +4033,15 @@ export interface components {
             /** @description Token counts of all requests. */
             token_usage: components["schemas"]["Usage"];
         };
+        /** @description Why a run did not succeed or cannot continue, in plain words. */
+        RunExplanation: {
+            /** @description The kind of the failure, or the status of the run. */
+            code: string;
+            /** @description The cause in one or two sentences. */
+            message: string;
+            /** @description What a person can do, the most useful step first. */
+            next_steps: components["schemas"]["NextStep"][];
+        };
         /** @description What holds the agent of an open run. */
         RunHold: "braked" | "paused";
         /** @description The key of a run. It is derived, because two replicas that receive the same cause must compute the same key, or the work is done twice. */
@@ -3837,6 +4057,8 @@ export interface components {
         };
         /** @description A list of runs. */
         RunList: {
+            /** @description The number of runs per status, for the same filter without `status`. Only on the first page. */
+            counts?: components["schemas"]["StatusCounts"];
             /** @description The value of `before` for the next page. Absent on the last page. */
             next_before?: string;
             /** @description The runs, newest first. */
@@ -3867,14 +4089,29 @@ export interface components {
             /** @description Key of the run. */
             run_key: components["schemas"]["RunKey"];
         };
-        /** @description Filter for lists of runs. */
-        RunState: "any" | "open" | "quarantined";
         /** @description The status of a run. */
         RunStatus: "queued" | "open" | "quarantined" | "completed" | "failed" | "out_of_rounds" | "cancelled" | "abandoned" | "absorbed" | "replaced" | "refused" | "gone";
         /** @description A run in a list. */
         RunSummary: {
             /** @description The agent of the run. */
             agent_id: string;
+            /** @description The kind of message that started the run. */
+            cause_kind?: components["schemas"]["MessageKind"];
+            /** @description The cost in dollars. Absent if the run cost nothing. */
+            cost_usd?: string;
+            /**
+             * @description The steps of the run, counted.
+             * @default {
+             *       "denied": 0,
+             *       "failed": 0,
+             *       "model_rounds": 0,
+             *       "tool_calls": 0,
+             *       "unknown": 0
+             *     }
+             */
+            counts: components["schemas"]["StepCounts"];
+            /** @description The duration from start to end in milliseconds. Absent while the run is open. */
+            duration_ms?: number;
             /**
              * Format: date-time
              * @description When the run ended.
@@ -3884,6 +4121,8 @@ export interface components {
             erased?: boolean;
             /** @description Why the run is quarantined. */
             fault?: string;
+            /** @description The model of the run. */
+            model?: string;
             /** @description Whether the run is open and waits for budget. Retrieve the run for the amount. */
             parked?: boolean;
             /** @description The beginning of the message that started the run. */
@@ -3897,8 +4136,12 @@ export interface components {
             started_at: string;
             /** @description `open`, `quarantined`, or how the run ended. */
             status: components["schemas"]["RunStatus"];
+            /** @description The conversation that the run belongs to. Absent if no person started the run. */
+            thread?: string;
             /** @description The number of state transitions. */
             transitions: number;
+            /** @description What an open run waits for. Absent if it works or has ended. */
+            waiting_for?: components["schemas"]["WaitingFor"];
             /** @description The sub-runs without which the run cannot continue. */
             waiting_on?: string[];
         };
@@ -3986,7 +4229,9 @@ export interface components {
             /** @description The sagas, oldest first. */
             sagas: components["schemas"]["Saga"][];
         };
+        /** @description How far a write to the journal and its record in the agent database have come. */
         SagaPhase: "intent" | "journal" | "agent" | "compensation";
+        /** @description Whether a write to the journal is complete in both databases. */
         SagaStatus: "open" | "completed" | "compensated" | "stuck";
         /** @description A schedule of an agent. */
         Schedule: {
@@ -4055,6 +4300,7 @@ export interface components {
             /** @description Status of the schedule after the change. */
             status: components["schemas"]["ScheduleStatus"];
         };
+        /** @description A predicate over an agent's situation when a schedule fires. */
         ScheduleGuard: {
             /** @enum {unknown} */
             field: "since_last_run_ms" | "queued" | "changed" | "source" | "is_catch_up";
@@ -4132,6 +4378,7 @@ export interface components {
         });
         /** @description Why a schedule did not fire, or ended. */
         ScheduleReason: "missed" | "concurrency_forbid" | "concurrency_replace" | "already_run" | "agent_destroyed" | "unreadable" | "pattern_unreadable" | "exhausted" | "once";
+        /** @description Whether a schedule fires. */
         ScheduleStatus: "active" | "paused" | "disabled" | "expired";
         /** @description The record of a firing. */
         ScheduledExecution: {
@@ -4196,6 +4443,8 @@ export interface components {
             priority?: components["schemas"]["Priority"] | null;
             /** @description The text of the message. At most 256 KiB. */
             text: string;
+            /** @description The conversation that the message belongs to. Each conversation of an agent has its own transcript. Defaults to `cli`, which the command line and the page share. */
+            thread?: string | null;
             /** @description The folder in which the commands of this run are executed. Defaults to the agent's workspace. */
             workspace?: string | null;
         };
@@ -4236,6 +4485,16 @@ export interface components {
             /** @constant */
             unset: true;
         });
+        /** @description The key to store. */
+        SetProviderKey: {
+            /** @description The key: printable ASCII characters without spaces. Surrounding white space is removed. */
+            key: string;
+            /**
+             * @description Store the key without testing it.
+             * @default false
+             */
+            skip_test?: boolean;
+        };
         /** @description One setting. */
         Setting: {
             /** @description What the setting does. */
@@ -4293,6 +4552,7 @@ export interface components {
             /** @description The source's name. */
             source_id: string;
         };
+        /** @description What a source watches. */
         SourceKind: "folder" | "git";
         /** @description A list of all sources. */
         SourceList: {
@@ -4308,6 +4568,27 @@ export interface components {
             /** @description The number of files or refs that could not be read. They are treated as unchanged. */
             unreadable: number;
         };
+        /** @description The number of runs per status. */
+        StatusCounts: {
+            /** @description Abandoned runs. */
+            abandoned: number;
+            /** @description Cancelled runs. */
+            cancelled: number;
+            /** @description Completed runs. */
+            completed: number;
+            /** @description Failed runs. */
+            failed: number;
+            /** @description Whether there are more runs than were counted: at most 10,000, and with `search` 2,000. */
+            is_lower_bound?: boolean;
+            /** @description Runs that have not ended, including waiting ones. */
+            open: number;
+            /** @description Runs that used all their rounds. */
+            out_of_rounds: number;
+            /** @description Quarantined runs. */
+            quarantined: number;
+            /** @description Open runs that wait for something. */
+            waiting: number;
+        };
         /** @description One step of a run: a model round or a tool call. */
         Step: {
             /**
@@ -4315,14 +4596,27 @@ export interface components {
              * @description When the step was created.
              */
             at: string;
+            /** @description The pending decision that the tool call waits for. */
+            decision_id?: string;
             /** @description The duration in milliseconds. */
             duration_ms?: number;
+            /** @description The error output of a command. */
+            error_output?: components["schemas"]["StepText"];
+            /**
+             * Format: int32
+             * @description The exit status of a command; 128 and more if a signal ended it.
+             */
+            exit_status?: number;
+            /** @description The arguments of a tool call as JSON. Absent if they were erased, removed by retention, or are too far back in a long run. */
+            input?: components["schemas"]["StepText"];
             /** @description The kind of step. */
             kind: components["schemas"]["StepKind"];
             /** @description The name of the tool or model. */
             name: string;
             /** @description The operation id of the step. */
             operation_id: string;
+            /** @description The standard output of a command, the result of another tool as JSON, or the text of a model reply. */
+            output?: components["schemas"]["StepText"];
             /** @description The rule that allowed or denied the step, or the error. */
             reason: string;
             /** @description The sandbox that was enforced. */
@@ -4332,9 +4626,32 @@ export interface components {
             /** @description The tokens used by a model round. */
             token_usage: components["schemas"]["TokenUsage"];
         };
+        /** @description The steps of a run, counted. */
+        StepCounts: {
+            /** @description Tool calls that were denied. */
+            denied: number;
+            /** @description Tool calls that failed, including commands with a non-zero exit status. */
+            failed: number;
+            /** @description Model replies. */
+            model_rounds: number;
+            /** @description All tool calls. */
+            tool_calls: number;
+            /** @description Tool calls with an unknown outcome. */
+            unknown: number;
+        };
         /** @description The kind of a step. */
         StepKind: "model" | "tool";
-        StepStatus: "planned" | "intended" | "ok" | "failed" | "denied" | "outcome_unknown";
+        /** @description How far a step has come, or how it ended. */
+        StepStatus: "planned" | "waiting_for_approval" | "intended" | "ok" | "failed" | "denied" | "outcome_unknown";
+        /** @description A text of a step, within a bound. */
+        StepText: {
+            /** @description The size of the whole text in bytes. */
+            bytes: number;
+            /** @description The text. If it is truncated: its beginning, a line that states what is omitted, and its end. */
+            text: string;
+            /** @description Whether `text` is not the whole text. */
+            truncated?: boolean;
+        };
         /** @description A stored key: the provider that has it now, and the result of its test. */
         StoredKey: {
             /** @description The provider. */
@@ -4456,6 +4773,25 @@ export interface components {
             /** @description A model of the provider, without the provider's name: the test also checks that it exists. */
             model?: string | null;
         };
+        /** @description A conversation between a person and an agent. */
+        Thread: {
+            /**
+             * Format: date-time
+             * @description When the newest entry was added.
+             */
+            last_at: string;
+            /** @description The run in progress. Absent if there is none. */
+            open_run?: string;
+            /** @description The beginning of the newest text. Absent if the newest entries contain none. */
+            preview?: string;
+            /** @description The name of the conversation. */
+            thread: string;
+        };
+        /** @description The conversations of an agent. */
+        ThreadList: {
+            /** @description The conversations, the most recent first; at most 500. */
+            threads: components["schemas"]["Thread"][];
+        };
         /** @description Token counts as reported by the providers. */
         TokenUsage: {
             /** @description The input tokens that were read from the provider's cache. */
@@ -4473,6 +4809,11 @@ export interface components {
         };
         /** @description One tool call of a run. */
         ToolCall: {
+            /**
+             * Format: int32
+             * @description The exit status of a command. Absent for other tools.
+             */
+            exit_status?: number;
             /** @description The name of the tool. */
             name: string;
             /** @description The operation id of the call. */
@@ -4492,6 +4833,11 @@ export interface components {
             code?: string;
             /** @description Duration in milliseconds. */
             duration_ms: number;
+            /**
+             * Format: int32
+             * @description Exit status of a command. Absent for other actions.
+             */
+            exit_status?: number;
             /** @description Id of the action. */
             operation_id: components["schemas"]["OperationId"];
             /** @description The sandbox that was enforced. */
@@ -4501,9 +4847,26 @@ export interface components {
             /** @description The tool that the action used. */
             tool: string;
         };
+        /** @description Output of a tool call that is still running. Like text of a model, it is sent only on streams, is not stored and has no id; the result of the call contains the output. It consists of whole lines. When a command prints much at once, the middle is left out and a line says so. */
+        ToolOutput: {
+            /** @description The agent whose tool call runs. */
+            agent_id: string;
+            /** @description The number of the piece within the tool call, starting at 0. */
+            chunk: number;
+            /** @description The operation id of the tool call. */
+            operation_id: string;
+            /** @description The run that the tool call belongs to. */
+            run_key: string;
+            /** @description The stream that the text was written to. */
+            stream: components["schemas"]["ToolOutputStream"];
+            /** @description The text of the piece. */
+            text: string;
+        };
+        /** @description An output stream of a command. */
+        ToolOutputStream: "stdout" | "stderr";
         /** @description A correlation or causation id: a derived key, or an id that the sender gave. */
         TraceId: string;
-        /** @description The newest entries of an agent's transcript. */
+        /** @description The newest entries of a conversation. */
         Transcript: {
             /** @description The agent's name. */
             agent_id: string;
@@ -4525,8 +4888,21 @@ export interface components {
             erased?: boolean;
             /** @description The author of the entry. */
             role: components["schemas"]["Role"];
+            /** @description How the run of this entry ended, or why it cannot continue. Only on the last entry of a run that did not succeed, is quarantined or waits for budget. */
+            run?: components["schemas"]["TranscriptRun"];
             /** @description The run that the entry belongs to. */
             run_key: string;
+        };
+        /** @description A run in a transcript that did not succeed or cannot continue. */
+        TranscriptRun: {
+            /** @description The cause, and what a person can do. */
+            explanation: components["schemas"]["RunExplanation"];
+            /** @description The run that runs this one again, if there is one. */
+            retried_by?: string;
+            /** @description The status of the run. */
+            status: components["schemas"]["RunStatus"];
+            /** @description What an open run waits for. */
+            waiting_for?: components["schemas"]["WaitingFor"];
         };
         /** @description Details of one HTTP exchange with a provider. */
         TransportDiagnostics: {
@@ -4601,6 +4977,8 @@ export interface components {
         Visibility: "public" | "private";
         /** @description What an open run waits for. */
         WaitKind: "budget" | "due" | "decision" | "children" | "turn";
+        /** @description What an open run waits for. */
+        WaitingFor: "approval" | "budget" | "sub_runs" | "time" | "turn" | "brake";
         /** @description The verdict on a cause: whether it wakes the agent, and why. */
         Wake: {
             /**
@@ -5465,8 +5843,8 @@ export interface operations {
                 before?: string;
                 /** @description The maximum number of runs. */
                 limit?: number;
-                /** @description Return only runs in this state. */
-                state?: components["schemas"]["RunState"];
+                /** @description Return only runs with one of these statuses, separated by commas. */
+                status?: string;
             };
             header?: never;
             path: {
@@ -5748,11 +6126,44 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_agent_threads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The conversations */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     get_agent_transcript: {
         parameters: {
             query?: {
                 /** @description The maximum number of entries, counted from the newest. */
                 limit?: number;
+                /** @description The conversation. Defaults to `cli`. */
+                thread?: string;
             };
             header?: never;
             path: {
@@ -5849,6 +6260,70 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_attention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What needs a person */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttentionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    dismiss_attention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DismissAttention"];
+            };
+        };
+        responses: {
+            /** @description What still needs a person */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttentionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
@@ -7413,12 +7888,20 @@ export interface operations {
                 agent_id?: string;
                 /** @description Return only runs that are older than this one. */
                 before?: string;
-                /** @description The maximum number of runs. */
+                /** @description Return only runs that were started by this kind of message. */
+                cause?: components["schemas"]["MessageKind"];
+                /** @description The maximum number of runs. A page can be shorter, because a request examines a limited number of runs. */
                 limit?: number;
-                /** @description Return only runs whose key begins with these digits, at most two, which is enough to detect an ambiguous prefix. The other parameters are ignored. */
+                /** @description Return only runs whose key begins with these digits; with at least eight digits also runs with a decision or a step whose id begins with them. At most five runs are returned, and more than one if the prefix is ambiguous. The other parameters are ignored. */
                 prefix?: string;
-                /** @description Return only runs in this state. */
-                state?: components["schemas"]["RunState"];
+                /** @description Return only runs whose message contains this text, in upper or lower case, or whose key begins with it. */
+                search?: string;
+                /** @description Return only runs that started at this time or later. */
+                since?: string;
+                /** @description Return only runs with one of these statuses, separated by commas. `open` includes `waiting`. */
+                status?: string;
+                /** @description Return only runs that started at this time or earlier. */
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -7592,6 +8075,94 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description The run is not quarantined (`run_not_quarantined`) */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retry_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's key. */
+                run_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetryRun"];
+            };
+        };
+        responses: {
+            /** @description The message is stored; its run starts now or later */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptedMessage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description The run has not ended (`run_open`), is quarantined (`run_quarantined`), its message was erased (`run_erased`), or the model does not exist */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_run_step: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_key: string;
+                operation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The step */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Step"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The run or the step does not exist (`run_unknown`, `step_unknown`) */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -14,7 +14,6 @@ const list = (working: string) => (
     budget={undefined}
     parked={new Set()}
     liveTexts={NO_LIVE_TEXT}
-    onCreate={() => undefined}
   />
 );
 const names = () => screen.getAllByRole("heading", { level: 3 }).map((one) => one.textContent);

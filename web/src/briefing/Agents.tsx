@@ -5,6 +5,7 @@ import type { AgentStatus, Budget } from "../api/types";
 import { todayOf } from "../budget/money";
 import { labels } from "../labels";
 import { type LiveText, liveText } from "../live/deltas";
+import { Link, newAgentPath } from "../shell/router";
 import { useNow } from "../text/useNow";
 import { Icon } from "../ui/Icon";
 
@@ -14,28 +15,27 @@ interface AgentsProps {
   /** Agents whose run waits because a cap is reached. */
   parked: ReadonlySet<string>;
   liveTexts: LiveText;
-  onCreate: () => void;
 }
 
 /** All agents and what they do, those that need a person first. */
-export function Agents({ agents, budget, parked, liveTexts, onCreate }: AgentsProps) {
+export function Agents({ agents, budget, parked, liveTexts }: AgentsProps) {
   const { sorted, hold } = useSorted(agents, parked);
   return (
     <section aria-labelledby="agents-title" className="panel">
       <header className="panel-head">
         <h2 id="agents-title">{labels.agent.list}</h2>
-        <button type="button" className="button small" onClick={onCreate}>
+        <Link to={newAgentPath} className="button small">
           <Icon name="plus" /> {labels.agent.new}
-        </button>
+        </Link>
       </header>
       {agents.length === 0 ? (
         <div className="empty">
           <Icon name="dawn" />
           <p className="empty-title">{labels.agent.none}</p>
           <p>{labels.agent.noneHint}</p>
-          <button type="button" className="button primary" onClick={onCreate}>
+          <Link to={newAgentPath} className="button primary">
             {labels.agent.createFirst}
-          </button>
+          </Link>
         </div>
       ) : (
         <ul className="agent-cards" {...hold}>

@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { CreateAgent } from "../agent/CreateAgent";
 import { agentsQuery, budgetQuery } from "../api/queries";
 import type { Event } from "../api/types";
 import { SpendingToday } from "../budget/SpendingToday";
@@ -26,7 +25,6 @@ export function Briefing() {
   const agents = useQuery(agentsQuery);
   const budget = useQuery(budgetQuery);
   const [stored, setLastSeen] = useState(storedLastSeen);
-  const [isCreating, setCreating] = useState(false);
 
   const lastSeen = stored && agents.data && isOtherLog(stored, agents.data) ? undefined : stored;
   const events = feed.data?.events ?? NO_EVENTS;
@@ -90,19 +88,12 @@ export function Briefing() {
             />
           )}
           {agents.data ? (
-            <Agents
-              agents={agents.data}
-              budget={budget.data}
-              parked={parked}
-              liveTexts={liveTexts}
-              onCreate={() => setCreating(true)}
-            />
+            <Agents agents={agents.data} budget={budget.data} parked={parked} liveTexts={liveTexts} />
           ) : (
             !agents.error && <Skeleton lines={6} label={labels.agent.loadingList} />
           )}
         </div>
       </div>
-      {isCreating && <CreateAgent onClose={() => setCreating(false)} />}
     </>
   );
 }

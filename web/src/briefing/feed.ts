@@ -54,7 +54,7 @@ export function useFeed() {
     position: feed.data?.cursor,
     onEvents: (events, cursor) =>
       client.setQueryData(feedQuery.queryKey, (before) => before && { events: merge(before.events, events), cursor }),
-    stale: () => [keys.agents(), keys.budget(), keys.runtime(), ...ATTENTION_KEYS],
+    stale: () => [keys.agents(), keys.budget(), keys.runtime(), keys.anyRunList(), keys.schedules(), ...ATTENTION_KEYS],
   });
   return { feed, liveTexts };
 }

@@ -1,6 +1,6 @@
 // Amounts of money. The server sends dollars as text, which is never rounded; here they are counted in millionths.
 
-import type { Budget, BudgetExceeded, Event, ParkedReason } from "../api/types";
+import type { Budget, BudgetExceeded, Event, ParkedAmounts } from "../api/types";
 import { payloadOf } from "../event/payload";
 import { labels } from "../labels";
 import { formatInteger } from "../text/number";
@@ -59,12 +59,12 @@ export function capError(text: string): string | undefined {
 }
 
 /** Why a run is parked. */
-export function parkedText({ scope, cap_usd: cap, spent_usd: spent, needed_usd: needed }: ParkedReason): string {
+export function parkedText({ scope, cap_usd: cap, spent_usd: spent, needed_usd: needed }: ParkedAmounts): string {
   return labels.budget.parkedReason(scope, dollars(cap), dollars(spent), dollars(needed));
 }
 
 /** The amounts of a parked run from its event; undefined when its details were erased or have another shape. */
-export function parkedOf(event: Event): ParkedReason | undefined {
+export function parkedOf(event: Event): ParkedAmounts | undefined {
   const { code, exceeded } = payloadOf(event, "run_parked") ?? {};
   const { scope, cap, spent, needed }: Partial<BudgetExceeded> = exceeded ?? {};
   if (code === undefined || scope === undefined) return undefined;

@@ -67,7 +67,8 @@ const button = (name: string) => screen.getByRole<HTMLButtonElement>("button", {
 const press = (name: string) => fireEvent.click(button(name));
 const ignore = () => undefined;
 const card = (decision: Decision) => show(<DecisionCard decision={decision} isGone={false} onDismiss={ignore} />);
-const kept = (...decisions: Decision[]) => decisions.map((decision) => ({ kind: "pending_decision", decision }) as const);
+const kept = (...decisions: Decision[]) =>
+  decisions.map((decision) => ({ kind: "pending_decision", decision }) as const);
 const briefing = (...decisions: Decision[]) => <NeedsAttention items={kept(...decisions)} onDismiss={ignore} />;
 /** The titles of all cards, from top to bottom. */
 const titles = () => screen.getAllByRole("article").map((one) => one.querySelector("h3")?.textContent);

@@ -1,10 +1,14 @@
 // Every text that people read on the page, grouped by noun. Status words are those of the API.
 import { pluralize } from "../text/number";
 import * as agents from "./agent";
+import { agentForm } from "./agentForm";
 import { budget } from "./budget";
 import { decision } from "./decision";
+import * as providers from "./provider";
 import * as runs from "./run";
+import * as schedules from "./schedule";
 import * as shell from "./shell";
+import * as sources from "./source";
 import { time } from "./time";
 
 const common = {
@@ -16,11 +20,17 @@ const common = {
   copy: "Copy",
   couldNot: (action: string) => `Could not ${action}.`,
   fetching: "Loading…",
+  discardChanges: "Discard changes",
+  edit: "Edit",
+  optional: "optional",
   quote: (text: string) => `“${text}”`,
+  save: "Save",
+  saving: "Saving…",
   showOlder: "Show older",
   table: "Table",
   task: (isDone: boolean) => (isDone ? "Done" : "Not done"),
   tryAgain: "Try again",
+  unsaved: "Unsaved changes. They are kept in this tab until you save or discard them.",
   useDefault: "Use the default",
   viewRun: "View run",
   you: "You",
@@ -69,4 +79,19 @@ const event = {
   timeline: "Timeline",
 };
 
-export const labels = { ...agents, ...runs, ...shell, attention, briefing, budget, common, decision, event, time };
+export const labels = {
+  ...agents,
+  ...providers,
+  ...runs,
+  ...schedules,
+  ...shell,
+  ...sources,
+  agentForm,
+  attention,
+  briefing,
+  budget,
+  common,
+  decision,
+  event,
+  time,
+};

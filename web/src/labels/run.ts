@@ -4,6 +4,10 @@ import { formatInteger, pluralize } from "../text/number";
 
 export const run = {
   abandon: "Abandon run",
+  agent: "Agent",
+  all: "All",
+  allAction: "load the runs",
+  allLoading: "Loading runs",
   absorbed: "Absorbed",
   actions: (count: number) => pluralize(count, "action"),
   cancel: "Cancel run",
@@ -11,6 +15,16 @@ export const run = {
   cancelling: "Cancelling…",
   cause: "Cause",
   causes: "Error causes, outermost first",
+  clearFilters: "Clear filters",
+  columns: {
+    message: "Message",
+    status: "Status",
+    agent: "Agent",
+    cause: "Cause",
+    started: "Started",
+    duration: "Duration",
+    cost: "Cost",
+  },
   cost: "Cost",
   costNone: "none",
   denied: (count: number) => `${count} denied`,
@@ -24,6 +38,16 @@ export const run = {
     status: "HTTP status",
   },
   fallbackTo: (model: string) => `fell back to ${model}`,
+  filterStatuses: {
+    open: "Open",
+    waiting: "Waiting",
+    quarantined: "Quarantined",
+    completed: "Completed",
+    failed: "Failed",
+    out_of_rounds: "Out of rounds",
+    cancelled: "Cancelled",
+    abandoned: "Abandoned",
+  },
   held: (hold: string) => `, held (${hold})`,
   in: (duration: string) => `in ${duration}`,
   insteadOf: (model: string) => `, instead of ${model}`,
@@ -36,12 +60,22 @@ export const run = {
   loadOlder: "Load older messages to show replies and output",
   model: "Model",
   none: "No runs yet. Each message starts one run.",
+  noneHint: "Each message, schedule or change that wakes an agent starts one run.",
+  noneFound: "No run matches",
+  noneYet: "No runs yet",
   notDecided: "Not decided yet: the message is queued.",
   notRun: (verdict: string) => `Not run: ${verdict}.`,
+  period: "Started in",
+  periods: { hour: "the last hour", day: "the last day", week: "the last week", month: "the last 30 days" } as Record<
+    string,
+    string
+  >,
   quarantineAction: "resume or abandon the run",
   quarantineKept: "Completed actions are kept either way.",
   quarantined: "Run quarantined",
   related: "Related runs",
+  retriedBy: "Run again as",
+  retries: "Runs again",
   result: "Result",
   resume: "Resume run",
   retried: "Queued again",
@@ -50,9 +84,12 @@ export const run = {
   retryAction: "run it again",
   failedActions: (count: number) => `${count} failed`,
   rounds: (count: number) => pluralize(count, "model round"),
+  search: "Search",
+  searchHint: "Words of the message, or a run key",
   showAll: "Show all runs",
   started: "Started",
   startedBy: "Started by",
+  status: "Status",
   statuses: {
     queued: "Queued",
     open: "Open",
@@ -85,6 +122,37 @@ export const run = {
   workspace: "Workspace",
 };
 
+/** Running a run again. */
+export const retry = {
+  action: "run it again",
+  button: "Run again",
+  hint: "Sends the message again to the same agent, in the same conversation. Its attachments and options are kept.",
+  model: "Model",
+  modelHint: "Default: the model of the run.",
+  sending: "Sending…",
+  text: "Message",
+  title: "Run again",
+};
+
+export const waterfall = {
+  caption: "Steps in order, with the time from the start of the run and the duration",
+  columns: { step: "Step", start: "Start", duration: "Duration", bar: "Time line" },
+  cut: (size: string) => `Only a part is shown of ${size}.`,
+  detail: (name: string) => `Input and output of ${name}`,
+  hint: "Select a step to see its input and output.",
+  input: "Input",
+  modelInput: "The conversation up to this point.",
+  noInput: "No input is stored.",
+  noOutput: "No output.",
+  offset: (duration: string) => `+${duration}`,
+  output: "Output",
+  round: (round: number, model: string) => `Round ${round}: ${model}`,
+  title: "Time line",
+  total: (duration: string) => `${duration} in total`,
+  whole: "Show everything",
+  wholeAction: "load the whole step",
+};
+
 /** Why a run started: its kind, where its message came from, whose instruction it is, and how that was verified. */
 export const cause = {
   kinds: {
@@ -93,6 +161,13 @@ export const cause = {
     timer_tick: "A schedule fired",
     hint: "An external system called the agent's trigger",
     internal_followup: "A run of another agent sent a message",
+  } satisfies Record<RunCause["kind"], string> as Record<string, string>,
+  shortKinds: {
+    operator_prompt: "message",
+    notice: "subscription",
+    timer_tick: "schedule",
+    hint: "external trigger",
+    internal_followup: "other agent",
   } satisfies Record<RunCause["kind"], string> as Record<string, string>,
   surfaces: {
     run_once: "from the command line",

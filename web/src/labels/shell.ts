@@ -36,6 +36,17 @@ export const login = {
   revokeOne: (name: string, id: string) => `Revoke ${name} ${id}`,
 };
 
+export const setup = {
+  title: "Set-up",
+  sections: {
+    agents: "Agents",
+    providers: "Providers and keys",
+    settings: "Settings",
+    triggers: "Triggers",
+    sources: "Sources",
+  },
+};
+
 export const notification = {
   button: {
     off: "Turn on notifications",
@@ -57,6 +68,7 @@ export const shell = {
   demo: "The model is a demo script.",
   demoDismiss: "Hide this notice",
   demoHint: "It answers every message with the same three steps. The commands, the sandbox and the log are real.",
+  menu: "Menu",
   notFound: "Page not found",
   notFoundHint: "No page has this address. Go to the",
   notFoundLink: "briefing",

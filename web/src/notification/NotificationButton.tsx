@@ -15,9 +15,11 @@ export function NotificationButton() {
       aria-label={label}
       title={label}
       disabled={state === "blocked"}
+      data-keeps-menu
       onClick={() => void toggleNotifications()}
     >
       <Icon name="bell" />
+      <span className="menu-label">{label}</span>
     </button>
   );
 }

@@ -1,7 +1,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { ATTENTION_KEYS, invalidate, keys } from "../api/keys";
-import { agentsQuery, decisionsQuery, quarantinedQuery, runtimeQuery } from "../api/queries";
+import { agentsQuery, attentionQuery, decisionsQuery, runtimeQuery } from "../api/queries";
+import type { AttentionList, RunSummary } from "../api/types";
 import { navigate } from "../shell/router";
 import { type Notice, newNotices, noticesOf } from "./notice";
 import { useNotificationState } from "./permission";
@@ -24,7 +25,7 @@ export function Notifier() {
 
 function ActiveNotifier() {
   const decisions = useQuery({ ...decisionsQuery, ...polled }).data;
-  const quarantined = useQuery({ ...quarantinedQuery, ...polled }).data;
+  const quarantined = useQuery({ ...attentionQuery, ...polled, select: quarantinedOf }).data;
   const stuck = useQuery({ ...runtimeQuery, ...polled }).data?.stuck;
   const agents = useQuery({ ...agentsQuery, ...polled }).data;
   const known = useRef<ReadonlySet<string>>(undefined);
@@ -46,6 +47,10 @@ function ActiveNotifier() {
     for (const notice of fresh) notify(notice);
   }, [decisions, quarantined, stuck, agents]);
   return null;
+}
+
+function quarantinedOf({ items }: AttentionList): RunSummary[] {
+  return items.flatMap((item) => (item.kind === "quarantined_run" ? [item.run] : []));
 }
 
 function notify({ tag, title, body, path }: Notice): void {

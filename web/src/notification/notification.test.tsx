@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { agentsQuery, decisionsQuery, quarantinedQuery, runtimeQuery } from "../api/queries";
+import { agentsQuery, attentionQuery, decisionsQuery, runtimeQuery } from "../api/queries";
 import { sampleAgent, sampleDecision } from "../api/samples";
 import type { RunSummary, RuntimeStatus } from "../api/types";
 import { NotificationButton } from "./NotificationButton";
@@ -42,6 +42,7 @@ const run: RunSummary = {
   agent_id: "main",
   status: "failed",
   transitions: 1,
+  counts: { model_rounds: 0, tool_calls: 0, denied: 0, failed: 0, unknown: 0 },
   started_at: "2026-01-01T00:00:00Z",
   preview: "secret message",
 };
@@ -49,7 +50,7 @@ const run: RunSummary = {
 function show(): QueryClient {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(decisionsQuery.queryKey, []);
-  client.setQueryData(quarantinedQuery.queryKey, []);
+  client.setQueryData(attentionQuery.queryKey, { items: [] });
   client.setQueryData(runtimeQuery.queryKey, { stuck: [] } as unknown as RuntimeStatus);
   client.setQueryData(agentsQuery.queryKey, [sampleAgent({ last_run: run })]);
   render(

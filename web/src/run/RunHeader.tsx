@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { cancelRun } from "../api/calls";
 import { keys } from "../api/keys";
 import type { Run } from "../api/types";
@@ -11,8 +12,9 @@ import { formatDuration } from "../text/time";
 import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
+import { RetryDialog } from "./RetryDialog";
 import { fallbackOf } from "./round";
-import { isOpen, runState } from "./text";
+import { isOpen, isRetryable, runState } from "./text";
 
 const TITLE_CHARS_MAX = 80;
 
@@ -23,6 +25,7 @@ export function RunHeader({ run }: { run: Run }) {
     mutationFn: () => cancelRun(run.run_key),
     onSuccess: () => client.invalidateQueries({ queryKey: keys.run(run.run_key) }),
   });
+  const [isRetrying, setRetrying] = useState(false);
   const { text, tone } = runState(run.outcome, run.waiting_for);
   const isAsked = cancelling.isSuccess && isOpen(run.outcome);
   const notDurable = cancelling.data && "not_durable" in cancelling.data ? cancelling.data.not_durable : undefined;
@@ -43,6 +46,11 @@ export function RunHeader({ run }: { run: Run }) {
             <Badge tone={tone}>{text}</Badge> {summary(run)}
           </p>
         </div>
+        {isRetryable(run.outcome) && (
+          <button type="button" className="button" onClick={() => setRetrying(true)}>
+            <Icon name="again" /> {labels.retry.button}
+          </button>
+        )}
         {isOpen(run.outcome) && (
           <button
             type="button"
@@ -54,6 +62,7 @@ export function RunHeader({ run }: { run: Run }) {
           </button>
         )}
       </div>
+      {isRetrying && <RetryDialog run={run} onClose={() => setRetrying(false)} />}
       {isAsked && <NotDurableNote notDurable={notDurable} />}
       {cancelling.error && <ErrorNotice action={labels.run.cancelAction} error={cancelling.error} />}
     </div>

@@ -21,6 +21,7 @@ import { RelatedRuns } from "./RelatedRuns";
 import { RunFacts } from "./RunFacts";
 import { RunHeader } from "./RunHeader";
 import { Steps } from "./Steps";
+import { WaterfallView } from "./WaterfallView";
 
 /** One run: its cause, its steps with the rule that allowed each, and its result. */
 export function RunPage({ agent, runKey, liveTexts }: { agent: AgentStatus; runKey: string; liveTexts: LiveText }) {
@@ -71,6 +72,7 @@ export function RunPage({ agent, runKey, liveTexts }: { agent: AgentStatus; runK
               <ModelText text={run.data.final_text} />
             </section>
           )}
+          <WaterfallView run={run.data} />
           <Steps run={run.data} content={content} live={liveText(liveTexts, runKey)} />
           {transcript.data && !content && more && (
             <button type="button" className="button small" onClick={() => setLines(more)}>

@@ -1,6 +1,12 @@
 import { expect, it } from "vitest";
 import type { Step } from "../api/types";
-import { causeText, sandboxText, verdictText, wakeGateText } from "./text";
+import { causeText, runState, sandboxText, verdictText, wakeGateText } from "./text";
+
+it("names what an open run waits for, and no ended one", () => {
+  expect(runState("open", "approval").text).toBe("Waiting for your approval");
+  expect(runState("open").text).toBe("Open");
+  expect(runState("failed", "approval").text).toBe("Failed");
+});
 
 const usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
 const step = (over: Partial<Step>): Step => ({

@@ -26,6 +26,11 @@ export function isOpen(outcome: string): boolean {
   return outcome === "open" || outcome === "queued";
 }
 
+/** Whether a run has ended, so that it can run again. */
+export function isRetryable(outcome: string): boolean {
+  return ["completed", "failed", "out_of_rounds", "cancelled", "abandoned"].includes(outcome);
+}
+
 const STATUS_TONES: Record<StepStatus, Tone> = {
   planned: "quiet",
   waiting_for_approval: "warn",

@@ -1,18 +1,35 @@
-import { useCallback, useEffect, useRef, useState } from "react";
-import { AgentStreamProvider } from "../agent/AgentStreamProvider";
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
 import { useLoggedOut } from "../api/session";
 import { BrakeBanner } from "../brake/BrakeBanner";
 import { Briefing } from "../briefing/Briefing";
 import { labels } from "../labels";
 import { Notifier } from "../notification/Notifier";
+import { Skeleton } from "../ui/Skeleton";
 import { ConnectionBanner } from "./ConnectionBanner";
 import { ErrorBoundary } from "./ErrorBoundary";
 import { Login } from "./Login";
+import { SetupNavigation } from "./Navigation";
 import { NotFound } from "./NotFound";
-import { type Route, routeOf, usePathname } from "./router";
+import { PlainHeader } from "./PlainHeader";
+import { type Route, routeOf, type SetupSection, usePathname } from "./router";
+import { Section } from "./Section";
 import { SettingsBanner } from "./SettingsBanner";
 import { ShortcutList, useShortcuts } from "./Shortcuts";
 import { TopBar } from "./TopBar";
+
+// The first load is the briefing; every other page is loaded when it is opened.
+const AgentStreamProvider = lazy(() => import("../agent/AgentStreamProvider"));
+const RunsPage = lazy(() => import("../run/RunsPage"));
+const SchedulesPage = lazy(() => import("../schedule/SchedulesPage"));
+const NewAgentPage = lazy(() => import("../agent/NewAgentPage"));
+const EditAgentPage = lazy(() => import("../agent/EditAgentPage"));
+const SETUP_PAGES = {
+  agents: lazy(() => import("../agent/AgentsPage")),
+  providers: lazy(() => import("../provider/ProvidersPage")),
+  settings: lazy(() => import("../setting/SettingsPage")),
+  triggers: lazy(() => import("../trigger/TriggersPage")),
+  sources: lazy(() => import("../source/SourcesPage")),
+} satisfies Record<SetupSection, unknown>;
 
 export function App() {
   const pathname = usePathname();
@@ -46,12 +63,53 @@ function Page({ route }: { route: Route }) {
     case "briefing":
       return <Briefing />;
     case "agent":
-      return <AgentStreamProvider key={route.agentId} agentId={route.agentId} />;
     case "run":
-      return <AgentStreamProvider key={route.agentId} agentId={route.agentId} runKey={route.runKey} />;
+      return (
+        <Suspense
+          fallback={
+            <>
+              <PlainHeader title={route.agentId} />
+              <Skeleton lines={8} label={labels.agent.loading(route.agentId)} />
+            </>
+          }
+        >
+          <AgentStreamProvider
+            key={route.agentId}
+            agentId={route.agentId}
+            runKey={route.page === "run" ? route.runKey : undefined}
+          />
+        </Suspense>
+      );
+    case "runs":
+      return (
+        <Section title={labels.run.list}>
+          <RunsPage />
+        </Section>
+      );
+    case "schedules":
+      return (
+        <Section title={labels.schedule.list} lede={labels.schedule.lede}>
+          <SchedulesPage />
+        </Section>
+      );
+    case "setup":
+    case "newAgent":
+    case "editAgent":
+      return (
+        <Section title={labels.setup.title} navigation={<SetupNavigation route={route} />}>
+          <SetupContent route={route} />
+        </Section>
+      );
     case "notFound":
       return <NotFound />;
   }
+}
+
+function SetupContent({ route }: { route: Extract<Route, { page: "setup" | "newAgent" | "editAgent" }> }) {
+  if (route.page === "newAgent") return <NewAgentPage />;
+  if (route.page === "editAgent") return <EditAgentPage key={route.agentId} agentId={route.agentId} />;
+  const SetupPage = SETUP_PAGES[route.section];
+  return <SetupPage />;
 }
 
 /** Moves the focus to the heading of a new page, so that screen readers announce it. */

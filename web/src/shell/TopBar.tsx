@@ -8,12 +8,14 @@ import { NotificationButton } from "../notification/NotificationButton";
 import { Icon, type IconName } from "../ui/Icon";
 import { Logins } from "./Logins";
 import { Logo } from "./Logo";
+import { Menu } from "./Menu";
+import { Navigation } from "./Navigation";
 import { briefingPath, Link, type Route } from "./router";
 import { type Theme, useTheme } from "./theme";
 
 const THEME_ICONS: Record<Theme, IconName> = { system: "half", light: "sun", dark: "moon" };
 
-/** The header of every page. */
+/** The header of every page. On a phone, everything but the name and the brake is in a menu. */
 export function TopBar({ route, isLoggedOut, onHelp }: { route: Route; isLoggedOut: boolean; onHelp: () => void }) {
   const [theme, nextTheme] = useTheme();
   const [isLoginListOpen, setLoginListOpen] = useState(false);
@@ -31,61 +33,51 @@ export function TopBar({ route, isLoggedOut, onHelp }: { route: Route; isLoggedO
           <Logo />
           {labels.shell.brand}
         </Link>
-        <nav aria-label={labels.shell.pages}>
-          {!isLoggedOut && (
-            <Link to={briefingPath} current={route.page === "briefing"}>
-              {labels.common.briefing}
-            </Link>
-          )}
-        </nav>
-        <div className="top-actions">
-          {!isLoggedOut && <BrakeButton />}
-          {!isLoggedOut && <NotificationButton />}
-          <button
-            type="button"
-            className="icon-button"
-            onClick={nextTheme}
-            aria-label={labels.shell.theme(theme)}
-            title={labels.shell.theme(theme)}
-          >
-            <Icon name={THEME_ICONS[theme]} />
-          </button>
-          <button
-            type="button"
-            className="icon-button"
-            onClick={onHelp}
-            aria-label={labels.shell.shortcuts}
-            title={labels.shell.shortcutsHint}
-          >
-            <Icon name="keys" />
-          </button>
-          {!isLoggedOut && (
-            <button
-              type="button"
-              className="icon-button"
-              onClick={() => setLoginListOpen(true)}
-              aria-label={labels.login.list}
-              title={labels.login.list}
-            >
-              <Icon name="device" />
-            </button>
-          )}
-          {!isLoggedOut && (
-            <button
-              type="button"
-              className="icon-button"
-              onClick={() => void logOut()}
-              aria-label={labels.login.logOut}
-              title={labels.login.logOut}
-            >
-              <Icon name="leave" />
-            </button>
-          )}
-        </div>
+        <Menu>
+          <nav aria-label={labels.shell.pages}>{!isLoggedOut && <Navigation route={route} />}</nav>
+          <div className="top-actions">
+            {!isLoggedOut && <NotificationButton />}
+            <Action icon={THEME_ICONS[theme]} label={labels.shell.theme(theme)} onPress={nextTheme} keepsMenu />
+            <Action icon="keys" label={labels.shell.shortcuts} title={labels.shell.shortcutsHint} onPress={onHelp} />
+            {!isLoggedOut && (
+              <>
+                <Action icon="device" label={labels.login.list} onPress={() => setLoginListOpen(true)} />
+                <Action icon="leave" label={labels.login.logOut} onPress={() => void logOut()} />
+              </>
+            )}
+          </div>
+        </Menu>
+        {!isLoggedOut && <BrakeButton />}
       </header>
       {isLoginListOpen && !isLoggedOut && (
         <Logins onClose={() => setLoginListOpen(false)} onLogout={() => void logOut()} />
       )}
     </>
+  );
+}
+
+interface ActionProps {
+  icon: IconName;
+  label: string;
+  title?: string;
+  onPress: () => void;
+  /** Whether the menu stays open, because the button may be pressed again. */
+  keepsMenu?: boolean;
+}
+
+/** A button of the header: an icon, with its label in the menu of a phone. */
+function Action({ icon, label, title = label, onPress, keepsMenu = false }: ActionProps) {
+  return (
+    <button
+      type="button"
+      className="icon-button"
+      onClick={onPress}
+      aria-label={label}
+      title={title}
+      data-keeps-menu={keepsMenu || undefined}
+    >
+      <Icon name={icon} />
+      <span className="menu-label">{label}</span>
+    </button>
   );
 }

@@ -1,32 +1,37 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { pauseSubscription, resumeSubscription, unsubscribe } from "../api/calls";
 import { keys } from "../api/keys";
 import { subscriptionsQuery } from "../api/queries";
 import type { Subscription } from "../api/types";
 import { labels } from "../labels";
 import { Badge } from "../ui/Badge";
-import { Dialog } from "../ui/Dialog";
+import { ConfirmDialog } from "../ui/ConfirmDialog";
 import { ErrorNotice } from "../ui/ErrorNotice";
+import { Icon } from "../ui/Icon";
 import { Skeleton } from "../ui/Skeleton";
 import { Time } from "../ui/Time";
 import { conditions } from "./text";
 
+const SubscriptionForm = lazy(() => import("./SubscriptionForm"));
+
 /** The subscriptions that wake an agent, with buttons to pause, resume and remove each. */
 export function Subscriptions({ agentId }: { agentId: string }) {
   const list = useQuery(subscriptionsQuery(agentId));
+  const [isAdding, setAdding] = useState(false);
   return (
     <section className="panel" id="subscriptions" aria-labelledby="subscriptions-title">
-      <h2 id="subscriptions-title">{labels.subscription.list}</h2>
+      <header className="panel-head">
+        <h2 id="subscriptions-title">{labels.subscription.list}</h2>
+        <button type="button" className="button small" onClick={() => setAdding(true)}>
+          <Icon name="plus" /> {labels.subscription.add}
+        </button>
+      </header>
       {list.error && !list.data && (
         <ErrorNotice action={labels.subscription.listAction} error={list.error} onRetry={() => void list.refetch()} />
       )}
       {list.isPending && <Skeleton lines={2} label={labels.subscription.loading} />}
-      {list.data?.subscriptions.length === 0 && (
-        <p className="quiet">
-          {labels.subscription.none} <code>{labels.subscription.noneCommand(agentId)}</code>
-        </p>
-      )}
+      {list.data?.subscriptions.length === 0 && <p className="quiet">{labels.subscription.none(agentId)}</p>}
       {list.data && list.data.subscriptions.length > 0 && (
         <ul className="subscriptions">
           {list.data.subscriptions.map((one) => (
@@ -39,6 +44,7 @@ export function Subscriptions({ agentId }: { agentId: string }) {
           {labels.subscription.more} <code>{labels.subscription.moreCommand(agentId)}</code>
         </p>
       )}
+      <Suspense>{isAdding && <SubscriptionForm agentId={agentId} onClose={() => setAdding(false)} />}</Suspense>
     </section>
   );
 }
@@ -47,9 +53,10 @@ function SubscriptionRow({ one }: { one: Subscription }) {
   const [isRemoving, setRemoving] = useState(false);
   const client = useQueryClient();
   const name = one.subscription_id;
+  const refresh = () => client.invalidateQueries({ queryKey: keys.agent(one.agent_id) });
   const toggling = useMutation({
     mutationFn: () => (one.is_active ? pauseSubscription(name) : resumeSubscription(name)),
-    onSuccess: () => client.invalidateQueries({ queryKey: keys.agent(one.agent_id) }),
+    onSuccess: refresh,
   });
   const verb = one.is_active ? labels.subscription.pause : labels.subscription.resume;
   return (
@@ -83,39 +90,16 @@ function SubscriptionRow({ one }: { one: Subscription }) {
         </button>
       </div>
       {toggling.error && <ErrorNotice action={labels.subscription.toggleAction(verb)} error={toggling.error} />}
-      {isRemoving && <RemoveDialog one={one} onClose={() => setRemoving(false)} />}
+      {isRemoving && (
+        <ConfirmDialog
+          title={labels.subscription.removeTitle(name)}
+          hint={labels.subscription.removeHint(one.agent_id, conditions(one).join(", "))}
+          button={labels.subscription.removeButton}
+          action={labels.subscription.removeAction}
+          onConfirm={() => unsubscribe(name).then(refresh)}
+          onClose={() => setRemoving(false)}
+        />
+      )}
     </li>
-  );
-}
-
-function RemoveDialog({ one, onClose }: { one: Subscription; onClose: () => void }) {
-  const client = useQueryClient();
-  const removing = useMutation({
-    mutationFn: () => unsubscribe(one.subscription_id),
-    onSuccess: async () => {
-      onClose();
-      await client.invalidateQueries({ queryKey: keys.agent(one.agent_id) });
-    },
-  });
-  return (
-    <Dialog title={labels.subscription.removeTitle(one.subscription_id)} onClose={onClose}>
-      <div className="form">
-        <p>{labels.subscription.removeHint(one.agent_id, conditions(one).join(", "))}</p>
-        {removing.error && <ErrorNotice action={labels.subscription.removeAction} error={removing.error} />}
-        <div className="form-end">
-          <button type="button" className="button" onClick={onClose}>
-            {labels.common.cancel}
-          </button>
-          <button
-            type="button"
-            className="button danger"
-            onClick={() => removing.mutate()}
-            disabled={removing.isPending}
-          >
-            {labels.subscription.removeButton}
-          </button>
-        </div>
-      </div>
-    </Dialog>
   );
 }

@@ -69,7 +69,7 @@ it("lists subscriptions, or the command that adds one", async () => {
   cleanup();
   kept = [];
   show();
-  await screen.findByText("wakeful subscribe coach --on TASK");
+  await screen.findByText(/^No subscriptions\./);
 });
 
 it("pauses and resumes a subscription", async () => {
@@ -86,7 +86,7 @@ it("removes a subscription after confirmation", async () => {
   await press("Remove gym");
   expect(asked).not.toHaveBeenCalled();
   fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Remove subscription" }));
-  await screen.findByText("wakeful subscribe coach --on TASK");
+  await screen.findByText(/^No subscriptions\./);
   expect(asked).toHaveBeenCalledExactlyOnceWith("DELETE /api/subscriptions/gym");
 });
 

@@ -1,0 +1,62 @@
+import { useQuery } from "@tanstack/react-query";
+import { modelsQuery } from "../api/queries";
+import { labels } from "../labels";
+import { TextField } from "../ui/Field";
+import type { AgentFieldsProps } from "./AgentFields";
+
+const MODELS_ID = "models";
+const { agentForm } = labels;
+
+/** The models of an agent and what it may spend. */
+export function ModelFields({ values, errors, onChange }: AgentFieldsProps) {
+  const models = useQuery(modelsQuery).data ?? [];
+  const defaultModel = models.find((model) => model.is_default)?.model_ref;
+  return (
+    <section className="panel form-section" aria-labelledby="model-title">
+      <h2 id="model-title">{agentForm.modelAndBudget}</h2>
+      <TextField
+        label={agentForm.model}
+        hint={agentForm.modelHint}
+        isOptional
+        value={values.model}
+        onValue={(model) => onChange({ model })}
+        error={errors.model}
+        list={MODELS_ID}
+        placeholder={defaultModel ?? agentForm.modelDefault}
+      />
+      <datalist id={MODELS_ID}>
+        {models.map((model) => (
+          <option key={model.model_ref} value={model.model_ref} />
+        ))}
+      </datalist>
+      <TextField
+        label={agentForm.fallbacks}
+        hint={agentForm.fallbacksHint}
+        isOptional
+        value={values.fallbacks}
+        onValue={(fallbacks) => onChange({ fallbacks })}
+        error={errors.fallbacks}
+      />
+      <div className="fields">
+        <TextField
+          label={agentForm.dailyUsd}
+          hint={agentForm.dailyUsdHint}
+          isOptional
+          value={values.dailyUsd}
+          onValue={(dailyUsd) => onChange({ dailyUsd })}
+          error={errors.dailyUsd}
+          inputMode="decimal"
+        />
+        <TextField
+          label={agentForm.maxRounds}
+          hint={agentForm.maxRoundsHint}
+          isOptional
+          value={values.maxRounds}
+          onValue={(maxRounds) => onChange({ maxRounds })}
+          error={errors.maxRounds}
+          inputMode="numeric"
+        />
+      </div>
+    </section>
+  );
+}

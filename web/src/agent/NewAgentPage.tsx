@@ -1,0 +1,108 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useRef, useState } from "react";
+import { addSchedule, createAgent, createSubscription } from "../api/calls";
+import { keys } from "../api/keys";
+import { labels } from "../labels";
+import { addScheduleOf, scheduleErrors } from "../schedule/draft";
+import { newPatternDraft } from "../schedule/pattern";
+import { agentPath, navigate } from "../shell/router";
+import { createSubscriptionOf, EMPTY_SUBSCRIPTION, subscriptionErrors } from "../subscription/draft";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { fieldErrors } from "../ui/fieldErrors";
+import { useDraft } from "../ui/useDraft";
+import { AccessFields } from "./AccessFields";
+import { BasicFields } from "./AgentFields";
+import { agentErrors, createAgentOf, EMPTY_AGENT, FIELD_NAMES } from "./draft";
+import { FirstWake, type WakeDraft } from "./FirstWake";
+import { FormEnd } from "./FormEnd";
+import { ModelFields } from "./ModelFields";
+
+const newWakeDraft = (): WakeDraft => ({
+  hasSchedule: false,
+  pattern: newPatternDraft(),
+  scheduleMessage: "",
+  onlyIfChanged: false,
+  hasSubscription: false,
+  subscription: EMPTY_SUBSCRIPTION,
+});
+
+/** Creates an agent with everything it needs. Only its name is required. */
+export default function NewAgentPage() {
+  const client = useQueryClient();
+  const agent = useDraft("agent", EMPTY_AGENT);
+  const wake = useDraft("agent-wake", useState(newWakeDraft)[0]);
+  const [isChecked, setChecked] = useState(false);
+  // What a failed attempt already created is not created again.
+  const created = useRef({ agent: "", schedule: false });
+  const schedule = {
+    ...wake.values.pattern,
+    agentId: agent.values.name,
+    name: "",
+    message: wake.values.scheduleMessage,
+    onlyIfChanged: wake.values.onlyIfChanged,
+  };
+
+  const create = async () => {
+    const name = agent.values.name;
+    if (created.current.agent !== name) await createAgent(createAgentOf(agent.values, agent.changes));
+    created.current.agent = name;
+    if (wake.values.hasSchedule && !created.current.schedule) await addSchedule(addScheduleOf(schedule));
+    created.current.schedule = true;
+    if (wake.values.hasSubscription) await createSubscription(createSubscriptionOf(name, wake.values.subscription));
+    return name;
+  };
+  const creating = useMutation({
+    mutationFn: create,
+    onSuccess: async (name) => {
+      agent.discard();
+      wake.discard();
+      await client.invalidateQueries({ queryKey: keys.agents() });
+      navigate(agentPath(name));
+    },
+  });
+
+  const found = agentErrors(agent.values);
+  const inSchedule = wake.values.hasSchedule ? scheduleErrors({ ...schedule, agentId: "any" }, Date.now()) : {};
+  const inSubscription = wake.values.hasSubscription ? subscriptionErrors(wake.values.subscription) : {};
+  const isCreated = created.current.agent !== "";
+  const refused = fieldErrors(creating.error, isCreated ? {} : FIELD_NAMES);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setChecked(true);
+    const all = { ...found, ...inSchedule, ...inSubscription };
+    if (Object.keys(all).length === 0) creating.mutate();
+  };
+  const fields = {
+    values: agent.values,
+    errors: { ...refused.byField, ...(isChecked ? found : {}) },
+    onChange: agent.change,
+  };
+  return (
+    <form className="form agent-form" onSubmit={submit} noValidate>
+      <BasicFields {...fields} isNew />
+      <ModelFields {...fields} />
+      <AccessFields {...fields} />
+      <FirstWake
+        values={wake.values}
+        scheduleErrors={isChecked ? inSchedule : {}}
+        subscriptionErrors={isChecked ? inSubscription : {}}
+        onChange={wake.change}
+      />
+      {refused.other !== undefined && (
+        <ErrorNotice
+          action={isCreated ? labels.agentForm.wakeAction(agent.values.name) : labels.agentForm.addAction}
+          error={refused.other}
+        />
+      )}
+      <FormEnd
+        isChanged={agent.isChanged || wake.isChanged}
+        onDiscard={() => {
+          agent.discard();
+          wake.discard();
+        }}
+        isSaving={creating.isPending}
+        button={creating.isPending ? labels.agentForm.adding : labels.agentForm.add}
+      />
+    </form>
+  );
+}

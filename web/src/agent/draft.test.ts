@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { agentErrors, byteCount, createAgentOf, EMPTY_AGENT, setAgentSettingsOf } from "./draft";
+
+it("requires a name and nothing else", () => {
+  expect(Object.keys(agentErrors(EMPTY_AGENT))).toEqual(["name"]);
+  expect(agentErrors({ ...EMPTY_AGENT, name: "gardener" })).toEqual({});
+  expect(agentErrors({ ...EMPTY_AGENT, name: "Gardener" })).toHaveProperty("name");
+  expect(createAgentOf({ ...EMPTY_AGENT, name: "gardener" }, { name: "gardener" })).toEqual({
+    agent_id: "gardener",
+    visibility: "public",
+  });
+});
+
+it("checks limits where they are typed", () => {
+  const draft = { ...EMPTY_AGENT, name: "gardener" };
+  expect(agentErrors({ ...draft, dailyUsd: "2,50" })).toHaveProperty("dailyUsd");
+  expect(agentErrors({ ...draft, maxRounds: "0" })).toHaveProperty("maxRounds");
+  expect(agentErrors({ ...draft, categories: [] })).toHaveProperty("categories");
+  expect(agentErrors({ ...draft, instructions: "ä".repeat(16_385) })).toHaveProperty("instructions");
+  expect(byteCount("ä")).toBe(2);
+});
+
+it("sends what changed, and null for what became empty", () => {
+  const changes = { description: " Waters. ", model: "", maxRounds: "20", askTools: ["ExecCommand"], denyTools: [] };
+  expect(setAgentSettingsOf({ ...changes, fallbacks: "a/b, c/d", instructions: "  two\n" })).toEqual({
+    description: "Waters.",
+    instructions: "  two\n",
+    model: null,
+    fallbacks: ["a/b", "c/d"],
+    max_rounds: 20,
+    ask_tools: ["ExecCommand"],
+    deny_tools: null,
+  });
+});

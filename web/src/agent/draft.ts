@@ -1,0 +1,141 @@
+// The fields of the form for agents.
+import type { AgentSettings, CreateAgent, SetAgentSettings } from "../api/types";
+import { capError } from "../budget/money";
+import { labels } from "../labels";
+
+/** The limits of the API contract. */
+export const INSTRUCTIONS_BYTES_MAX = 32 * 1024;
+const ROUNDS_MAX = 100_000;
+const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+/** The tools that a new agent can be restricted in. The settings of an existing agent list all tools by name. */
+const TOOLS = ["ExecCommand", "StartRun", "journal_create_task", "journal_update_task"];
+
+/** Stands for every category of the journal, including those created later. */
+export const ALL_CATEGORIES = "*";
+
+/** An empty text stands for the default. */
+export interface AgentDraft {
+  name: string;
+  description: string;
+  instructions: string;
+  model: string;
+  fallbacks: string;
+  dailyUsd: string;
+  maxRounds: string;
+  workspace: string;
+  askTools: readonly string[];
+  denyTools: readonly string[];
+  mayStart: readonly string[];
+  categories: readonly string[];
+  externalCauses: string;
+  channels: readonly string[];
+}
+
+export type AgentErrors = Partial<Record<keyof AgentDraft, string>>;
+
+/** The names of the fields in the API contract, and in the form. */
+export const FIELD_NAMES = {
+  agent_id: "name",
+  description: "description",
+  instructions: "instructions",
+  model: "model",
+  fallbacks: "fallbacks",
+  daily_usd: "dailyUsd",
+  max_rounds: "maxRounds",
+  workspace: "workspace",
+  ask_tools: "askTools",
+  deny_tools: "denyTools",
+  may_start: "mayStart",
+  allowed_category_ids: "categories",
+  external_causes: "externalCauses",
+  answer_channels: "channels",
+} as const satisfies Record<string, keyof AgentDraft>;
+
+export const EMPTY_AGENT: AgentDraft = {
+  name: "",
+  description: "",
+  instructions: "",
+  model: "",
+  fallbacks: "",
+  dailyUsd: "",
+  maxRounds: "",
+  workspace: "",
+  askTools: [],
+  denyTools: [],
+  mayStart: [],
+  categories: [ALL_CATEGORIES],
+  externalCauses: "",
+  channels: [],
+};
+
+export function agentDraftOf(settings: AgentSettings): AgentDraft {
+  return {
+    name: settings.agent_id,
+    description: settings.description ?? "",
+    instructions: settings.instructions ?? "",
+    model: settings.model ?? "",
+    fallbacks: settings.fallbacks?.join(" ") ?? "",
+    dailyUsd: settings.daily_usd ?? "",
+    maxRounds: settings.max_rounds === undefined ? "" : String(settings.max_rounds),
+    workspace: settings.workspace ?? "",
+    askTools: settings.ask_tools ?? [],
+    denyTools: settings.deny_tools ?? [],
+    mayStart: settings.may_start ?? [],
+    categories: settings.allowed_category_ids ?? [ALL_CATEGORIES],
+    externalCauses: settings.external_causes ?? "",
+    channels: settings.answer_channels ?? [],
+  };
+}
+
+/** What is wrong with the fields; empty when they are valid. */
+export function agentErrors(draft: AgentDraft): AgentErrors {
+  const { errors } = labels.agentForm;
+  const rounds = draft.maxRounds.trim();
+  const isRounds = rounds === "" || (/^[1-9]\d*$/.test(rounds) && Number(rounds) <= ROUNDS_MAX);
+  const cap = draft.dailyUsd.trim() === "" ? undefined : capError(draft.dailyUsd);
+  return {
+    ...(NAME.test(draft.name) ? {} : { name: errors.name }),
+    ...(byteCount(draft.instructions) > INSTRUCTIONS_BYTES_MAX ? { instructions: errors.instructions } : {}),
+    ...(isRounds ? {} : { maxRounds: errors.maxRounds }),
+    ...(cap === undefined ? {} : { dailyUsd: cap }),
+    ...(draft.categories.length > 0 ? {} : { categories: errors.categories }),
+  };
+}
+
+/** The names of all tools, also of those that the agent's lists name and this version does not have. */
+export function toolNames({ askTools, denyTools }: AgentDraft, known: readonly string[] = TOOLS): string[] {
+  return [...new Set([...known, ...askTools, ...denyTools])];
+}
+
+export function byteCount(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+/** The changes of a form. A field that became empty restores its default. */
+export function setAgentSettingsOf(changes: Partial<AgentDraft>): SetAgentSettings {
+  const entries = Object.entries(FIELD_NAMES)
+    .filter(([, field]) => field !== "name" && field in changes)
+    .map(([name, field]) => [name, wireValue(field, changes[field])]);
+  return Object.fromEntries(entries) as SetAgentSettings;
+}
+
+/** The agent of a form, with the fields that differ from the defaults. */
+export function createAgentOf(draft: AgentDraft, changes: Partial<AgentDraft>): CreateAgent {
+  const fields = Object.entries(setAgentSettingsOf(changes)).filter(([, value]) => value !== null);
+  return { agent_id: draft.name, visibility: "public", ...Object.fromEntries(fields) };
+}
+
+function wireValue(field: keyof AgentDraft, value: string | readonly string[] | undefined): unknown {
+  if (field === "fallbacks") {
+    const models = String(value ?? "").split(/[\s,]+/);
+    const named = models.filter((model) => model !== "");
+    return named.length === 0 ? null : named;
+  }
+  if (typeof value !== "string") return value?.length ? value : null;
+  // Instructions are a document: their white space is theirs.
+  if (field === "instructions") return value === "" ? null : value;
+  const text = value.trim();
+  if (text === "") return null;
+  return field === "maxRounds" ? Number(text) : text;
+}

@@ -1,0 +1,64 @@
+import { useQuery } from "@tanstack/react-query";
+import { localProvidersQuery, providersQuery } from "../api/queries";
+import type { LocalProvider, ModelProvider } from "../api/types";
+import { labels } from "../labels";
+import { ErrorNotice } from "../ui/ErrorNotice";
+import { Icon } from "../ui/Icon";
+import { Listing } from "../ui/Listing";
+import { ProviderRow } from "./ProviderRow";
+
+/** The model providers, with the state of the key of each. */
+export default function ProvidersPage() {
+  const list = useQuery(providersQuery);
+  const local = useQuery(localProvidersQuery);
+  return (
+    <>
+      <div className="toolbar">
+        <p className="lede">{labels.provider.lede}</p>
+        <button type="button" className="button" onClick={() => void local.refetch()} disabled={local.isFetching}>
+          <Icon name="search" /> {local.isFetching ? labels.provider.finding : labels.provider.findLocal}
+        </button>
+      </div>
+      {local.error && <ErrorNotice action={labels.provider.findAction} error={local.error} />}
+      {local.data && <LocalProviders found={local.data} />}
+      <Listing
+        list={{ ...list, data: list.data?.toSorted(byUse) }}
+        action={labels.provider.listAction}
+        loading={labels.provider.loading}
+        icon="spark"
+        none={labels.provider.none}
+        noneHint={labels.provider.noneHint}
+      >
+        {(entries) => (
+          <ul className="entries">
+            {entries.map((one) => (
+              <ProviderRow key={one.name} provider={one} />
+            ))}
+          </ul>
+        )}
+      </Listing>
+    </>
+  );
+}
+
+/** Providers that can be used first, then by name. */
+function byUse(a: ModelProvider, b: ModelProvider): number {
+  return Number(b.has_key) - Number(a.has_key) || a.name.localeCompare(b.name);
+}
+
+function LocalProviders({ found }: { found: readonly LocalProvider[] }) {
+  return (
+    <section className="panel" aria-labelledby="local-title">
+      <h2 id="local-title">{labels.provider.local}</h2>
+      <p role="status">{labels.provider.found(found.length)}</p>
+      <ul className="entries">
+        {found.map((one) => (
+          <li key={one.base_url}>
+            <b>{one.provider}</b> <code>{one.base_url}</code>
+            <p className="quiet">{one.models.join(", ")}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

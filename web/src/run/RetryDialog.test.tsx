@@ -1,0 +1,42 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { sampleRun } from "../api/samples";
+import { RetryDialog } from "./RetryDialog";
+
+const sent = vi.fn<(body: unknown) => void>();
+
+beforeEach(() => {
+  sent.mockReset();
+  vi.stubGlobal("fetch", async (request: Request) => {
+    sent(await request.json());
+    return Response.json({ run_key: "again" }, { status: 202 });
+  });
+});
+afterEach(cleanup);
+
+function show(): void {
+  const cause = { text: "water the beds" } as never;
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <RetryDialog run={sampleRun({ cause })} onClose={() => undefined} />
+    </QueryClientProvider>,
+  );
+}
+
+const again = () => screen.getByRole("button", { name: "Run again" });
+
+it("sends one request on a double click", async () => {
+  show();
+  fireEvent.click(again());
+  fireEvent.click(again());
+  await waitFor(() => expect(location.pathname).toBe("/agents/main/runs/again"));
+  expect(sent.mock.calls).toEqual([[{}]]);
+});
+
+it("sends the text only when it was changed", async () => {
+  show();
+  fireEvent.change(screen.getByRole("textbox", { name: "Message" }), { target: { value: "water the trees" } });
+  fireEvent.click(again());
+  await waitFor(() => expect(sent.mock.calls).toEqual([[{ text: "water the trees" }]]));
+});
