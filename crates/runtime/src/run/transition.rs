@@ -13,8 +13,8 @@ use wakeful_core::notice::AgentNotice;
 use wakeful_core::proof::log_binding::attach_log_binding;
 use wakeful_core::report::{Event, LogHead, SealedEvent};
 use wakeful_core::run::{
-    DecisionWrite, Effect, InputReads, Interjection, MACHINE, MACHINE_VERSION, RunInput, RunMachine,
-    RunStatus, STATE_BYTES_MAX, Transition,
+    DecisionWrite, Effect, EntryWrite, InputReads, Interjection, MACHINE, MACHINE_VERSION, RunInput,
+    RunMachine, RunStatus, STATE_BYTES_MAX, Transition,
 };
 use wakeful_core::saga::{Saga, SagaPhase};
 use wakeful_core::time::Millis;
@@ -327,13 +327,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let need = Need::of(&moved.turn, now);
         let suspension = suspension(&need, now);
         let outcome = moved.turn.outcome().map(wakeful_core::run::RunOutcome::status);
-        let entries = moved.entries.into_iter();
-        let entries = entries.map(|entry| TranscriptEntryRow {
-            run_key,
-            role: entry.role,
-            content: entry.content,
-            at: now,
-        });
+        let entries = moved.entries.iter();
+        let entries = entries.map(|entry| entry_row(run_key, entry, now));
         Ok(PreparedCommit {
             steps: moved
                 .steps
@@ -358,8 +353,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             ends: Vec::new(),
             salt: [0; 32],
             terms,
-            end_notice: outcome
-                .map(|status| AgentNotice::run_ended(&before.agent_id, &before.run_key, status)),
+            end_notice: outcome.map(|status| AgentNotice::run_ended(&before.agent_id, &run_key, status)),
             run: RunRow {
                 machine_version: MACHINE_VERSION,
                 suspension,
@@ -381,6 +375,15 @@ const fn suspension(need: &Need, now: Millis) -> Option<Suspension> {
             since: now,
         }),
         Need::Nothing | Need::Answer(_) | Need::Runs(_) | Need::Budget(_) => None,
+    }
+}
+
+fn entry_row(run_key: RunKey, entry: &EntryWrite, at: Millis) -> TranscriptEntryRow {
+    TranscriptEntryRow {
+        run_key,
+        role: entry.role,
+        content: entry.content,
+        at,
     }
 }
 
