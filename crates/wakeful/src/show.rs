@@ -453,7 +453,7 @@ mod tests {
     use super::*;
 
     /// An output for people with this width and absolute times.
-    pub(super) const fn out(width: usize) -> Out {
+    pub(super) fn out(width: usize) -> Out {
         Out {
             form: OutputFormat::Text,
             times: TimeFormat::Absolute,
@@ -462,6 +462,7 @@ mod tests {
                 charset: Charset::Unicode,
             },
             lost: AtomicBool::new(false),
+            display: Arc::default(),
         }
     }
 }

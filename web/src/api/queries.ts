@@ -63,7 +63,7 @@ export const decisionsQuery = queryOptions({
 export const fullDecisionQuery = (id: string) =>
   queryOptions({ queryKey: keys.fullDecision(id), queryFn: () => getDecision(id), staleTime: Infinity });
 
-/** A decision that is no longer pending, with its answer. */
+/** A decision that has ended, with its answer. */
 export const endedDecisionQuery = (id: string) =>
   queryOptions({ queryKey: keys.endedDecision(id), queryFn: () => getDecision(id), staleTime: Infinity });
 

@@ -17,7 +17,7 @@ import { severityText } from "./text";
 
 interface DecisionCardProps {
   decision: Decision;
-  /** Whether the decision is no longer pending; its card then shows how it ended. */
+  /** Whether the decision has ended; its card then shows how it ended. */
   isGone: boolean;
   /** Removes the card of a decision that has ended. */
   onDismiss: () => void;

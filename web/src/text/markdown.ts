@@ -1,4 +1,4 @@
-// Parses Markdown into blocks: paragraphs, headings, lists, tables, quotations, code and rules. There is no HTML, so text
+// Parses Markdown into blocks: paragraphs, headings, lists, tables, quotations, code and rules. HTML is not supported, so text
 // that looks like HTML stays text. Nesting is bounded, so the time grows with the length of the text alone.
 import { type Inline, parseInlines } from "./inline";
 

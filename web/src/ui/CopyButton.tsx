@@ -6,7 +6,7 @@ import { Icon } from "./Icon";
 /** How long the button says that it has copied. */
 const DONE_MS = 2_000;
 
-/** Copies a text. Browsers offer the clipboard only to pages on this machine or over HTTPS; elsewhere there is no button. */
+/** Copies a text. Browsers offer the clipboard only to pages on this machine or over HTTPS; elsewhere the button is left out. */
 export function CopyButton({ text, label = labels.common.copy }: { text: string; label?: string }) {
   const [isDone, setDone] = useState(false);
   const clock = useContext(ClockContext);

@@ -2,13 +2,13 @@
 import { createContext } from "react";
 
 export interface Clock {
-  /** Calls back after a time; the returned function cancels it. */
-  after: (ms: number, callback: () => void) => () => void;
+  /** Runs a function after a time; the returned function cancels it. */
+  after: (ms: number, run: () => void) => () => void;
 }
 
 const browserClock: Clock = {
-  after: (ms, callback) => {
-    const timer = setTimeout(callback, ms);
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms);
     return () => clearTimeout(timer);
   },
 };

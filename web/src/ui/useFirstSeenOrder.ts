@@ -4,7 +4,7 @@ import { useState } from "react";
 export interface Entry<T> {
   id: string;
   item: T;
-  /** Whether the item is no longer in the list and only its place is kept. */
+  /** Whether the item has left the list and only its place is kept. */
   isGone: boolean;
 }
 

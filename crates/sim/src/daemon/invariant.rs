@@ -10,7 +10,6 @@ use wakeful_core::cause::{DEPTH_MAX, MessageOrigin};
 use wakeful_core::key::{RunKey, RunKeySource};
 use wakeful_core::report::EventKind;
 use wakeful_core::run::RunStatus;
-use wakeful_core::step::StepStatus;
 use wakeful_core::sub_run::START_RUN;
 use wakeful_core::wake::{Refusal, WakeOutcome};
 

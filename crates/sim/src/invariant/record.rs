@@ -7,7 +7,6 @@ use wakeful_core::id::{AgentId, Incarnation, PolicyVersion};
 use wakeful_core::key::Digest;
 use wakeful_core::report::{EventKind, LogHead, SealedEvent, payload_hash};
 use wakeful_core::run::{InputReads, RunInput};
-use wakeful_core::step::StepStatus;
 use wakeful_store::rows::EventRow;
 
 use super::{Verdict, unless};

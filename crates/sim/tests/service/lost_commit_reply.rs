@@ -11,11 +11,11 @@ use wakeful_core::message::RunOptions;
 use wakeful_core::wake::AgentControl;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::journal::{Journal, WriteRequest};
+use wakeful_runtime::api::RunQuery;
 use wakeful_runtime::api::subscription::NewSubscription;
 use wakeful_runtime::api::{ApiContext, IncomingMessage, RuntimeApi};
 use wakeful_runtime::service::WriterMode;
 use wakeful_runtime::{EngineError, Halt};
-use wakeful_store::rows::RunFilter;
 use wakeful_store::{JournalStore, StoreError};
 
 use super::{Daemon, First, RETRY_AFTER_MS, Salts, Ticks};
@@ -59,11 +59,11 @@ impl Daemon {
     }
 
     async fn runs(&self) -> usize {
-        let all = RunFilter {
+        let all = RunQuery {
             limit: 10,
-            ..RunFilter::default()
+            ..RunQuery::default()
         };
-        self.api.runs.list(all).await.expect("runs").len()
+        self.api.runs.list(all).await.expect("runs").runs.len()
     }
 }
 
