@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=src/page_check.rs");
     println!("cargo::rerun-if-env-changed={WITHOUT_PAGE}");
     let index = fs::read(dist.join("index.html")).ok();
-    let [profile, permitted] = ["PROFILE", WITHOUT_PAGE].map(|name| std::env::var(name).ok());
+    let [profile, permitted] = ["PROFILE", WITHOUT_PAGE].map(|name| var_os(name)?.into_string().ok());
     let profile = profile.unwrap_or_default();
     if let Some(refusal) = missing_page(&profile, index.as_deref(), permitted.as_deref()) {
         println!("cargo::error={refusal}");

@@ -116,7 +116,7 @@ impl RuntimeApi {
     /// cannot start at once is refused, unless only a brake holds it; then it is queued.
     #[must_use]
     pub fn starting_at_once(&self, how: StartAtOnce) -> Self {
-        Self::over(self.shared.with_ingress(Ingress::StartAtOnce(how)))
+        Self::over(self.shared.with_ingress(Ingress::StartAtOnce(Box::new(how))))
     }
 
     /// The subscription service. `book` is the in-memory subscription index.

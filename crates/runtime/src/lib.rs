@@ -236,9 +236,6 @@ pub enum EngineError {
     /// Only ended runs can be erased or exported.
     #[error("run {run} has not ended")]
     NotEnded { run: RunKey },
-    /// Only ended runs can be run again.
-    #[error("run {run} is quarantined; it has not ended")]
-    RetryOfQuarantined { run: RunKey },
     /// The record of an erasure cannot be erased.
     #[error("event {seq} records an erasure and cannot be erased")]
     NotErasable { seq: u64 },

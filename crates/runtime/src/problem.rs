@@ -75,7 +75,7 @@ fn code(error: &EngineError) -> Cow<'static, str> {
         EngineError::DecisionPending { .. } => "decision_pending",
         EngineError::Braked { .. } => "braked",
         EngineError::CrashLoop { .. } => "crash_loop",
-        EngineError::Quarantined { .. } | EngineError::RetryOfQuarantined { .. } => "run_quarantined",
+        EngineError::Quarantined { .. } => "run_quarantined",
         EngineError::UnknownDecision(_) => "decision_unknown",
         EngineError::AmbiguousDecision { .. } => "decision_ambiguous",
         EngineError::Unanswerable(why) => unanswerable(why).0,
@@ -110,7 +110,7 @@ fn hint(error: &EngineError) -> String {
                 "`wakeful doctor` looks for the cause; `wakeful runs show {run}` shows the run's progress"
             );
         }
-        EngineError::Quarantined { run, .. } | EngineError::RetryOfQuarantined { run } => {
+        EngineError::Quarantined { run, .. } => {
             return format!(
                 "`wakeful runs resume {run}` resumes it, `wakeful runs abandon {run}` abandons it"
             );

@@ -7,6 +7,7 @@
 mod claim;
 mod quarantine;
 mod reads;
+mod step_change;
 mod thread;
 mod transition;
 

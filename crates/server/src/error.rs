@@ -211,7 +211,6 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::AgentBusy { .. }
         | EngineError::AgentExists(_)
         | EngineError::NotEnded { .. }
-        | EngineError::RetryOfQuarantined { .. }
         | EngineError::NotErasable { .. }
         | EngineError::RunErased { .. }
         | EngineError::RunPruned { .. } => StatusCode::CONFLICT,

@@ -382,7 +382,6 @@ impl Simulation {
                 | EngineError::KeyReused { .. }
                 | EngineError::AgentBusy { .. }
                 | EngineError::AgentExists(_)
-                | EngineError::RetryOfQuarantined { .. }
                 | EngineError::NoEngine { .. }
                 | EngineError::Panicked(_)
                 | EngineError::Subscription(_)

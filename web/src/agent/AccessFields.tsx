@@ -53,42 +53,44 @@ export function AccessFields({ values, errors, onChange, settings }: AgentFields
       />
       <details className="more">
         <summary>{agentForm.advanced}</summary>
-        <CheckList
-          label={agentForm.mayStart}
-          hint={agentForm.mayStartHint}
-          none={agentForm.mayStartNone}
-          error={errors.mayStart}
-          options={others.map((agent) => [agent.agent_id, agent.agent_id])}
-          values={values.mayStart}
-          onValues={(mayStart) => onChange({ mayStart })}
-        />
-        <CheckList
-          label={agentForm.categories}
-          hint={agentForm.categoriesHint}
-          error={errors.categories}
-          options={[
-            [ALL_CATEGORIES, agentForm.allCategories],
-            ...categories.map((one) => [one.category_id, one.name] as const),
-          ]}
-          values={values.categories}
-          onValues={setCategories}
-        />
-        <SelectField
-          label={agentForm.externalCauses}
-          hint={agentForm.externalCausesHint}
-          value={values.externalCauses}
-          onValue={(externalCauses) => onChange({ externalCauses })}
-          error={errors.externalCauses}
-          options={Object.entries(agentForm.externalCauseNames)}
-        />
-        <CheckList
-          label={agentForm.channels}
-          hint={agentForm.channelsHint}
-          error={errors.channels}
-          options={Object.entries(agentForm.channelNames)}
-          values={values.channels}
-          onValues={(channels) => onChange({ channels })}
-        />
+        <div className="form">
+          <CheckList
+            label={agentForm.mayStart}
+            hint={agentForm.mayStartHint}
+            none={agentForm.mayStartNone}
+            error={errors.mayStart}
+            options={others.map((agent) => [agent.agent_id, agent.agent_id])}
+            values={values.mayStart}
+            onValues={(mayStart) => onChange({ mayStart })}
+          />
+          <CheckList
+            label={agentForm.categories}
+            hint={agentForm.categoriesHint}
+            error={errors.categories}
+            options={[
+              [ALL_CATEGORIES, agentForm.allCategories],
+              ...categories.map((one) => [one.category_id, one.name] as const),
+            ]}
+            values={values.categories}
+            onValues={setCategories}
+          />
+          <SelectField
+            label={agentForm.externalCauses}
+            hint={agentForm.externalCausesHint}
+            value={values.externalCauses}
+            onValue={(externalCauses) => onChange({ externalCauses })}
+            error={errors.externalCauses}
+            options={Object.entries(agentForm.externalCauseNames)}
+          />
+          <CheckList
+            label={agentForm.channels}
+            hint={agentForm.channelsHint}
+            error={errors.channels}
+            options={Object.entries(agentForm.channelNames)}
+            values={values.channels}
+            onValues={(channels) => onChange({ channels })}
+          />
+        </div>
       </details>
     </section>
   );

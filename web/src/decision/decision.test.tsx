@@ -246,10 +246,10 @@ it("shows an answer given elsewhere until it is dismissed", async () => {
   await screen.findByText(/Answered elsewhere/);
   showNext(briefing());
   expect(screen.getByText(/“Deny” was chosen on the command line\. Note: “no”/)).toBeTruthy();
-  press("Dismiss");
+  press("Done with this");
   expect(screen.getByText(/Answered elsewhere/)).toBeTruthy();
   pass(ARMING_MS);
-  press("Dismiss");
+  press("Done with this");
   await waitFor(() => expect(screen.queryByText(/Answered elsewhere/)).toBeNull());
 });
 

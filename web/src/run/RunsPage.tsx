@@ -51,7 +51,7 @@ export default function RunsPage() {
       {list.hasNextPage && (
         <button
           type="button"
-          className="button more"
+          className="button runs-more"
           onClick={() => void list.fetchNextPage()}
           disabled={list.isFetchingNextPage}
         >

@@ -1,12 +1,12 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { type MouseEvent, useState } from "react";
 import { triggerSchedule } from "../api/calls";
 import { keys } from "../api/keys";
 import { labels } from "../labels";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { executionText } from "./execution";
 
-/** Fires a schedule now. A double click fires it once: both requests have the same key. */
+/** Fires a schedule now. A double click fires it once, and so does a request that is sent again. */
 export function RunNow({ scheduleId }: { scheduleId: string }) {
   const [key, setKey] = useState(() => crypto.randomUUID());
   const client = useQueryClient();
@@ -17,13 +17,17 @@ export function RunNow({ scheduleId }: { scheduleId: string }) {
       await client.invalidateQueries({ queryKey: keys.schedules() });
     },
   });
+  // The second click of a double click can come after the response to the first.
+  const press = ({ detail }: MouseEvent) => {
+    if (detail < 2) running.mutate();
+  };
   return (
     <>
       <button
         type="button"
         className="button"
         aria-label={labels.schedule.with(labels.schedule.runNow, scheduleId)}
-        onClick={() => running.mutate()}
+        onClick={press}
         disabled={running.isPending}
       >
         {running.isPending ? labels.schedule.running : labels.schedule.runNow}

@@ -25,7 +25,7 @@ it("finds settings by every word of the search", () => {
     needs_restart: false,
   });
   const all = [setting("server.port", "the port of the daemon"), setting("budget.daily_usd", "the daily cap")];
-  expect(matching(all, "daily cap").map((one) => one.name)).toEqual(["budget.daily_usd"]);
+  expect(matching(all, "the cap").map((one) => one.name)).toEqual(["budget.daily_usd"]);
   expect(matching(all, "PORT").map((one) => one.name)).toEqual(["server.port"]);
   expect(matching(all, "")).toHaveLength(2);
 });

@@ -81,87 +81,48 @@ fn a_missing_field_keeps_its_value_and_null_restores_the_default() {
     );
 }
 
+fn many(count: usize) -> BTreeSet<String> {
+    (0..count).map(|index| index.to_string()).collect()
+}
+
 #[test]
 fn every_bound_is_checked_with_the_name_of_its_field() {
-    let many = |count: usize| (0..count).map(|index| index.to_string()).collect::<BTreeSet<_>>();
-    let empty = SettingsChange::default;
-    let invalid = [
-        (
-            "description",
-            SettingsChange {
-                description: Change::Set("x".repeat(DESCRIPTION_CHARS_MAX + 1)),
-                ..empty()
-            },
-        ),
-        (
-            "instructions",
-            SettingsChange {
-                instructions: Change::Set("x".repeat(GUIDANCE_BYTES_MAX + 1)),
-                ..empty()
-            },
-        ),
-        (
-            "fallbacks",
-            SettingsChange {
-                fallbacks: Change::Set(vec![String::new(); ROUTE_MAX]),
-                ..empty()
-            },
-        ),
-        (
-            "ask_tools",
-            SettingsChange {
-                ask_tools: Change::Set(many(TOOLS_MAX + 1)),
-                ..empty()
-            },
-        ),
-        (
-            "deny_tools",
-            SettingsChange {
-                deny_tools: Change::Set(many(TOOLS_MAX + 1)),
-                ..empty()
-            },
-        ),
-        (
-            "may_start",
-            SettingsChange {
-                may_start: Change::Set(many(MAY_START_MAX + 1)),
-                ..empty()
-            },
-        ),
-        (
-            "answer_channels",
-            SettingsChange {
-                answer_channels: Change::Set(BTreeSet::new()),
-                ..empty()
-            },
-        ),
-        (
-            "max_rounds",
-            SettingsChange {
-                max_rounds: Change::Set(0),
-                ..empty()
-            },
-        ),
-        (
-            "allowed_category_ids",
-            SettingsChange {
-                allowed_category_ids: Change::Set(many(CATEGORIES_MAX + 1)),
-                ..empty()
-            },
-        ),
-        (
-            "allowed_category_ids",
-            SettingsChange {
-                allowed_category_ids: Change::Set(names(&["*", "a"])),
-                ..empty()
-            },
-        ),
+    type Break = fn(&mut SettingsChange);
+    let invalid: [(&str, Break); 10] = [
+        ("description", |to| {
+            to.description = Change::Set("x".repeat(DESCRIPTION_CHARS_MAX + 1))
+        }),
+        ("instructions", |to| {
+            to.instructions = Change::Set("x".repeat(GUIDANCE_BYTES_MAX + 1))
+        }),
+        ("fallbacks", |to| {
+            to.fallbacks = Change::Set(vec![String::new(); ROUTE_MAX])
+        }),
+        ("ask_tools", |to| to.ask_tools = Change::Set(many(TOOLS_MAX + 1))),
+        ("deny_tools", |to| {
+            to.deny_tools = Change::Set(many(TOOLS_MAX + 1))
+        }),
+        ("may_start", |to| {
+            to.may_start = Change::Set(many(MAY_START_MAX + 1))
+        }),
+        ("answer_channels", |to| {
+            to.answer_channels = Change::Set(BTreeSet::new())
+        }),
+        ("max_rounds", |to| to.max_rounds = Change::Set(0)),
+        ("allowed_category_ids", |to| {
+            to.allowed_category_ids = Change::Set(many(CATEGORIES_MAX + 1))
+        }),
+        ("allowed_category_ids", |to| {
+            to.allowed_category_ids = Change::Set(names(&["*", "a"]))
+        }),
     ];
-    for (field, change) in invalid {
+    for (field, break_it) in invalid {
+        let mut change = SettingsChange::default();
+        break_it(&mut change);
         let problem = change.check().expect_err(field);
         assert!(problem.message.starts_with(&format!("{field}: ")), "{problem:?}");
     }
-    assert_eq!(empty().check(), Ok(()));
+    assert_eq!(SettingsChange::default().check(), Ok(()));
 }
 
 proptest! {

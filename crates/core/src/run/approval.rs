@@ -10,7 +10,9 @@ use crate::key::{DecisionId, OperationId};
 use crate::policy::PolicyEffect;
 use crate::report::EventDraft;
 use crate::report::payload::{DecisionAsked, PolicyDecided};
-use crate::step::{Action, ActionStatus, CallReads, OUTCOME_UNKNOWN, PendingApproval, StepStatus, ToolError};
+use crate::step::{
+    Action, ActionStatus, CallReads, OUTCOME_UNKNOWN, PendingApproval, StepStatus, ToolError, UNDECIDED,
+};
 use crate::time::Millis;
 
 /// Error code of an action that a person denied.
@@ -166,13 +168,23 @@ impl Transition {
         Some(question)
     }
 
-    /// Applies stricter rules to an action that has not begun: it is denied, or it needs an approval that it
-    /// does not have.
-    pub(super) fn restrict(
+    /// Applies stricter rules to planned actions that have not begun.
+    pub(super) fn restrict_all(
         &mut self,
-        action: &mut Action,
-        restriction: &Restriction,
+        actions: &mut [Action],
+        restricted: &[Restriction],
     ) -> Result<(), UnexpectedInput> {
+        for restriction in restricted {
+            let is_meant = |action: &&mut Action| action.operation_id == restriction.operation_id;
+            if let Some(action) = actions.iter_mut().find(is_meant) {
+                self.restrict(action, restriction)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Denies an action that has not begun, or requests an approval that it does not have.
+    fn restrict(&mut self, action: &mut Action, restriction: &Restriction) -> Result<(), UnexpectedInput> {
         let Restriction { preview, verdict, .. } = restriction;
         let is_approved = action.question.as_ref().is_some_and(|one| one.until.is_some());
         match (&action.fate, verdict.effect) {
@@ -190,6 +202,7 @@ impl Transition {
                 };
                 let inquiry = ApprovalRequest::new(proposed, &verdict.rule, None);
                 action.fate = ActionStatus::AwaitingApproval;
+                self.steps.push(StepWrite::AwaitApproval(action.operation_id));
                 action.question = Some(PendingApproval {
                     decision_id: inquiry.decision_id,
                     asked: 1,
@@ -268,4 +281,11 @@ fn asked_about(actions: &mut [Action], decision_id: DecisionId) -> Option<&mut A
             .as_ref()
             .is_some_and(|one| one.decision_id == decision_id)
     })
+}
+
+/// The error of an action that may not begin because an identical one ended unknown.
+pub(super) fn undecided() -> ToolError {
+    let message = "the outcome of an identical action of this run is unknown";
+    let hint = "check with another call whether it happened; if you repeat this call, a person decides whether it is performed";
+    ToolError::new(UNDECIDED, message, hint)
 }

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::approval::{approval_rule, has_approval_expired, needs_approval};
+use super::approval::{approval_rule, has_approval_expired, needs_approval, undecided};
 use super::round::first_unpaid;
 use super::{
     Effect, EntryWrite, InputReads, ModelReply, ReplyCall, RunMachine, RunOutcome, RunPhase, StepWrite,
@@ -21,7 +21,7 @@ use crate::report::EventDraft;
 use crate::report::payload::{ActionCancelled, AssistantRoundRecorded, PolicyDecided, ToolExecuted};
 use crate::saga::{self, Saga};
 use crate::step::{
-    Action, ActionStatus, CallReads, EffectClass, StepResult, StepStatus, ToolError, UNDECIDED, result_blob,
+    Action, ActionStatus, CallReads, EffectClass, StepResult, StepStatus, ToolError, result_blob,
 };
 use crate::sub_run::{self, START_RUN, STARTS_PER_ROUND_MAX};
 use crate::time::Millis;
@@ -330,12 +330,7 @@ impl Transition {
     /// Intends the next actions, or closes the round and sends the next model request.
     pub(super) fn advance(&mut self, mut plan: Plan, reads: &InputReads) -> Result<(), UnexpectedInput> {
         let actions = &mut plan.actions;
-        for restriction in &reads.restricted {
-            let is_meant = |action: &&mut Action| action.operation_id == restriction.operation_id;
-            if let Some(action) = actions.iter_mut().find(is_meant) {
-                self.restrict(action, restriction)?;
-            }
-        }
+        self.restrict_all(actions, &reads.restricted)?;
         // While an intent or a started run has no result, nothing new begins and no effect is issued twice.
         let is_idle =
             |action: &Action| !matches!(action.fate, ActionStatus::Intended | ActionStatus::Started(_));
@@ -457,13 +452,6 @@ fn wait_before_again(action: &Action, result: &StepResult) -> Option<u64> {
     let failures = action.failures.saturating_add(1);
     may.then(|| policy.wait_ms(failures, again.after_ms, &action.operation_id.0))
         .flatten()
-}
-
-/// The error of an action that may not begin because an identical one ended unknown.
-fn undecided() -> ToolError {
-    let message = "the outcome of an identical action of this run is unknown";
-    let hint = "check with another call whether it happened; if you repeat this call, a person decides whether it is performed";
-    ToolError::new(UNDECIDED, message, hint)
 }
 
 /// Marks the actions that begin next: consecutive repeatable actions, or a single plain action. A plain

@@ -58,7 +58,10 @@ impl RunApi {
             body,
         } = found.ok_or(EngineError::UnknownRun(run))?;
         match status {
-            RunStatus::Quarantined => return Err(EngineError::RetryOfQuarantined { run }),
+            RunStatus::Quarantined => {
+                let why = "it has not ended".to_owned();
+                return Err(EngineError::Quarantined { run, why });
+            }
             RunStatus::Queued | RunStatus::Open => return Err(EngineError::NotEnded { run }),
             RunStatus::Completed | RunStatus::Failed | RunStatus::OutOfRounds => {}
             RunStatus::Cancelled | RunStatus::Abandoned | RunStatus::Absorbed => {}

@@ -71,7 +71,7 @@ pub(super) enum Ingress {
     /// A separate process without a daemon.
     Process,
     /// A separate process that starts the run at once.
-    StartAtOnce(StartAtOnce),
+    StartAtOnce(Box<StartAtOnce>),
 }
 
 impl Shared {

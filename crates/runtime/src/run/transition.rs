@@ -7,27 +7,26 @@ use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{DecisionPolicy, DecisionStatus};
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::json::{NotCanonical, canonical, canonical_text, digest};
-use wakeful_core::key::{Digest, OperationId, RunKey};
+use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::notice::AgentNotice;
 use wakeful_core::proof::log_binding::attach_log_binding;
 use wakeful_core::report::{Event, LogHead, SealedEvent};
 use wakeful_core::run::{
-    DecisionWrite, Effect, InputReads, Interjection, MACHINE, MACHINE_VERSION, RunInput, RunMachine,
-    RunStatus, STATE_BYTES_MAX, StepWrite, Transition,
+    DecisionWrite, Effect, EntryWrite, InputReads, Interjection, MACHINE, MACHINE_VERSION, RunInput,
+    RunMachine, RunStatus, STATE_BYTES_MAX, Transition,
 };
 use wakeful_core::saga::{Saga, SagaPhase};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Suspension, Wait};
 use wakeful_ports::model::Model;
-use wakeful_ports::planted_bugs;
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::rows::{
-    AgentOutboxRow, Fence, PackedBlob, RunLogRow, RunRow, SpendSettlement, StepRow, StepSettlement,
-    TranscriptEntryRow, WakeRow,
+    AgentOutboxRow, Fence, PackedBlob, RunLogRow, RunRow, TranscriptEntryRow, WakeRow,
 };
 use wakeful_store::{StoreError, Tx};
 
+use super::step_change::{StepChange, step_change};
 use super::{ClaimedRun, broken};
 use crate::interject::{self, InterjectionHint};
 use crate::proof::recorded;
@@ -93,16 +92,6 @@ pub(crate) enum CommitOutcome {
     Interjected(Vec<Interjection>),
     /// Nothing is written, because the agent's record has these settings now.
     Reconfigured(Box<AgentSettings>),
-}
-
-enum StepChange {
-    Put(Box<StepRow>),
-    Intend(OperationId),
-    Postpone(OperationId),
-    AwaitApproval(OperationId),
-    Approve(OperationId),
-    Settle(StepSettlement),
-    Saga(Saga),
 }
 
 impl PreparedCommit {
@@ -338,13 +327,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let need = Need::of(&moved.turn, now);
         let suspension = suspension(&need, now);
         let outcome = moved.turn.outcome().map(wakeful_core::run::RunOutcome::status);
-        let entries = moved.entries.into_iter();
-        let entries = entries.map(|entry| TranscriptEntryRow {
-            run_key,
-            role: entry.role,
-            content: entry.content,
-            at: now,
-        });
+        let entries = moved.entries.iter();
+        let entries = entries.map(|entry| entry_row(run_key, entry, now));
         Ok(PreparedCommit {
             steps: moved
                 .steps
@@ -369,8 +353,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             ends: Vec::new(),
             salt: [0; 32],
             terms,
-            end_notice: outcome
-                .map(|status| AgentNotice::run_ended(&before.agent_id, &before.run_key, status)),
+            end_notice: outcome.map(|status| AgentNotice::run_ended(&before.agent_id, &run_key, status)),
             run: RunRow {
                 machine_version: MACHINE_VERSION,
                 suspension,
@@ -392,6 +375,15 @@ const fn suspension(need: &Need, now: Millis) -> Option<Suspension> {
             since: now,
         }),
         Need::Nothing | Need::Answer(_) | Need::Runs(_) | Need::Budget(_) => None,
+    }
+}
+
+fn entry_row(run_key: RunKey, entry: &EntryWrite, at: Millis) -> TranscriptEntryRow {
+    TranscriptEntryRow {
+        run_key,
+        role: entry.role,
+        content: entry.content,
+        at,
     }
 }
 
@@ -455,64 +447,4 @@ fn journal(before: &RunRow, applied: &Applied<'_>, at: Millis) -> Result<(RunLog
         at,
     };
     Ok((row, state))
-}
-
-fn step_change(run_key: RunKey, write: StepWrite, input: &RunInput, at: Millis) -> StepChange {
-    match write {
-        StepWrite::Put {
-            operation_id,
-            name,
-            class,
-            base,
-            status,
-            reason,
-        } => StepChange::Put(Box::new(StepRow {
-            operation_id,
-            run_key,
-            ordinal: 0,
-            name,
-            class,
-            base,
-            status,
-            reason,
-            put_at: at,
-            duration_ms: None,
-            sandbox: None,
-            exit_status: None,
-            usage: Usage::default(),
-            attempt: None,
-        })),
-        StepWrite::Saga(saga) => StepChange::Saga(saga),
-        StepWrite::Intend(operation_id) => StepChange::Intend(operation_id),
-        StepWrite::Postpone(operation_id) => StepChange::Postpone(operation_id),
-        StepWrite::AwaitApproval(operation_id) => StepChange::AwaitApproval(operation_id),
-        StepWrite::Approve(operation_id) => StepChange::Approve(operation_id),
-        StepWrite::Settle {
-            operation_id,
-            status,
-            duration_ms,
-            sandbox,
-            exit_status,
-            reason,
-            usage,
-            attempt,
-        } => StepChange::Settle(StepSettlement {
-            operation_id,
-            status,
-            duration_ms,
-            sandbox,
-            exit_status,
-            reason,
-            usage,
-            settlement: match (attempt.as_ref().and_then(|attempt| attempt.cost), input) {
-                (Some(_), _) if planted_bugs::is_planted("money_kept") => SpendSettlement::Nothing,
-                (Some(cost), _) => SpendSettlement::Cost(cost),
-                // A request may have been in progress, and its result was not awaited.
-                (None, RunInput::Cancelled) => SpendSettlement::InFull,
-                (None, _) => SpendSettlement::Nothing,
-            },
-            // A record of bounded texts and numbers always has a JSON form.
-            attempt: attempt.and_then(|attempt| serde_json::to_string(&attempt).ok()),
-        }),
-    }
 }

@@ -219,7 +219,6 @@ impl SimDaemon {
             | EngineError::Panicked(_)
             | EngineError::NotEnded { .. }
             | EngineError::NotErasable { .. }
-            | EngineError::RetryOfQuarantined { .. }
             | EngineError::RunErased { .. }
             | EngineError::RunPruned { .. }
             | EngineError::UnknownDecision(_)

@@ -187,8 +187,7 @@ async fn a_withdrawn_interjection_or_one_with_run_options_does_not_join() {
     let heard = home.oracle.heard();
     assert!(
         !heard[1].contains("never-mind") && !heard[1].contains("shorter"),
-        "{}",
-        heard[1]
+        "{heard:?}"
     );
     let runs: BTreeSet<RunKey> = daemon.runs("coach").await.iter().map(|row| row.run_key).collect();
     assert_eq!(runs, [run, own].into());

@@ -11,11 +11,11 @@ use wakeful_core::message::RunOptions;
 use wakeful_core::wake::AgentControl;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::journal::{Journal, WriteRequest};
+use wakeful_runtime::api::RunQuery;
 use wakeful_runtime::api::subscription::NewSubscription;
 use wakeful_runtime::api::{ApiContext, IncomingMessage, RuntimeApi};
 use wakeful_runtime::service::WriterMode;
 use wakeful_runtime::{EngineError, Halt};
-use wakeful_runtime::api::RunQuery;
 use wakeful_store::{JournalStore, StoreError};
 
 use super::{Daemon, First, RETRY_AFTER_MS, Salts, Ticks};

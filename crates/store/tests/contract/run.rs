@@ -330,7 +330,13 @@ fn the_newest_entries_of_a_thread_are_returned_oldest_first() {
 fn the_threads_between_two_ids_are_found_one_by_one() {
     everywhere(async |store| {
         let appended = store.write(|tx| {
-            for thread in ["a:session:x", "a:session:b", "a:run:1", "a-b:session:c"] {
+            for thread in [
+                "a:session:x",
+                "a:session:b",
+                "a:run:1",
+                "a-b:session:c",
+                "b:session:a",
+            ] {
                 tx.append_entry(&ThreadId::new(thread), &sample::entry("run", "text"))?;
                 tx.append_entry(&ThreadId::new(thread), &sample::entry("run", "more"))?;
             }

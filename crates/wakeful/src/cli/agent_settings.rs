@@ -196,8 +196,8 @@ fn policy(word: &str) -> Result<ExternalCausePolicy, Failure> {
 }
 
 fn channels(words: Vec<String>) -> Result<BTreeSet<Channel>, Failure> {
-    let parsed = words.iter().map(|word| {
-        Channel::parse(word).ok_or_else(|| {
+    let parsed = words.into_iter().map(|word| {
+        Channel::parse(&word).ok_or_else(|| {
             let message = format!("--answer-channels: unknown channel {word:?}");
             Failure::usage("bad_setting", message, "use page, api, cli or default")
         })

@@ -90,10 +90,7 @@ pub(crate) fn schema() -> &'static serde_json::Value {
 
 /// Sets a setting to a JSON value as if it was typed, or removes it from the file if the value is null.
 pub(crate) fn change_value(home: &Home, name: &str, value: &Value) -> Result<(), Failure> {
-    let text = match value {
-        Value::Null => None,
-        value => Some(value_text(Some(value))),
-    };
+    let text = (!value.is_null()).then(|| value_text(Some(value)));
     let edit = match text {
         None => ConfigEdit::Unset(Setting::known(name)?.name()),
         Some(text) => {

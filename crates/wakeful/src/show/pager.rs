@@ -21,7 +21,7 @@ pub(super) fn show(text: &str) -> bool {
         return false;
     };
     if let Some(mut input) = child.stdin.take() {
-        // A person who quits early closes the pipe, which is no failure.
+        // A person who quits early closes the pipe. That is not a failure.
         let _ = input.write_all(text.as_bytes());
     }
     child.wait().is_ok()

@@ -214,7 +214,8 @@ pub(super) fn agent(agent: &AgentStatus, out: &Out) -> String {
     let asleep = asleep.map(|until| format!(", only by people until {until} ({})", out.at(until)));
     let asleep = asleep.unwrap_or_default();
     format!(
-        "agent      {}\nvisibility {}\nlifecycle  {}\nwoken by   {}{asleep}\nstate      {}\nbrake      {}\nwaiting    {}, {}, {}\nmodel      {}{asked}\nworkspace  {}\ncreated    {}\n\
+        "agent      {}\nvisibility {}\nlifecycle  {}\nwoken by   {}{asleep}\nstate      {}\nbrake      {}\n\
+        waiting    {}, {}, {}\nmodel      {}{asked}\nworkspace  {}\ncreated    {}\n\
         used       {} in {}{guidance}",
         agent.agent_id,
         word(&agent.visibility),

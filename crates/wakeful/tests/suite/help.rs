@@ -3,9 +3,10 @@
 use super::home_fixture::TestHome;
 
 /// Every command with its own help text.
-const VERBS: [&str; 118] = [
+const VERBS: [&str; 119] = [
     "init",
     "run",
+    "chat",
     "message",
     "status",
     "tail",

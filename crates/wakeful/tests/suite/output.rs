@@ -157,6 +157,7 @@ fn model_output_cannot_control_a_terminal() {
         let mut command = world.command("script".as_ref());
         let shown: CommandOutput = command
             .args(["-qec", &line, "/dev/null"])
+            .env("LANG", "C.UTF-8")
             .output()
             .expect("script")
             .into();

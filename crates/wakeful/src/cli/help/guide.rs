@@ -188,7 +188,9 @@ mod tests {
 
     #[test]
     fn a_guide_is_wrapped_and_its_marks_are_removed() {
-        let text = "# Title\n\nSee [the **other** guide](x.md#a)\nand more words.\n\n- first item that is long\n- second\n\n```\n$ code stays [as](it) is and is never wrapped\n```\n\n| name | meaning | unit |\n|---|---|---|\n| `a\\|b` | one | ms |\n";
+        let text = "# Title\n\nSee [the **other** guide](x.md#a)\nand more words.\n\n- first item that is long\n- second\n\n\
+            ```\n$ code stays [as](it) is and is never wrapped\n```\n\n\
+            | name | meaning | unit |\n|---|---|---|\n| `a\\|b` | one | ms |\n";
         insta::assert_snapshot!(render(text, 30), @r"
         TITLE
 
