@@ -31,6 +31,15 @@ endpoints! { "agents":
         200 "The settings after the change",
         409 "A setting is invalid, for example an unknown tool, agent, category or model",
     }
+    /// Lists the tools that agents can have.
+    ListTools {} = Get "/api/tools" -> ToolList { 200 "The tools" }
+}
+
+/// The tools that agents can have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolList {
+    /// The names of the tools, sorted.
+    pub tools: Vec<String>,
 }
 
 /// The settings of an agent.
@@ -75,8 +84,6 @@ pub struct AgentSettings {
     pub workspace: String,
     /// The categories of the journal that the agent may use; `*` alone means every category.
     pub allowed_category_ids: Vec<String>,
-    /// The names of all tools, for the lists above.
-    pub known_tools: Vec<String>,
 }
 
 /// Defines a request with the settings of an agent as optional fields.

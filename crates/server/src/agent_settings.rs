@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use wakeful_api::{AgentSettings, AgentStatus, ChangeAgentSettings, CreateAgent, GetAgentSettings, Text};
+use wakeful_api::{
+    AgentSettings, AgentStatus, ChangeAgentSettings, CreateAgent, GetAgentSettings, ListTools, Text, ToolList,
+};
 use wakeful_core::agent_settings::{
     ALL_CATEGORIES, AgentSettings as Record, Change, SettingsChange, StoredSettings, bad,
 };
@@ -18,7 +20,12 @@ use crate::error::ApiError;
 use crate::route::{Call, Routes};
 
 pub(crate) fn routes() -> Routes {
-    Routes::default().add(create).add(show).add(change)
+    Routes::default().add(create).add(show).add(change).add(tools)
+}
+
+async fn tools(call: Call, _: ListTools) -> Result<ToolList, ApiError> {
+    let tools = call.host.tools().into_iter().collect();
+    Ok(ToolList { tools })
 }
 
 async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError> {
@@ -204,7 +211,6 @@ async fn view(call: &Call, agent: AgentId, stored: StoredSettings) -> Result<Age
         daily_usd: stored.daily_usd.map(|cap| cap.to_string()),
         workspace: stored.workspace,
         allowed_category_ids: list(record.allowed_category_ids),
-        known_tools: list(call.host.tools()),
     })
 }
 

@@ -28,7 +28,6 @@ const LIVES_MAX: usize = 150;
 
 /// Longer than any approval is valid, for every clock offset.
 const FORGOTTEN_MS: u64 = 26 * 60 * 60 * 1000;
-
 /// The maximum clock offset, and a little more.
 const BEHIND_MS: u64 = 700_000;
 

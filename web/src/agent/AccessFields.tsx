@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { agentsQuery, categoriesQuery } from "../api/queries";
+import { agentsQuery, categoriesQuery, toolsQuery } from "../api/queries";
 import type { AgentSettings } from "../api/types";
 import { labels } from "../labels";
 import { joinList } from "../text/number";
@@ -14,7 +14,8 @@ const { agentForm } = labels;
 export function AccessFields({ values, errors, onChange, settings }: AgentFieldsProps & { settings?: AgentSettings }) {
   const agents = useQuery(agentsQuery).data ?? [];
   const categories = useQuery(categoriesQuery).data ?? [];
-  const tools = toolNames(values, settings?.known_tools).map((name) => [name, name] as const);
+  const known = useQuery(toolsQuery).data ?? [];
+  const tools = toolNames(values, known).map((name) => [name, name] as const);
   const askedOfAll = settings?.ask_tools_of_all_agents ?? [];
   const others = agents.filter((agent) => agent.agent_id !== values.name);
   const isAll = values.categories.includes(ALL_CATEGORIES);

@@ -8,9 +8,6 @@ export const INSTRUCTIONS_BYTES_MAX = 32 * 1024;
 const ROUNDS_MAX = 100_000;
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** The tools that a new agent can be restricted in. The settings of an existing agent list all tools by name. */
-const TOOLS = ["ExecCommand", "StartRun", "journal_create_task", "journal_update_task"];
-
 /** Stands for every category of the journal, including those created later. */
 export const ALL_CATEGORIES = "*";
 
@@ -104,7 +101,7 @@ export function agentErrors(draft: AgentDraft): AgentErrors {
 }
 
 /** The names of all tools, also of those that the agent's lists name and this version does not have. */
-export function toolNames({ askTools, denyTools }: AgentDraft, known: readonly string[] = TOOLS): string[] {
+export function toolNames({ askTools, denyTools }: AgentDraft, known: readonly string[]): string[] {
   return [...new Set([...known, ...askTools, ...denyTools])];
 }
 

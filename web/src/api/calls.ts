@@ -211,6 +211,7 @@ export const getAgentSettings = (id: string) =>
   responseBody(client.GET("/api/agents/{agent_id}/settings", { params: agent(id) }));
 export const setAgentSettings = (id: string, body: SetAgentSettings) =>
   responseBody(client.POST("/api/agents/{agent_id}/settings", { params: agent(id), body }));
+export const getTools = () => responseBody(client.GET("/api/tools"));
 export const getModels = () => responseBody(client.GET("/api/models"));
 export const getProviders = () => responseBody(client.GET("/api/providers"));
 export const findLocalProviders = () => responseBody(client.GET("/api/providers/local"));

@@ -35,6 +35,7 @@ const all: Record<keyof typeof keys, QueryKey> = {
   trigger: keys.trigger("main"),
   categories: keys.categories(),
   models: keys.models(),
+  tools: keys.tools(),
   providers: keys.providers(),
   localProviders: keys.localProviders(),
   settings: keys.settings(),

@@ -32,6 +32,7 @@ export const keys = {
   trigger: (agentId: string) => ["trigger", agentId] as const,
   categories: () => ["categories"] as const,
   models: () => ["models"] as const,
+  tools: () => ["tools"] as const,
   providers: () => ["providers"] as const,
   localProviders: () => ["local-providers"] as const,
   settings: () => ["settings"] as const,

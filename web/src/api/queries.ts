@@ -25,6 +25,7 @@ import {
   getSpending,
   getStep,
   getSubscriptions,
+  getTools,
   getTranscript,
   getTrigger,
   getWhy,
@@ -121,6 +122,9 @@ export const categoriesQuery = queryOptions({
   queryKey: keys.categories(),
   queryFn: async () => (await getCategories()).categories,
 });
+
+/** The names of all tools. */
+export const toolsQuery = queryOptions({ queryKey: keys.tools(), queryFn: async () => (await getTools()).tools });
 
 /** The models that a person can choose. */
 export const modelsQuery = queryOptions({ queryKey: keys.models(), queryFn: getModels });

@@ -1621,6 +1621,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the tools that agents can have. */
+        get: operations["list_tools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -1832,8 +1849,6 @@ export interface components {
             fallbacks?: string[];
             /** @description The agent's instructions, which are sent with each model request. Absent without instructions. They are stored in the file `agents/AGENT/AGENTS.md` of the home. */
             instructions?: string;
-            /** @description The names of all tools, for the lists above. */
-            known_tools: string[];
             /** @description The maximum number of model rounds of a run. Absent if the configured number applies. */
             max_rounds?: number;
             /** @description Agents whose runs the agent may start. */
@@ -4846,6 +4861,11 @@ export interface components {
             status: components["schemas"]["StepStatus"];
             /** @description The tool that the action used. */
             tool: string;
+        };
+        /** @description The tools that agents can have. */
+        ToolList: {
+            /** @description The names of the tools, sorted. */
+            tools: string[];
         };
         /** @description Output of a tool call that is still running. Like text of a model, it is sent only on streams, is not stored and has no id; the result of the call contains the output. It consists of whole lines. When a command prints much at once, the middle is left out and a line says so. */
         ToolOutput: {
@@ -9107,6 +9127,34 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_tools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tools */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];

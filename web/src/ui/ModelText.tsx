@@ -74,7 +74,7 @@ function Table({ table }: { table: Extract<TextBlock, { kind: "table" }> }) {
   const cell = (column: number) => `align-${table.aligns[column] ?? "left"}`;
   return (
     // A wide table scrolls, and what scrolls must be reachable by keyboard.
-    <div className="table" role="group" tabIndex={0} aria-label={labels.common.table}>
+    <div className="text-table" role="group" tabIndex={0} aria-label={labels.common.table}>
       <table>
         <thead>
           <tr>

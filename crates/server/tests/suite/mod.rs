@@ -12,6 +12,7 @@ mod journal;
 mod limit;
 mod login;
 mod logins;
+mod one_provider;
 mod page;
 mod schedule;
 mod serve;

@@ -18,8 +18,7 @@ use tokio::sync::watch;
 use tower::ServiceExt as _;
 use wakeful_api::client::Client;
 use wakeful_api::{
-    AgentModelState, BackupMode, BackupStatus, DefaultModel, LocalProvider, ModelChoice, ModelProvider,
-    ModelSource, ProviderTest, SetProviderKey, SettingsList, SettingsProblem, StoredKey, TestProvider,
+    AgentModelState, BackupMode, BackupStatus, DefaultModel, ModelSource, SettingsList, SettingsProblem,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::message::RunOptions;
@@ -31,10 +30,11 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::rows::Agent;
 use wakeful_server::{
-    Access, DaemonFacts, DaemonStage, Host, HostFuture, InProcess, LoginHost, MissingKey, Options, Peer,
-    ProviderHost, RateLimits, router,
+    Access, DaemonFacts, DaemonStage, Host, InProcess, LoginHost, MissingKey, Options, Peer, ProviderHost,
+    RateLimits, router,
 };
 
+use super::one_provider::OneProvider;
 use super::services::{InMemoryServices, main};
 
 pub(super) const TOKEN: &str = "a-token-that-nobody-could-guess-0";
@@ -387,72 +387,6 @@ impl Host for RecordingHost {
     }
 
     fn on_service_failed(&self, _error: &EngineError) {}
-}
-
-/// The provider `mine`, which accepts every key.
-struct OneProvider;
-
-impl OneProvider {
-    fn check(name: &str) -> Result<ModelProvider, Problem> {
-        if name != "mine" {
-            return Err(Problem::new("provider_unknown", "unknown provider", "use mine"));
-        }
-        Ok(ModelProvider {
-            name: name.to_owned(),
-            is_built_in: false,
-            is_local: true,
-            kind: "openai-chat".to_owned(),
-            base_url: "http://127.0.0.1:1/v1".to_owned(),
-            key_handle: None,
-            needs_key: false,
-            has_key: false,
-            problem: None,
-            default_model: None,
-            models: Vec::new(),
-        })
-    }
-
-    fn tested() -> ProviderTest {
-        ProviderTest {
-            is_ok: true,
-            message: "mine responds".to_owned(),
-            hint: None,
-            code: None,
-            duration_ms: 1,
-            models: Vec::new(),
-        }
-    }
-}
-
-impl ProviderHost for OneProvider {
-    fn list(&self) -> HostFuture<Vec<ModelProvider>> {
-        Box::pin(async { Ok(vec![Self::check("mine")?]) })
-    }
-
-    fn models(&self) -> HostFuture<Vec<ModelChoice>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    fn find_local(&self) -> HostFuture<Vec<LocalProvider>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    fn test(&self, asked: TestProvider) -> HostFuture<ProviderTest> {
-        Box::pin(async move { Self::check(&asked.provider.to_string()).map(|_| Self::tested()) })
-    }
-
-    fn set_key(&self, asked: SetProviderKey) -> HostFuture<StoredKey> {
-        Box::pin(async move {
-            Ok(StoredKey {
-                provider: Self::check(&asked.provider.to_string())?,
-                test: None,
-            })
-        })
-    }
-
-    fn remove_key(&self, provider: String) -> HostFuture<ModelProvider> {
-        Box::pin(async move { Self::check(&provider) })
-    }
 }
 
 /// The in-memory login files of a home.
