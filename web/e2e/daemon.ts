@@ -45,11 +45,11 @@ export class Daemon {
     return (JSON.parse(stdout) as { url: string }).url;
   }
 
-  /** Stops the daemon and waits until it has ended. */
-  async stop(): Promise<void> {
-    if (this.process.exitCode !== null) return;
+  /** Stops the daemon, or kills it with SIGKILL, and waits until it has ended. */
+  async stop(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
     const ended = once(this.process, "exit");
-    this.process.kill("SIGTERM");
+    this.process.kill(signal);
     await ended;
   }
 }

@@ -122,3 +122,28 @@ it.each([
   );
   expect(of("shift")).toBeLessThan(SHIFT_MAX);
 });
+
+it("the briefing shows every agent and responds to a click", async () => {
+  const all: { shownMs: number; respondedMs: number }[] = [];
+  for (let load = 0; load < LOADS; load += 1) {
+    await page.goto(daemon.url, { waitUntil: "commit" });
+    all.push(await page.evaluate(timeToRespond, AGENTS));
+  }
+  const of = (key: "shownMs" | "respondedMs") => median(all.map((one) => one[key])).toFixed(0);
+  console.log(
+    `briefing: ${AGENTS} agents shown after ${of("shownMs")} ms, a click answered after ${of("respondedMs")} ms`,
+  );
+});
+
+/** Runs in the page: the time until all agents are shown, and until a click then opens the dialog of the brake. */
+async function timeToRespond(agents: number): Promise<{ shownMs: number; respondedMs: number }> {
+  const until = (isDone: () => boolean) =>
+    new Promise<number>((done) => {
+      const look = () => (isDone() ? done(performance.now()) : requestAnimationFrame(look));
+      look();
+    });
+  const shownMs = await until(() => document.querySelectorAll(".agent-card").length === agents);
+  document.querySelector<HTMLElement>("button.brake")?.click();
+  const respondedMs = await until(() => document.querySelector("dialog[open]") !== null);
+  return { shownMs, respondedMs };
+}
