@@ -63,8 +63,8 @@ enum TimeFormat {
     Absolute,
 }
 
-/// The width of tables if the output is not a terminal.
-const WIDTH_DEFAULT: usize = 80;
+/// The width of tables if the output is not a terminal: another program reads whole cells.
+const WIDTH_DEFAULT: usize = 10_000;
 
 impl Out {
     pub(crate) fn is_json(&self) -> bool {

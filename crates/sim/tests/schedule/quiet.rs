@@ -26,7 +26,10 @@ const HOURS: u64 = 5;
 async fn watchful(house: &ScheduledDaemon, name: &str, is_guarded: bool) {
     house.make(&[name]).await;
     let when = every(HOURS * 3_600);
-    let draft = ScheduleDraft::new(rule(name), agent(name), when, "Anything new?".to_owned());
+    let draft = ScheduleDraft {
+        always: false,
+        ..ScheduleDraft::new(rule(name), agent(name), when, "Anything new?".to_owned())
+    };
     house.api.schedules.add(draft).await.expect("a schedule");
     let (token, guard) = match is_guarded {
         true => (

@@ -27,7 +27,7 @@ macro_rules! topics {
 }
 
 /// The guides for users. A topic never has the name of a command.
-const TOPICS: [Topic; 18] = topics! {
+const TOPICS: [Topic; 19] = topics! {
     "alertness" "alertness" "how messages, changes and schedules wake an agent"
     "api" "api" "the HTTP API for programs"
     "configuration" "configuration" "every setting of config.toml, and where values come from"
@@ -45,13 +45,14 @@ const TOPICS: [Topic; 18] = topics! {
     "security" "security" "the sandbox, secrets and who may do what"
     "storage" "storage" "the files and tables of a home"
     "sub-runs" "sub-runs" "runs that start runs of other agents"
+    "terminal" "terminal" "run and chat in the terminal"
     "watch" "watch" "watched folders and Git repositories"
 };
 
 /// The commands by purpose.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Start", &["init", "run", "daemon", "open"]),
-    ("Talk to agents", &["message", "transcript", "agent"]),
+    ("Talk to agents", &["chat", "message", "transcript", "agent"]),
     ("Watch", &["status", "runs", "tail", "events", "why", "why-not"]),
     ("Decide", &["decision", "brake", "budget"]),
     (

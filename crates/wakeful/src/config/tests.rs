@@ -24,7 +24,8 @@ fn text_of(key: &str, number: u16) -> String {
         "server.advertise" | "notify.webhook" => format!("https://host-{number}.example.org"),
         "server.token_file" | "agent.workspace" | "backup.folder" => format!("/somewhere/{number}"),
         "model.default" => format!("scripted:/scripts/{number}.yaml"),
-        "agent.default" | "provider.name" => format!("name-{number}"),
+        "agent.default" => format!("name-{number}"),
+        "provider.name" => one_of(&wakeful_models::BuiltinProvider::ALL.map(|known| known.name)),
         "budget.daily_usd" => format!("{number}.25"),
         "notify.desktop" | "schedule.catch_up" | "backup.daily" => one_of(&["true", "false"]),
         "notify.webhook_key" => format!("env:KEY_{number}"),
@@ -229,7 +230,7 @@ fn every_setting_says_what_it_expects_and_accepts_some_value() {
                 .map(|field| format!("{named}.{field}").replace("NAME", "name")),
         );
     }
-    assert_eq!(names.len(), 71);
+    assert_eq!(names.len(), 65);
     for name in names {
         let found = setting(&name);
         let expected = found.node.expected();

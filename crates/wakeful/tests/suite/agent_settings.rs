@@ -106,10 +106,10 @@ fn a_changed_file_applies_at_once_and_a_broken_one_is_reported() {
         (&json!("setting_moved"), &json!(4)),
         "{problem}"
     );
-    std::fs::write(home.home().join("config.toml"), "[server]\nport = 1\n").expect("settings");
+    std::fs::write(home.home().join("config.toml"), "[log]\nlevel = \"debug\"\n").expect("settings");
     let status = home.wakeful(&["status", "--json"]).json()["daemon"].clone();
     assert_eq!(status.get("settings_problem"), None, "{status}");
-    assert_eq!(status["needs_restart"], json!(["server.port"]), "{status}");
+    assert_eq!(status["needs_restart"], json!(["log.level"]), "{status}");
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn the_status_contains_every_documented_field() {
     let socket = world.home().join("run/wakeful.sock");
     assert_eq!(status["socket_path"], json!(socket));
     assert!(socket.exists());
-    world.wakeful(&["config", "set", "agent.default", "other"]);
+    world.wakeful(&["config", "set", "agent.max_rounds", "7"]);
     let status = daemon(&world, &["status"]).json();
     assert_eq!(status["config_fingerprint_match"], false, "after an edit");
 }

@@ -74,7 +74,7 @@ fn a_run_is_shown_with_prompt_commands_output_and_answer() {
         "$ echo out; echo err >&2; exit 3\n",
         "| out\n",
         "! err\n",
-        "exit status 3",
+        "exit 3",
         "Invented  denied (unknown_tool)",
         "\nanswer\n  All done.\n",
     ] {

@@ -44,7 +44,7 @@ fn a_run_prints_exactly_the_documented_members() {
     assert_eq!(names(&run), promised);
     assert_eq!(
         names(&run["tool_calls"][0]),
-        ["name", "operation_id", "sandbox", "status"]
+        ["exit_status", "name", "operation_id", "sandbox", "status"]
     );
     let failed = world.run("rounds: [{fail: {status: 401}}]\n", &[]).json();
     promised.push("failure_artifact");

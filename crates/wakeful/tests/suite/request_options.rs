@@ -143,7 +143,7 @@ fn unsupported_thinking_in_a_route_is_not_reported_as_missing_key() {
     );
     assert!(openai["problem"].to_string().contains("takes one of"), "{openai}");
     let shown = world.wakeful(&["models", "list"]).stdout;
-    assert!(shown.contains("problem: "), "{shown}");
+    assert!(shown.contains("problem   openai: "), "{shown}");
 }
 
 #[test]

@@ -378,7 +378,7 @@ fn a_forbidden_start_is_a_result_with_a_reason() {
         .collect();
     assert_eq!(
         kinds,
-        ["agent_is_itself", "agent_unknown", "ok", "denied_agent", "ok"],
+        ["agent_is_itself", "denied_agent", "ok", "denied_agent", "ok"],
         "{told:?}"
     );
     let child = show(&world, &runs(&world, "helper")[0]["run_key"]);
