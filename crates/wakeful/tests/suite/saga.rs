@@ -342,7 +342,10 @@ fn a_write_with_later_changes_is_not_undone_and_a_person_decides() {
         (Some("stuck"), Some("compensation"))
     );
     let text = stage.world.wakeful(&["saga", "list"]).stdout;
-    assert!(text.contains("stuck") && text.contains("compensation") && text.contains("was changed since"), "{text}");
+    assert!(
+        text.contains("stuck") && text.contains("compensation") && text.contains("was changed since"),
+        "{text}"
+    );
     assert!(
         stuck["last_error"]
             .as_str()

@@ -67,7 +67,7 @@ pub(super) async fn key(verb: &KeyVerb, shared: &GlobalArgs, out: &Out) -> Resul
             let left = write(shared, out, async |backend| backend.call(asked).await).await?;
             let words = match left.has_key {
                 true => format!("{provider} has no stored key; {} is still used", place(&left)),
-                false => format!("{provider} has no key"),
+                false => format!("no key of {provider} is stored now"),
             };
             out.answer(&left, &words);
         }

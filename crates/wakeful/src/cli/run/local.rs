@@ -363,7 +363,7 @@ fn queued(run: RunKey, hint: &str) -> Failure {
 /// The failure of a message whose run a brake holds.
 fn kept(run: RunKey) -> Failure {
     let message = format!("the agent is braked; run {run} is queued and starts after the brake is released");
-    let hint = "release the brake with `wakeful brake off`, then use `wakeful run --resume` or a daemon";
+    let hint = "release the brake with `wakeful brake off` (or `wakeful brake off --agent ID`), then use `wakeful run --resume` or a daemon";
     Failure::new("braked", message, hint).with_exit(DENIED)
 }
 

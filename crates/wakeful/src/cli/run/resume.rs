@@ -137,11 +137,11 @@ impl ResumeStats {
         self.count(local, run, driven)
     }
 
-    /// Starts the run of a message that a brake held.
+    /// Starts the run of a queued message.
     async fn start(&mut self, local: &mut LocalRun<'_>, message: &Message) -> Result<(), Failure> {
         let (agent, run) = (&message.agent_id, message.run_key);
         local.out.note(&format!(
-            "starting run {} of agent {agent}, which a brake held",
+            "starting the queued run {} of agent {agent}",
             short(run)
         ));
         let driven = local.drive(local.service()?, agent, run).await;
