@@ -184,7 +184,9 @@ impl Refusal {
         match self {
             Self::RunOpen { .. } => Some("wait for that run, or cancel it"),
             Self::Paused | Self::Stopped => Some("resume it with `wakeful agent resume ID`"),
-            Self::Braked => Some("release the brake with `wakeful brake off` (or `wakeful brake off --agent ID`); messages stay queued"),
+            Self::Braked => Some(
+                "release the brake with `wakeful brake off` (or `wakeful brake off --agent ID`); messages stay queued",
+            ),
             Self::NotActive | Self::Dormant => Some("activate it with `wakeful agent activate ID`"),
             Self::Destroyed => Some("create another agent with `wakeful agent create ID`"),
             Self::InteractiveOnly => Some("change its mode with `wakeful agent mode ID MODE`"),

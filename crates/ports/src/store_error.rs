@@ -92,7 +92,10 @@ const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
             "fence_lost",
             "another process continues this agent; check with `wakeful runs list`",
         ),
-        StoreError::Braked(_) => ("braked", "release the brake with `wakeful brake off` (or `wakeful brake off --agent ID`)"),
+        StoreError::Braked(_) => (
+            "braked",
+            "release the brake with `wakeful brake off` (or `wakeful brake off --agent ID`)",
+        ),
         StoreError::QueueFull(_) => (
             "queue_full",
             "wait for the agent to catch up, or cancel some messages with `wakeful runs cancel`",

@@ -142,7 +142,9 @@ fn hint(error: &EngineError) -> String {
         }
         EngineError::MachineVersion { machine, version, .. } if is_newer(machine, *version) => NEWER,
         EngineError::MachineVersion { .. } => "use the version of wakeful that started the run",
-        EngineError::Braked { .. } => "release the brake with `wakeful brake off` (or `wakeful brake off --agent ID`); the run then continues",
+        EngineError::Braked { .. } => {
+            "release the brake with `wakeful brake off` (or `wakeful brake off --agent ID`); the run then continues"
+        }
         EngineError::UnknownDecision(_) => "`wakeful decision list` lists open decisions",
         EngineError::AmbiguousDecision { .. } => "give more digits",
         EngineError::NotQuarantined { .. } => {
