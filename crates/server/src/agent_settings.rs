@@ -29,6 +29,8 @@ async fn tools(call: Call, _: ListTools) -> Result<ToolList, ApiError> {
 }
 
 async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError> {
+    // A process of an agent's tool must not create an agent with fewer restrictions.
+    call.refuse_tools().await?;
     let settings = checked(&call, asked.settings()).await?;
     let Text(agent_id) = asked.agent_id;
     let workspace = call

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use wakeful_api::{ChangeSetting, ListSettings, SettingsList};
+use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::problem::Problem;
 
@@ -22,6 +23,7 @@ async fn list(call: Call, _: ListSettings) -> Result<SettingsList, ApiError> {
 async fn change(call: Call, asked: ChangeSetting) -> Result<SettingsList, ApiError> {
     // A process of an agent's tool must not lift its own restrictions.
     call.refuse_tools().await?;
+    check_channel(&call, &asked.name)?;
     check_agent(&call, &asked).await?;
     let host = Arc::clone(&call.host);
     blocking(move || {
@@ -29,6 +31,21 @@ async fn change(call: Call, asked: ChangeSetting) -> Result<SettingsList, ApiErr
         host.settings()
     })
     .await
+}
+
+/// Refuses settings that run a program or send keys to another address, unless they come from the command
+/// line: a stolen login of a browser must not be enough for that.
+fn check_channel(call: &Call, name: &str) -> Result<(), ApiError> {
+    let is_address = name.starts_with("providers.") && name.ends_with(".base_url");
+    if (is_address || name == "notify.command") && call.channel()? != Channel::Cli {
+        let message = format!("{name} is changed only on the command line");
+        let hint = format!("`wakeful config set {name} …`");
+        return Err(ApiError::of(
+            StatusCode::FORBIDDEN,
+            Problem::new("setting_needs_command_line", message, hint),
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses a setting that names an unknown agent, because it would have no effect.

@@ -87,6 +87,7 @@ it("invalidates what shows agents and runs, and what needs attention", async () 
     "trigger",
     "categories",
     "models",
+    "tools",
     "providers",
     "localProviders",
     "settings",

@@ -127,7 +127,9 @@ fn dismiss_in(
             let newest = seen.get(&cause(&row)?)?;
             Some(row.ended_at <= *newest)
         };
-        if runs.contains(&row.run_key) || is_older().unwrap_or(false) {
+        let is_meant = runs.contains(&row.run_key);
+        // An unknown outcome is an item of its own.
+        if is_meant || (is_older().unwrap_or(false) && !tx.has_unknown_outcome(&row.run_key)?) {
             of_agents.entry(row.agent_id).or_default().push(row.run_key);
         }
     }

@@ -57,6 +57,8 @@ struct State {
     /// The same settings with their origins.
     loaded: LoadedConfig,
     problem: Option<Failure>,
+    /// Whether settings were read from a file that is not empty.
+    has_file: bool,
 }
 
 /// The identity and the version of a file: inode, size, time of modification and of the last change.
@@ -85,6 +87,7 @@ impl LiveSettings {
             settings: Arc::new(loaded.config.clone()),
             loaded,
             problem: None,
+            has_file: false,
         };
         Self {
             source,
@@ -147,7 +150,7 @@ impl LiveSettings {
             let found = stamp(source);
             if state.stamp != Some(found) {
                 state.stamp = Some(found);
-                state.reload(source);
+                state.reload(source, found);
             }
         }
         read(&state)
@@ -155,9 +158,16 @@ impl LiveSettings {
 }
 
 impl State {
-    fn reload(&mut self, source: &Source) {
-        match super::load(&source.home, &source.flags) {
+    fn reload(&mut self, source: &Source, found: FileStamp) {
+        let (_, bytes, ..) = found;
+        let loaded = match (bytes, self.has_file) {
+            // An editor may be writing it. Approvals must not be off meanwhile.
+            (0, true) => Err(vanished(&source.home)),
+            (0, false) | (1.., _) => super::load(&source.home, &source.flags),
+        };
+        match loaded {
             Ok(loaded) => {
+                self.has_file = bytes > 0;
                 self.settings = Arc::new(loaded.config.clone());
                 self.loaded = loaded;
                 self.problem = None;
@@ -168,6 +178,12 @@ impl State {
             }
         }
     }
+}
+
+fn vanished(home: &std::path::Path) -> Failure {
+    let message = format!("{} is missing or empty", super::path(home).display());
+    let hint = "write the file again, or restart the daemon to use the defaults";
+    Failure::new("settings_missing", message, hint)
 }
 
 /// The version of the settings file. A missing file has one too.
@@ -247,8 +263,6 @@ mod tests {
         assert!(live.current().rules().ask_tools.contains("ExecCommand"));
         std::fs::write(&file, "[server]\nport = 9\n[agent]\nmax_rounds = 3\n").expect("written");
         assert_eq!(live.awaiting_restart(), ["server.port"]);
-        std::fs::remove_file(&file).expect("removed");
-        assert_eq!(*live.current(), Settings::default());
     }
 
     #[test]
@@ -262,8 +276,25 @@ mod tests {
         let problem = live.problem().expect("a problem");
         assert_eq!((problem.code.as_str(), problem.line), ("config_invalid", Some(3)));
         assert!(live.current().rules().ask_tools.contains("ExecCommand"));
-        std::fs::write(&file, "").expect("written");
+        std::fs::write(&file, "[agent]\nmax_rounds = 3\n").expect("written");
         assert_eq!(live.problem(), None);
         assert!(live.current().rules().ask_tools.is_empty());
+    }
+
+    #[test]
+    fn a_file_that_vanishes_leaves_its_settings_in_force() {
+        let home = tempfile::tempdir().expect("a folder");
+        let file = home.path().join("config.toml");
+        std::fs::write(&file, "[agent]\nask_tools = [\"ExecCommand\"]\n").expect("written");
+        let live = following(home.path());
+        assert!(live.current().rules().ask_tools.contains("ExecCommand"));
+        for vanish in [
+            |file: &PathBuf| std::fs::write(file, ""),
+            |file: &PathBuf| std::fs::remove_file(file),
+        ] {
+            vanish(&file).expect("gone");
+            assert!(live.current().rules().ask_tools.contains("ExecCommand"));
+            assert_eq!(live.problem().expect("a problem").code, "settings_missing");
+        }
     }
 }

@@ -132,6 +132,10 @@ impl BackupFolder {
         let partial = self.partial();
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&partial);
         made.map_err(|error| unwritable(&partial, &error))?;
+        // The home is denied to commands anyway; another folder is not, and it holds copies of the databases.
+        if !self.path.starts_with(&self.home) {
+            denied_paths::remember(&self.path);
+        }
         let needed = bytes_needed(&self.home);
         let stored = self.stored(now).map_err(|error| unwritable(&self.path, &error))?;
         let disk = rustix::fs::statvfs(&self.path).map_err(|error| unwritable(&self.path, &error.into()))?;
@@ -146,10 +150,6 @@ impl BackupFolder {
         let target = self.path.join(file_name(now));
         let moved = fs::rename(draft, &target).and_then(|()| fs::File::open(&self.path)?.sync_all());
         moved.map_err(|error| unwritable(&target, &error))?;
-        // The home is denied to commands anyway; another folder is not.
-        if !target.starts_with(&self.home) {
-            denied_paths::remember(&target);
-        }
         self.clear();
         let stored = self.stored(now).map_err(|error| unwritable(&self.path, &error))?;
         let surplus = limit.surplus(&stored);
