@@ -111,6 +111,8 @@ async fn a_setting_of_the_home_is_checked_for_its_name_and_agent() {
     let server = TestServer::new();
     for (name, status, code) in [
         ("server.prt", 409, "config_key_unknown"),
+        ("notify.command", 403, "setting_needs_command_line"),
+        ("providers.mine.base_url", 403, "setting_needs_command_line"),
         ("agents.ghost.models", 404, "agent_unknown"),
     ] {
         let change = json!({"name": name, "value": "x"});
