@@ -48,11 +48,24 @@ async fn list(call: Call, asked: ListRuns) -> Result<RunList, ApiError> {
         cause: asked.cause,
         since: asked.since.map(|since| since.0),
         until: asked.until.map(|until| until.0),
-        search: asked.search,
+        search: asked.search.map(searched).transpose()?,
         before: asked.before.map(|before| before.0),
         limit: asked.limit.0,
     };
     page(&call, query).await
+}
+
+/// Most characters of a text that is searched for.
+const SEARCH_CHARS_MAX: usize = 200;
+
+fn searched(text: String) -> Result<String, ApiError> {
+    let is_valid =
+        !text.chars().any(char::is_control) && (1..=SEARCH_CHARS_MAX).contains(&text.chars().count());
+    if is_valid {
+        return Ok(text);
+    }
+    let message = format!("search: use 1 to {SEARCH_CHARS_MAX} characters without control characters");
+    Err(ApiError::bad("bad_query", message, "shorten the text"))
 }
 
 async fn of_agent(call: Call, asked: ListAgentRuns) -> Result<RunList, ApiError> {

@@ -61,7 +61,8 @@ pub(super) fn change(home: &Path, path: &Path, edits: &[ConfigEdit]) -> Result<b
     if before.as_deref().unwrap_or_default() == text {
         return Ok(false);
     }
-    if before.is_none() {
+    // An empty file reads as one that an editor is writing.
+    if before.is_none() || text.is_empty() {
         text.insert_str(0, HEADER);
     }
     // The rest of the file must be valid as well, so that a written file can always be read.
