@@ -243,7 +243,7 @@ describe("a decision", () => {
   });
 
   it.each([
-    ["decisions", /\/api\/decisions$/],
+    ["decisions", /\/api\/attention$/],
     ["the start of its stream", /\/api\/events\?limit=/],
   ])("a decision asked while the page loads %s is not missed", async (what, address) => {
     const [read, held] = [signal(), signal()];

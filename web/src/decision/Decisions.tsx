@@ -12,7 +12,7 @@ export function Decisions({ decisions }: { decisions: readonly Decision[] }) {
   return (
     <section className="panel attention" aria-labelledby="decisions-title">
       <header className="panel-head">
-        <h2 id="decisions-title">{decisions.length > 0 ? labels.decision.waiting : labels.decision.ended}</h2>
+        <h2 id="decisions-title">{labels.decision.waiting}</h2>
         {decisions.length > 0 && <span className="count">{decisions.length}</span>}
       </header>
       <ul className="attention-list">

@@ -53,6 +53,5 @@ export const decision = {
     critical: "Critical",
   } satisfies Record<Severity, string>,
   waiting: "Pending decisions",
-  ended: "Decisions",
   withdrawn: "The run ended before the decision was answered.",
 };
