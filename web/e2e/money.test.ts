@@ -54,7 +54,6 @@ it("costs, a fallback and a parked run are shown", async () => {
     spent_usd: "4.9731",
     agents: [{ agent_id: "gardener", spent_usd: "0.9842", reserved_usd: "0.01", requests: 31, daily_cap_usd: "1.00" }],
   });
-  const exceeded = { scope: "agent", cap: 1_000_000, spent: 994_200, needed: 20_000, day: 1 };
   const parked = {
     code: "budget_exceeded",
     scope: "agent",
@@ -62,6 +61,8 @@ it("costs, a fallback and a parked run are shown", async () => {
     spent_usd: "0.9942",
     needed_usd: "0.02",
     day: "2026-01-01",
+    message: "no money is left",
+    hint: "raise the cap",
   };
   const diagnostics = {
     stage: "first_byte",
@@ -95,12 +96,18 @@ it("costs, a fallback and a parked run are shown", async () => {
   });
   const day = (name: string, spent_usd: string) => ({ day: name, spent_usd, reserved_usd: "0.00", requests: 12 });
   const days = [day("2026-01-01", "0.25"), day("2026-01-02", "1.00"), day("2026-01-03", "0.000042")];
-  const feedOf = (old: { events: { run_key?: string; presentation: object }[] }) => {
-    const event = old.events.findLast((one) => one.run_key === runKey);
-    Object.assign(event ?? {}, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded } });
-    Object.assign(event?.presentation ?? {}, { visibility: "action_required", title: "Run parked" });
-    return old;
+  const run = {
+    run_key: runKey,
+    agent_id: "gardener",
+    status: "open",
+    parked: true,
+    waiting_for: "budget",
+    preview: "Think hard about it",
+    transitions: 1,
+    started_at: "2026-01-01T00:00:00.000Z",
+    counts: { model_rounds: 1, tool_calls: 0, denied: 0, failed: 0, unknown: 0 },
   };
+  const attentionOf = (old: { items: object[] }) => ({ ...old, items: [{ kind: "parked_run", run, parked }] });
   const thinking = { type: "thinking", text: "The garden may be empty." };
   const attachment = { type: "attachment", name: "map.png", media_type: "image/png", base64_bytes: 4096 };
   const transcriptOf = (old: { lines: { role: string; blocks: object[] }[] }) => {
@@ -113,7 +120,7 @@ it("costs, a fallback and a parked run are shown", async () => {
   await changeResponse(page, /\/api\/agents\/gardener\/state$/, stateOf);
   await changeResponse(page, /\/api\/agents\/gardener\/spending$/, (old: object) => ({ ...old, days }));
   await changeResponse(page, /\/api\/agents\/gardener\/transcript/, transcriptOf);
-  await changeResponse(page, /\/api\/events\?limit/, feedOf);
+  await changeResponse(page, /\/api\/attention$/, attentionOf);
 
   await page.reload();
   await role("heading", { name: "Waiting: daily cap reached" }).waitFor();
