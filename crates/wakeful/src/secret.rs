@@ -4,7 +4,7 @@
 mod keyring;
 
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use wakeful_models::{CREDENTIAL_BYTES_MAX, Credential};
 
 use crate::failure::Failure;
 use crate::global_args::text_variable;
-use crate::system::fresh_id;
+use crate::system::replace_file;
 
 /// Maximum length of a handle in bytes: the longest path on Linux plus the prefix.
 const HANDLE_BYTES_MAX: usize = 4_200;
@@ -75,7 +75,7 @@ impl SecretHandle {
             .recursive(true)
             .mode(0o700)
             .create(&folder)
-            .and_then(|()| replace_file(&folder, &path, key));
+            .and_then(|()| replace_file(&path, key));
         written.map_err(|error| {
             let attempt = format!("cannot write the key file {}", path.display());
             Failure::io("secret_unwritable", &attempt, &error, "make the home writable")
@@ -199,27 +199,6 @@ impl std::fmt::Display for SecretHandle {
             Self::None => f.write_str("none"),
         }
     }
-}
-
-/// Replaces a key file atomically. It is readable only for its owner at every moment.
-fn replace_file(folder: &Path, path: &Path, key: &str) -> std::io::Result<()> {
-    let passing = folder.join(format!(".{}", fresh_id()));
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&passing)
-        .and_then(|mut file| {
-            file.write_all(key.as_bytes())?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&passing, path));
-    if written.is_err() {
-        // The temporary file may not exist.
-        let _ = fs::remove_file(&passing);
-    }
-    written?;
-    fs::File::open(folder)?.sync_all()
 }
 
 fn unavailable(handle: &SecretHandle, why: &str, hint: &str) -> Failure {
