@@ -12,11 +12,13 @@ use serde_json::{Value, json};
 use crate::budget::MicroUsd;
 use crate::decision::Channel;
 use crate::key::Digest;
-use crate::policy::{ActionRules, ExternalCausePolicy, RuleDefaults};
+use crate::policy::{ActionRules, ExternalCausePolicy, PermissionMode, RuleDefaults};
 use crate::problem::Problem;
 use crate::prompt::GUIDANCE_BYTES_MAX;
 use crate::run::{ROUNDS_MAX, ROUTE_MAX, RunMachine};
+use crate::sandbox_scope::SandboxScope;
 use crate::sub_run::MAY_START_MAX;
+use crate::tool::AgentAccessScope;
 
 /// Maximum length of a description: a few lines in a list.
 pub const DESCRIPTION_CHARS_MAX: usize = 500;
@@ -57,6 +59,12 @@ pub struct AgentSettings {
     /// Maximum model rounds of its runs; `None` for the configured number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rounds: Option<u32>,
+    /// How much its runs may do without a person.
+    #[serde(default, skip_serializing_if = "is_standard")]
+    pub permission_mode: PermissionMode,
+    /// What its sandbox allows beyond its workspace.
+    #[serde(default, skip_serializing_if = "is_workspace_only")]
+    pub sandbox: SandboxScope,
     /// The categories of the journal that it may use. Required: an agent without this field is invalid.
     pub allowed_category_ids: BTreeSet<String>,
 }
@@ -64,7 +72,7 @@ pub struct AgentSettings {
 impl AgentSettings {
     /// Settings with defaults for everything except the categories, which have none.
     #[must_use]
-    pub const fn new(allowed_category_ids: BTreeSet<String>) -> Self {
+    pub fn new(allowed_category_ids: BTreeSet<String>) -> Self {
         Self {
             description: String::new(),
             fallbacks: None,
@@ -74,6 +82,8 @@ impl AgentSettings {
             external_causes: None,
             answer_channels: None,
             max_rounds: None,
+            permission_mode: PermissionMode::default(),
+            sandbox: SandboxScope::default(),
             allowed_category_ids,
         }
     }
@@ -84,11 +94,13 @@ impl AgentSettings {
         Self::new([ALL_CATEGORIES.to_owned()].into())
     }
 
-    /// Whether the agent may use a category.
+    /// Which categories and capabilities the agent has.
     #[must_use]
-    pub fn allows_category(&self, id: &str) -> bool {
-        let allowed = &self.allowed_category_ids;
-        allowed.contains(ALL_CATEGORIES) || allowed.contains(id)
+    pub fn access(&self) -> AgentAccessScope {
+        AgentAccessScope {
+            allowed_category_ids: self.allowed_category_ids.clone(),
+            capabilities: None,
+        }
     }
 
     /// The rules for the next action of an open run: the run's own restrictions, the agent's settings as
@@ -101,6 +113,11 @@ impl AgentSettings {
             asked: &(&run.ask_tools | &self.ask_tools) | &all.ask_tools,
             may_start: self.may_start.clone(),
             external_cause_policy: run.has_external_cause.then_some(policy),
+            mode: self.permission_mode,
+            sandbox: self.sandbox.clone(),
+            access: self.access(),
+            wake_reason: run.wake_reason,
+            is_read_only: run.is_read_only,
         }
     }
 
@@ -112,6 +129,14 @@ impl AgentSettings {
             .cloned()
             .unwrap_or_else(Channel::all)
     }
+}
+
+fn is_standard(mode: &PermissionMode) -> bool {
+    *mode == PermissionMode::default()
+}
+
+fn is_workspace_only(scope: &SandboxScope) -> bool {
+    *scope == SandboxScope::default()
 }
 
 /// A change of one setting.
@@ -236,6 +261,8 @@ pub struct SettingsChange {
     /// The agent's daily cap.
     pub daily_usd: Change<MicroUsd>,
     pub workspace: Change<String>,
+    pub permission_mode: Change<PermissionMode>,
+    pub sandbox: Change<SandboxScope>,
     pub allowed_category_ids: Change<BTreeSet<String>>,
 }
 
@@ -263,6 +290,8 @@ impl SettingsChange {
         self.external_causes.apply_optional(&mut settings.external_causes);
         self.answer_channels.apply_optional(&mut settings.answer_channels);
         self.max_rounds.apply_optional(&mut settings.max_rounds);
+        self.permission_mode.apply(&mut settings.permission_mode);
+        self.sandbox.apply(&mut settings.sandbox);
         match &self.allowed_category_ids {
             Change::Keep => {}
             Change::Reset => settings.allowed_category_ids = [ALL_CATEGORIES.to_owned()].into(),
@@ -322,6 +351,9 @@ impl SettingsChange {
             let message = format!("is {rounds}, but must be between 1 and {ROUNDS_MAX}");
             return Err(bad("max_rounds", &message, "use a number within these bounds"));
         }
+        if let Some(sandbox) = self.sandbox.value() {
+            sandbox.check_bounds()?;
+        }
         let Some(ids) = self.allowed_category_ids.value() else {
             return Ok(());
         };
@@ -356,6 +388,8 @@ fn fields(stored: &StoredSettings) -> BTreeMap<String, Value> {
         ("external_causes", json!(settings.external_causes)),
         ("answer_channels", json!(settings.answer_channels)),
         ("max_rounds", json!(settings.max_rounds)),
+        ("permission_mode", json!(settings.permission_mode)),
+        ("sandbox", json!(settings.sandbox)),
         ("allowed_category_ids", json!(settings.allowed_category_ids)),
         ("model", json!(stored.model)),
         ("workspace", json!(stored.workspace)),

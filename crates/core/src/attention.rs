@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::failure::{CONTEXT_LENGTH_EXCEEDED, FailureArtifact, FailureCategory};
 use crate::id::AgentId;
 use crate::key::RunKey;
-use crate::run::{BUDGET_EXCEEDED, RunMachine, RunOutcome, RunPhase, RunStatus};
+use crate::run::{ANSWER_NOT_VALID, BUDGET_EXCEEDED, RunMachine, RunOutcome, RunPhase, RunStatus};
 use crate::time::Millis;
 
 /// Maximum number of runs that one entry lists. The list of runs has the rest.
@@ -139,6 +139,7 @@ fn explain(failure: &FailureArtifact) -> RunExplanation {
             &[Retry, ChangeModel],
         ),
         ("reply_withheld", _) => (format!("{provider} withheld the reply."), &[ChangeModel, Retry]),
+        (ANSWER_NOT_VALID, _) => (said, &[Retry, ChangeModel]),
         ("script_exhausted", _) => (
             "The scripted model has no reply for this request.".to_owned(),
             &[ChangeModel],

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::key::Digest;
 
 /// The SHA-256 of a blob's content, which is its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct BlobHash(pub Digest);
 

@@ -112,6 +112,9 @@ pub enum MessageOrigin {
         scheduled_at: Millis,
         /// Whether it is a catch-up of a missed firing.
         is_catch_up: bool,
+        /// Whether a person fired it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_by_hand: bool,
         /// The event that fired the schedule; `None` if it was due or a person fired it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         event: Option<EventName>,
@@ -307,6 +310,7 @@ mod tests {
             schedule: rule(),
             scheduled_at: Millis(0),
             is_catch_up: false,
+            is_by_hand: false,
             event: None,
         };
         let trigger = MessageOrigin::Trigger {

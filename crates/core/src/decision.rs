@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::display::escape_invisible;
+pub use self::display::{escape_invisible, escape_invisible_lines};
 pub use self::policy::DecisionPolicy;
 use self::policy::{is_all, listed};
 pub use self::types::{
@@ -23,6 +23,7 @@ use crate::id::AgentId;
 use crate::key::{DecisionId, OperationId, RunKey};
 use crate::step::EffectClass;
 use crate::time::Millis;
+use crate::tool::CallRisk;
 use crate::wake::Wait;
 
 pub const HOUR_MS: u64 = 60 * 60 * 1000;
@@ -72,6 +73,10 @@ pub struct ApprovalRequest {
     /// The arguments, truncated to one line; empty once they are erased. The full arguments are in the
     /// model reply that requested the action.
     pub input: String,
+    /// What the action would change in files when the question was asked, as a unified diff within a bound;
+    /// none if it changes no files, or once it is erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
     /// The possible answers.
     pub options: Vec<DecisionOption>,
     /// The safe answer; `None` if neither is clearly safer.
@@ -222,6 +227,8 @@ pub struct ProposedAction<'a> {
     pub input: &'a str,
     /// The effect class, which determines the risk.
     pub class: EffectClass,
+    /// The risk of the tool; none if it follows from the class.
+    pub risk: Option<CallRisk>,
 }
 
 impl ApprovalRequest {
@@ -236,7 +243,10 @@ impl ApprovalRequest {
             Some(_) => DecisionKind::OutcomeUnknown,
             None => DecisionKind::ToolApproval,
         };
-        let (severity, blast_radius) = risk(action.class, kind);
+        let (severity, blast_radius) = match (kind, action.risk) {
+            (DecisionKind::ToolApproval, Some(risk)) => (risk.severity, risk.blast_radius),
+            (DecisionKind::ToolApproval | DecisionKind::OutcomeUnknown, _) => risk(action.class, kind),
+        };
         let title = match kind {
             DecisionKind::ToolApproval => format!("May {tool} be used?"),
             DecisionKind::OutcomeUnknown => {
@@ -250,6 +260,7 @@ impl ApprovalRequest {
             title: truncate_chars(&title, TITLE_CHARS_MAX),
             tool: tool.to_owned(),
             input: action.input.to_owned(),
+            diff: None,
             options: options(kind),
             recommended_option_id: again.map(|_| DENY.to_owned()),
             severity,

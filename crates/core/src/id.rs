@@ -254,7 +254,18 @@ impl SessionId {
             Err(BadId::Thread(text.chars().take(AGENT_ID_CHARS_MAX).collect()))
         }
     }
+
+    /// The conversation of a run that continues an earlier run from one of its steps.
+    #[must_use]
+    pub fn of_branch(run: &crate::key::RunKey) -> Self {
+        let digits: String = run.to_string().chars().take(BRANCH_DIGITS).collect();
+        Self(format!("from-{digits}"))
+    }
 }
+
+/// Hex digits of the run key in the name of a branch; enough to exclude collisions among the conversations of
+/// one agent.
+const BRANCH_DIGITS: usize = 16;
 
 impl ThreadId {
     /// The session of the thread; none for the thread of a run that no person started.

@@ -124,6 +124,8 @@ string_enum! {
 pub fn fields(request: &ModelRequest) -> BTreeSet<RequestField> {
     let system = request.system.iter().map(|block| match block.source {
         BlockSource::Contract | BlockSource::TurnMode => RequestField::Contract,
+        // A person wrote it, like the message.
+        BlockSource::AnswerSchema => RequestField::Text,
         BlockSource::Identity => RequestField::Identity,
         BlockSource::AgentGuidance => RequestField::AgentGuidance,
         BlockSource::WorkspaceGuidance => RequestField::WorkspaceGuidance,

@@ -18,7 +18,11 @@
 //! | [`sub_run`] | whether a run may start another, and what it receives at the end |
 //! | [`decision`] | the questions to people and their outcomes |
 //! | [`agent_settings`] | the settings in an agent's record, and how they apply to an open run |
+//! | [`network_scope`] | which hosts and addresses an agent may reach |
+//! | [`sandbox_scope`] | what an agent's sandbox allows beyond its workspace |
 //! | [`policy`] | whether an action may be performed, and by which rule |
+//! | [`protected_path`] | the files of a workspace that programs outside the sandbox execute or obey |
+//! | [`tool`] | the risk of a tool, and the reasons of a run for which it may be used |
 //! | [`inference`] | whether a model may be used, and which data it may receive |
 //! | [`budget`] | the cost of a model request, and whether it fits the budget |
 //! | [`attention`] | what a person has to look at, in plain words |
@@ -33,6 +37,7 @@
 //! | [`journal`] | the person's records: types, valid writes and undo |
 //! | [`causal`] | the durable state of an agent on several devices, and how they converge |
 //! | [`recurrence`] | when something is due, in a time zone and across clock changes |
+//! | [`snapshot`] | which actions need a snapshot of the workspace, and what undoing a run restores |
 //! | [`schedule`] | schedules as records, and the result of a tick |
 //! | [`change`] | the keys of a committed write, and its notice |
 //! | [`watch`] | the changes in watched folders and repositories, and their notices |
@@ -51,6 +56,7 @@
 mod string_enum;
 
 pub mod agent_settings;
+pub mod answer_schema;
 pub mod attachment;
 pub mod attempt;
 pub mod attention;
@@ -73,19 +79,23 @@ pub mod json;
 pub mod kernel;
 pub mod key;
 pub mod message;
+pub mod network_scope;
 pub mod notice;
 pub mod policy;
 pub mod problem;
 pub mod prompt;
 pub mod proof;
+pub mod protected_path;
 pub mod recurrence;
 pub mod report;
 pub mod retention;
 pub mod retry;
 pub mod run;
 pub mod saga;
+pub mod sandbox_scope;
 pub mod schedule;
 pub mod schema;
+pub mod snapshot;
 pub mod sse;
 pub mod step;
 pub mod stop;
@@ -93,5 +103,6 @@ pub mod sub_run;
 pub mod subscription;
 pub mod suggestion;
 pub mod time;
+pub mod tool;
 pub mod wake;
 pub mod watch;

@@ -5,10 +5,13 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer_schema::AnswerSchema;
 use crate::blob::BlobHash;
 use crate::cause::{Cause, MessageOrigin, Priority};
 use crate::id::{AgentId, SessionId, ThreadId, TraceId, TurnId};
 use crate::key::{OperationId, RunKey};
+use crate::prompt::WINDOW_ENTRIES_MAX;
+use crate::run::EntryWrite;
 use crate::time::Millis;
 
 /// Maximum length of a prompt in bytes. A longer text belongs in a file of the workspace, which the agent
@@ -18,6 +21,10 @@ pub const PROMPT_BYTES_MAX: usize = 256 * 1024;
 /// Maximum number of queued messages of one agent: two months of work at one run per minute. A sender
 /// beyond it needs an error at once and not a place in the queue.
 pub const QUEUE_MAX: u64 = 100_000;
+
+/// Maximum number of entries of an earlier conversation that a run begins with: a model request contains no
+/// more.
+pub const HISTORY_ENTRIES_MAX: usize = WINDOW_ENTRIES_MAX;
 
 string_enum! {
     /// The kind of cause.
@@ -99,6 +106,28 @@ pub struct RunOptions {
     /// Tools that require a person's approval.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub ask_tools: BTreeSet<String>,
+    /// The conversation that the run begins with, if it continues an earlier run; at most
+    /// [`HISTORY_ENTRIES_MAX`] entries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<EntryWrite>,
+    /// The schema that the answer must fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_schema: Option<AnswerSchema>,
+    /// Whether the run may change nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_read_only: bool,
+}
+
+impl RunOptions {
+    /// The options without contents, for a message that is erased.
+    #[must_use]
+    pub fn erased(self) -> Self {
+        Self {
+            history: Vec::new(),
+            answer_schema: None,
+            ..self
+        }
+    }
 }
 
 /// A message after admission.
@@ -277,12 +306,17 @@ impl Message {
     /// Admits the message of an ended run again, on behalf of a person. Unchanged contents keep their kind and
     /// authority, so that running an external message again does not make it an instruction of the operator;
     /// contents that the person wrote are the operator's. The chain of causes stays, including whether it is
-    /// external.
+    /// external. A run with a history has its own conversation, because the original one already contains that
+    /// history and what followed it.
     #[must_use]
     pub fn retry(&self, contents: RetryContents, retries_ended: u64, at: Millis) -> Self {
         let run_key = RunKey::of_retry(&self.agent_id, &self.run_key, retries_ended);
         let again = Self {
             run_key,
+            thread_id: match self.options.history.is_empty() {
+                true => self.thread_id.clone(),
+                false => ThreadId::of_session(&self.agent_id, &SessionId::of_branch(&run_key)),
+            },
             cause: self.cause.clone().following(
                 TraceId::of(&self.run_key.0),
                 self.cause.correlation_of(&self.run_key),
@@ -309,6 +343,13 @@ impl Message {
                 ..again
             },
         }
+    }
+
+    /// Whether its attachments stay when a person retries it with another text. Those of an external message do
+    /// not: together with the person's text they would become an instruction of the operator.
+    #[must_use]
+    pub fn keeps_attachments(&self) -> bool {
+        self.authority == Authority::OperatorInstruction && !self.cause.is_external()
     }
 
     /// Whether another run may absorb the message. A run that a person requested again is always its own.

@@ -1,24 +1,37 @@
 //! The policy for actions. Every action has a verdict that is recorded before it starts; an action that no
 //! rule permits is denied.
 //!
-//! Registered tools are permitted; unregistered tools and those on the deny list are denied. A run with an
-//! external cause requires approval for plain actions.
+//! This module holds the terms of a decision and the rules that no policy can change. The crate `policy`
+//! evaluates policies.
+
+mod denial;
+mod facts;
+mod rule;
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::denial::{DenialCategory, GateStage};
+pub use self::facts::{
+    COMMAND_CHARS_MAX, CallFacts, CommandFact, HostScope, PathAccess, PathScope, TARGETS_MAX, Target,
+};
+pub use self::rule::{DENIED_BY_POLICY, RuleName, denial_category, denial_code, unsafe_target};
 use crate::decision::Channel;
-use crate::id::PolicyVersion;
-use crate::key::derived_hash;
+use crate::id::{AgentId, PolicyVersion};
+use crate::key::{Digest, derived_hash};
+use crate::sandbox_scope::SandboxScope;
 use crate::step::EffectClass;
-use crate::sub_run::START_RUN;
+use crate::tool::{AgentAccessScope, RiskLevel, WakeReason};
 
 /// The rule that denies starting a sub-run of an agent that is not on the run's list.
-pub const DENIED_AGENT: &str = "denied_agent";
+pub const DENIED_AGENT: &str = RuleName::DeniedAgent.as_str();
 
 /// The rule for plain actions of a run with an external cause: they require approval or are denied.
-pub const EXTERNAL_CAUSE: &str = "external_cause";
+pub const EXTERNAL_CAUSE: &str = RuleName::ExternalCause.as_str();
+
+/// The rule for tools that no risk classification matches: a person decides in every permission mode.
+pub const UNCLASSIFIED_TOOL: &str = RuleName::UnclassifiedTool.as_str();
 
 string_enum! {
     /// How plain actions, such as commands, of runs with an external cause are handled. An external cause
@@ -39,12 +52,38 @@ string_enum! {
 /// An explanation of a rule for people; `None` if its name is clear.
 #[must_use]
 pub fn rule_words(rule: &str) -> Option<&'static str> {
-    match rule {
-        EXTERNAL_CAUSE => Some(
-            "something other than you caused this run (a webhook, a watched folder or another agent), \
-             so it asks before each command",
-        ),
-        _ => None,
+    match RuleName::parse(rule)? {
+        RuleName::UnknownTool
+        | RuleName::DeniedTool
+        | RuleName::DeniedAgent
+        | RuleName::AskTool
+        | RuleName::RegisteredTool => None,
+        rule @ (RuleName::UnsafeTarget
+        | RuleName::InvalidFact
+        | RuleName::PolicyError
+        | RuleName::ExternalCause
+        | RuleName::ReadOnlyRun
+        | RuleName::SandboxLevel
+        | RuleName::UnclassifiedTool
+        | RuleName::RestrictiveMode
+        | RuleName::OutsidePath
+        | RuleName::ProtectedPath
+        | RuleName::UnlistedHost
+        | RuleName::NotPermitted) => Some(rule.words()),
+    }
+}
+
+string_enum! {
+    /// How much an agent may do without a person.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum PermissionMode {
+        /// Asks only where a policy requires it.
+        Permissive = "permissive",
+        /// Asks before effects that leave the sandbox.
+        #[default]
+        Standard = "standard",
+        /// Asks before every action.
+        Restrictive = "restrictive",
     }
 }
 
@@ -70,34 +109,34 @@ pub struct ActionRules {
     pub may_start: BTreeSet<String>,
     /// How plain actions are handled because of the run's external cause; `None` for a run without one.
     pub external_cause_policy: Option<ExternalCausePolicy>,
+    /// How much the agent may do without a person.
+    pub mode: PermissionMode,
+    /// What the agent's sandbox allows beyond its workspace.
+    pub sandbox: SandboxScope,
+    /// Which categories and capabilities the agent has.
+    pub access: AgentAccessScope,
+    /// Why the run was started.
+    pub wake_reason: WakeReason,
+    /// Whether the run may change nothing outside its own record.
+    pub is_read_only: bool,
 }
 
-/// The facts about one action that the policy decides on.
+/// One action that the policy decides on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyQuery<'a> {
+    pub agent_id: &'a AgentId,
     /// The tool as the model named it.
     pub tool: &'a str,
     /// The rules that apply to the run.
     pub rules: &'a ActionRules,
-    /// The agent of which the action would start a sub-run.
-    pub starts: Option<&'a str>,
+    /// What the action would do, from its arguments.
+    pub facts: &'a CallFacts,
     /// The effect class of the tool.
     pub class: EffectClass,
-}
-
-impl PolicyQuery<'_> {
-    /// Whether the action would start a sub-run that is not allowed.
-    fn starts_too_much(&self) -> bool {
-        self.tool == START_RUN
-            && !self
-                .starts
-                .is_some_and(|agent| self.rules.may_start.contains(agent))
-    }
-
-    /// Whether it is a plain action of a run with an external cause, under this setting.
-    fn is_plain_with_external_cause(&self, setting: ExternalCausePolicy) -> bool {
-        self.class == EffectClass::Plain && self.rules.external_cause_policy == Some(setting)
-    }
+    /// The risk tier of the tool.
+    pub risk: RiskLevel,
+    /// The sandbox level that this machine can enforce for the tool: 0 for none.
+    pub sandbox_level: u8,
 }
 
 /// The verdict with the rule that decided it.
@@ -122,12 +161,6 @@ string_enum! {
     }
 }
 
-/// The registered tools: those that are not denied are permitted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolRules {
-    registered: BTreeSet<String>,
-}
-
 /// A deny list contains an unknown tool. It is probably a typing error, which must not leave the intended
 /// tool permitted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -139,84 +172,63 @@ pub struct UnknownTool {
     pub known: String,
 }
 
-impl ToolRules {
+/// Checks a list of tools for names that are not registered.
+pub fn check_tool_names(registered: &BTreeSet<String>, listed: &BTreeSet<String>) -> Result<(), UnknownTool> {
+    let Some(tool) = listed.difference(registered).next() else {
+        return Ok(());
+    };
+    let known = registered.iter().cloned().collect::<Vec<_>>().join(", ");
+    Err(UnknownTool {
+        tool: tool.clone(),
+        known,
+    })
+}
+
+impl ActionRules {
+    /// The hash of the rules: equal rules have equal hashes.
     #[must_use]
-    pub const fn new(registered: BTreeSet<String>) -> Self {
-        Self { registered }
-    }
-
-    /// Checks a deny list for unknown tools.
-    pub fn check_denied(&self, denied: &BTreeSet<String>) -> Result<(), UnknownTool> {
-        let Some(tool) = denied.difference(&self.registered).next() else {
-            return Ok(());
-        };
-        let known = self.registered.iter().cloned().collect::<Vec<_>>().join(", ");
-        Err(UnknownTool {
-            tool: tool.clone(),
-            known,
-        })
-    }
-
-    /// Decides one action.
-    #[must_use]
-    pub fn decide(&self, question: &PolicyQuery<'_>) -> PolicyVerdict {
-        let (effect, rule) = if !self.registered.contains(question.tool) {
-            (PolicyEffect::Deny, "unknown_tool")
-        } else if question.rules.denied.contains(question.tool) {
-            (PolicyEffect::Deny, "denied_tool")
-        } else if question.starts_too_much() {
-            (PolicyEffect::Deny, DENIED_AGENT)
-        } else if question.is_plain_with_external_cause(ExternalCausePolicy::Deny) {
-            (PolicyEffect::Deny, EXTERNAL_CAUSE)
-        } else if question.is_plain_with_external_cause(ExternalCausePolicy::Ask) {
-            (PolicyEffect::Ask, EXTERNAL_CAUSE)
-        } else if question.rules.asked.contains(question.tool) {
-            (PolicyEffect::Ask, "ask_tool")
-        } else {
-            (PolicyEffect::Permit, "registered_tool")
-        };
-        PolicyVerdict {
-            effect,
-            rule: rule.to_owned(),
-            policy_version: self.version(question.rules),
-        }
-    }
-
-    /// Derives the version from the rules, so that equal rules have equal versions.
-    fn version(&self, rules: &ActionRules) -> PolicyVersion {
-        let ActionRules {
+    pub fn digest(&self) -> Digest {
+        let Self {
             denied,
             asked,
             may_start,
             external_cause_policy,
-        } = rules;
-        let registered = self.registered.iter().map(String::as_str);
-        let mut fields: Vec<&str> = registered
-            .chain(["/"])
-            .chain(denied.iter().map(String::as_str))
-            .collect();
-        if !asked.is_empty() {
-            fields.push("/");
-            fields.extend(asked.iter().map(String::as_str));
+            mode,
+            sandbox,
+            access,
+            wake_reason,
+            is_read_only,
+        } = self;
+        let scope = if *sandbox == SandboxScope::default() {
+            String::new()
+        } else {
+            format!("{sandbox:?}")
+        };
+        let given = if *access == AgentAccessScope::everything() {
+            String::new()
+        } else {
+            format!("{access:?}")
+        };
+        let mut fields: Vec<&str> = denied.iter().map(String::as_str).collect();
+        for (name, list) in [("/asked", asked), ("/may_start", may_start)] {
+            fields.push(name);
+            fields.extend(list.iter().map(String::as_str));
         }
-        if !may_start.is_empty() {
-            fields.push("/start");
-            fields.extend(may_start.iter().map(String::as_str));
-        }
-        if let Some(outside) = external_cause_policy {
-            fields.extend(["/outside", outside.as_str()]);
-        }
-        PolicyVersion::new(format!(
-            "rules-1-{}",
-            derived_hash("policy.rules", &fields).to_string().split_at(12).0
-        ))
+        fields.extend([
+            "/external",
+            external_cause_policy.map_or("", ExternalCausePolicy::as_str),
+            mode.as_str(),
+            wake_reason.as_str(),
+            if *is_read_only { "read_only" } else { "" },
+            &scope,
+            &given,
+        ]);
+        derived_hash("policy.rules", &fields)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn names(list: &[&str]) -> BTreeSet<String> {
@@ -224,142 +236,55 @@ mod tests {
     }
 
     #[test]
-    fn denying_an_unknown_tool_is_an_error_with_the_known_ones() {
-        let rules = ToolRules::new(names(&["ExecCommand"]));
-        let error = rules
-            .check_denied(&names(&["ExecComand"]))
-            .expect_err("a typo passed");
+    fn listing_an_unknown_tool_is_an_error_with_the_known_ones() {
+        let registered = names(&["ExecCommand"]);
+        let error = check_tool_names(&registered, &names(&["ExecComand"])).expect_err("a typo passed");
         assert!(error.to_string().contains("ExecCommand"), "{error}");
-        assert_eq!(rules.check_denied(&names(&["ExecCommand"])), Ok(()));
+        assert_eq!(check_tool_names(&registered, &registered), Ok(()));
     }
 
     #[test]
-    fn the_version_depends_only_on_the_rules() {
-        let rules = ToolRules::new(names(&["A", "B"]));
-        let version = |denied: &[&str], tool| {
-            rules
-                .decide(&PolicyQuery {
-                    tool,
-                    rules: &ActionRules {
-                        denied: names(denied),
-                        ..ActionRules::default()
-                    },
-                    starts: None,
-                    class: EffectClass::Plain,
-                })
-                .policy_version
-        };
-        assert_eq!(version(&["A"], "A"), version(&["A"], "B"));
-        assert_ne!(version(&["A"], "A"), version(&["B"], "A"));
-        assert_ne!(version(&[], "A"), version(&["A"], "A"));
-    }
-
-    // Conformance: L-180
-    #[test]
-    fn a_sub_run_is_started_only_for_listed_agents() {
-        let rules = ToolRules::new(names(&[START_RUN]));
-        let decide = |may_start: &[&str], starts, asked: &[&str]| {
-            let verdict = rules.decide(&PolicyQuery {
-                tool: START_RUN,
-                rules: &ActionRules {
-                    asked: names(asked),
-                    may_start: names(may_start),
-                    ..ActionRules::default()
+    fn different_rules_have_different_hashes() {
+        let base = ActionRules::default();
+        let changed = [
+            ActionRules {
+                denied: names(&["A"]),
+                ..base.clone()
+            },
+            ActionRules {
+                asked: names(&["A"]),
+                ..base.clone()
+            },
+            ActionRules {
+                may_start: names(&["A"]),
+                ..base.clone()
+            },
+            ActionRules {
+                external_cause_policy: Some(ExternalCausePolicy::Ask),
+                ..base.clone()
+            },
+            ActionRules {
+                mode: PermissionMode::Restrictive,
+                ..base.clone()
+            },
+            ActionRules {
+                sandbox: SandboxScope {
+                    published_ports: [1].into(),
+                    ..SandboxScope::default()
                 },
-                starts,
-                class: EffectClass::Internal,
-            });
-            (verdict.effect, verdict.rule, verdict.policy_version)
-        };
-        assert_eq!(decide(&[], Some("b"), &[]).0, PolicyEffect::Deny);
-        assert_eq!(decide(&["c"], Some("b"), &[]).1, DENIED_AGENT);
-        assert_eq!(decide(&["b"], None, &[]).0, PolicyEffect::Deny);
-        assert_eq!(decide(&["b"], Some("b"), &[]).0, PolicyEffect::Permit);
-        assert_eq!(decide(&["b"], Some("b"), &[START_RUN]).0, PolicyEffect::Ask);
-        assert_eq!(
-            decide(&["c"], Some("b"), &[START_RUN]).0,
-            PolicyEffect::Deny,
-            "a denied action causes no question"
-        );
-        assert_ne!(
-            decide(&["b"], Some("b"), &[]).2,
-            decide(&["b", "c"], Some("b"), &[]).2
-        );
-    }
-
-    #[test]
-    fn runs_with_an_external_cause_ask_before_plain_actions_by_default() {
-        let rules = ToolRules::new(names(&["Exec", "Write"]));
-        let decide = |tool, class, asked: &[&str], outside| {
-            let verdict = rules.decide(&PolicyQuery {
-                tool,
-                rules: &ActionRules {
-                    asked: names(asked),
-                    external_cause_policy: outside,
-                    ..ActionRules::default()
-                },
-                starts: None,
-                class,
-            });
-            (verdict.effect, verdict.rule)
-        };
-        let plain = |asked: &[&str], outside| decide("Exec", EffectClass::Plain, asked, outside);
-        let outside_cause = |effect| (effect, EXTERNAL_CAUSE.to_owned());
-        assert_eq!(plain(&[], None).0, PolicyEffect::Permit, "the operator's own run");
-        assert_eq!(
-            plain(&[], Some(ExternalCausePolicy::Ask)),
-            outside_cause(PolicyEffect::Ask)
-        );
-        assert_eq!(
-            plain(&[], Some(ExternalCausePolicy::Deny)),
-            outside_cause(PolicyEffect::Deny)
-        );
-        assert_eq!(
-            plain(&[], Some(ExternalCausePolicy::Allow)).0,
-            PolicyEffect::Permit
-        );
-        let listed = plain(&["Exec"], Some(ExternalCausePolicy::Allow));
-        assert_eq!(
-            listed,
-            (PolicyEffect::Ask, "ask_tool".to_owned()),
-            "its own list still holds"
-        );
-        let denied = plain(&["Exec"], Some(ExternalCausePolicy::Deny)).0;
-        assert_eq!(denied, PolicyEffect::Deny, "a denied action causes no question");
-        for class in [EffectClass::Internal, EffectClass::Idempotent, EffectClass::Saga] {
-            let repeatable = decide("Write", class, &[], Some(ExternalCausePolicy::Deny)).0;
-            assert_eq!(repeatable, PolicyEffect::Permit, "{class:?}");
-        }
-        assert!(
-            ExternalCausePolicy::ALL
-                .into_iter()
-                .map(ExternalCausePolicy::as_str)
-                .eq(ExternalCausePolicy::WORDS)
-        );
-        assert!(rule_words(EXTERNAL_CAUSE).is_some());
-    }
-
-    proptest! {
-        /// For any tool call, only a registered tool that is not denied is permitted.
-        #[test]
-        fn only_registered_tools_without_restrictions_are_permitted(
-            tool in "[A-C]{0,2}", deny_a: bool, ask_a: bool, ask_b: bool,
-        ) {
-            let set = |name: &'static str, is_in: bool| if is_in { names(&[name]) } else { names(&[]) };
-            let (denied, asked) = (set("A", deny_a), &set("A", ask_a) | &set("B", ask_b));
-            let rules = ToolRules::new(names(&["A", "B"]));
-            let applying = ActionRules { denied, asked, ..ActionRules::default() };
-            let (starts, class) = (None, EffectClass::Plain);
-            let question = PolicyQuery { tool: &tool, rules: &applying, starts, class };
-            let verdict = rules.decide(&question);
-            let expected = match tool.as_str() {
-                "A" if deny_a => PolicyEffect::Deny,
-                "A" if ask_a => PolicyEffect::Ask,
-                "B" if ask_b => PolicyEffect::Ask,
-                "A" | "B" => PolicyEffect::Permit,
-                _ => PolicyEffect::Deny,
-            };
-            prop_assert_eq!(verdict.effect, expected);
-        }
+                ..base.clone()
+            },
+            ActionRules {
+                wake_reason: WakeReason::Timer,
+                ..base.clone()
+            },
+            ActionRules {
+                is_read_only: true,
+                ..base.clone()
+            },
+            base,
+        ];
+        let hashes: BTreeSet<String> = changed.iter().map(|rules| rules.digest().to_string()).collect();
+        assert_eq!(hashes.len(), changed.len());
     }
 }

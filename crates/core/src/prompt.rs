@@ -11,11 +11,12 @@ mod window;
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer_schema::AnswerSchema;
 use crate::conversation::{ToolSpec, TranscriptEntry};
 use crate::id::AgentId;
 
 pub use contract::{CONTRACT_BYTES_MAX, TURN_MODE_BYTES_MAX};
-pub use frame::{IDENTITY_BYTES_MAX, PromptInputs, assemble};
+pub use frame::{ANSWER_BLOCK_BYTES_MAX, IDENTITY_BYTES_MAX, PromptInputs, assemble};
 pub use guidance::{GUIDANCE_BYTES_MAX, Guidance, GuidanceFile, GuidanceKind};
 pub use size::{BYTES_PER_TOKEN, DOCUMENT_BYTES_PER_TOKEN, ENTRY_TOKENS, IMAGE_TOKENS, tokens_of};
 pub use window::{WINDOW_BYTES_MAX, WINDOW_ENTRIES_MAX, window_start};
@@ -46,6 +47,8 @@ pub enum BlockSource {
     WorkspaceGuidance,
     /// The kind of turn.
     TurnMode,
+    /// The schema that the answer must fit.
+    AnswerSchema,
 }
 
 impl BlockSource {
@@ -57,6 +60,7 @@ impl BlockSource {
             Self::Identity => IDENTITY_BYTES_MAX,
             Self::AgentGuidance | Self::WorkspaceGuidance => GUIDANCE_BYTES_MAX,
             Self::TurnMode => TURN_MODE_BYTES_MAX,
+            Self::AnswerSchema => ANSWER_BLOCK_BYTES_MAX,
         }
     }
 
@@ -66,7 +70,7 @@ impl BlockSource {
         match self {
             Self::Contract => Stability::Stable,
             Self::Identity | Self::AgentGuidance | Self::WorkspaceGuidance => Stability::AgentScoped,
-            Self::TurnMode => Stability::TurnScoped,
+            Self::TurnMode | Self::AnswerSchema => Stability::TurnScoped,
         }
     }
 }
@@ -122,5 +126,8 @@ pub struct ModelRequest {
     pub entries: Vec<TranscriptEntry>,
     /// The tool definitions.
     pub tools: Vec<ToolSpec>,
+    /// The schema that the answer must fit. Transports enforce it where the provider can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_schema: Option<AnswerSchema>,
     pub cache: PromptCache,
 }

@@ -1,8 +1,10 @@
 //! Steps: the name of an action, its retries, its result, and the text that the model reads.
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+mod tool_error;
 
+use serde::{Deserialize, Serialize};
+
+pub use self::tool_error::{DETAILS_BYTES_MAX, ErrorEnvelope, ToolError};
 use crate::blob::{Blob, BlobHash};
 use crate::conversation::Block;
 use crate::failure::truncate_chars;
@@ -12,6 +14,8 @@ use crate::key::{ActionBase, ActionParts, DecisionId, Digest, OperationId, RunKe
 use crate::policy;
 use crate::retry::RetryPolicy;
 use crate::time::Millis;
+use crate::tool::gate::OUT_OF_SCOPE;
+use crate::tool::{CallRisk, GateStop};
 
 /// Longest tool name accepted from a model. Registered names are far shorter; an invented name is only
 /// displayed.
@@ -67,6 +71,8 @@ string_enum! {
         Intended = "intended",
         /// It succeeded. A command that ran may still have ended with a non-zero exit status.
         Ok = "ok",
+        /// It did a part of what was requested, and its result says which part is missing.
+        Partial = "partial",
         /// It failed with a known result.
         Failed = "failed",
         /// It was not permitted to start.
@@ -79,6 +85,9 @@ string_enum! {
 /// The code with which a tool reports that an action may or may not have happened.
 pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
 
+/// The code with which a tool reports that it did only a part of what was requested.
+pub const PARTIAL: &str = "partial";
+
 /// The code of an action that may not begin until a person has decided about the unknown outcome of an
 /// identical one.
 pub const UNDECIDED: &str = "outcome_unknown_undecided";
@@ -89,7 +98,21 @@ impl StepStatus {
     pub const fn is_open(self) -> bool {
         match self {
             Self::Planned | Self::WaitingForApproval | Self::Intended => true,
-            Self::Ok | Self::Failed | Self::Denied | Self::OutcomeUnknown => false,
+            Self::Ok | Self::Partial | Self::Failed | Self::Denied | Self::OutcomeUnknown => false,
+        }
+    }
+
+    /// Returns whether its result is an error for the model. A partial result is not.
+    #[must_use]
+    pub const fn is_error(self) -> bool {
+        match self {
+            Self::Ok | Self::Partial => false,
+            Self::Planned
+            | Self::WaitingForApproval
+            | Self::Intended
+            | Self::Failed
+            | Self::Denied
+            | Self::OutcomeUnknown => true,
         }
     }
 
@@ -98,7 +121,9 @@ impl StepStatus {
     pub fn of_code(code: Option<&str>) -> Self {
         match code {
             None => Self::Ok,
+            Some(PARTIAL) => Self::Partial,
             Some(OUTCOME_UNKNOWN) => Self::OutcomeUnknown,
+            Some(OUT_OF_SCOPE) => Self::Denied,
             Some(_) => Self::Failed,
         }
     }
@@ -112,12 +137,21 @@ pub struct CallReads {
     /// The error in the arguments, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<ToolError>,
+    /// The gate before the policy that denies the call, if any. Then the verdict is a denial too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<GateStop>,
     pub verdict: policy::PolicyVerdict,
+    /// The risk of the tool; none if it follows from the class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<CallRisk>,
     /// The automatic retries; none for an action that may not be repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryPolicy>,
     /// Identical actions earlier in this run.
     pub seen: PriorActions,
+    /// What the call would change in files, as a unified diff, if a person decides about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
 }
 
 /// Identical actions of the same run so far.
@@ -129,59 +163,6 @@ pub struct PriorActions {
     /// The newest one with an unknown outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newest_unknown: Option<OperationId>,
-}
-
-/// Why a tool call failed, in a form that the caller can act on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolError {
-    /// A stable code, such as `invalid_arguments`.
-    pub kind: String,
-    /// One sentence.
-    pub message: String,
-    /// The invalid field.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub field: Option<String>,
-    /// How to fix it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-    /// Whether the same call may succeed later.
-    pub retryable: bool,
-}
-
-impl ToolError {
-    /// Creates an error without a field.
-    #[must_use]
-    pub fn new(kind: &str, message: &str, hint: &str) -> Self {
-        let hint = (!hint.is_empty()).then(|| hint.to_owned());
-        Self {
-            kind: kind.to_owned(),
-            message: truncate_chars(message, 500),
-            field: None,
-            hint,
-            retryable: false,
-        }
-    }
-
-    /// Returns the text for the model, in the same form for every refusal and failure.
-    #[must_use]
-    pub fn receipt(&self, tool: &str) -> String {
-        let mut receipt = json!({
-            "ok": false,
-            "tool_name": tool,
-            "kind": self.kind,
-            "message": self.message,
-            "retryable": self.retryable,
-        });
-        if let Some(members) = receipt.as_object_mut() {
-            let optional = [("hint", &self.hint), ("field", &self.field)];
-            members.extend(
-                optional
-                    .into_iter()
-                    .filter_map(|(k, v)| Some((k.to_owned(), json!(v.as_ref()?)))),
-            );
-        }
-        receipt.to_string()
-    }
 }
 
 /// One action of the current plan, small enough to be part of the machine's state.
@@ -268,6 +249,9 @@ pub struct StepResult {
     /// The error code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// The error, if the tool reported one with its kind and message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorEnvelope>,
     /// Set if the tool allows a retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<RetryAfter>,
@@ -344,6 +328,8 @@ pub fn action_parts(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -360,18 +346,6 @@ mod tests {
             assert_eq!(StepStatus::parse(status.as_str()), Some(status));
         }
         assert_eq!(StepStatus::parse("done"), None);
-    }
-
-    #[test]
-    fn a_tool_error_names_tool_kind_field_and_hint() {
-        let fault = ToolError {
-            field: Some("cmd".into()),
-            ..ToolError::new("invalid_arguments", "cmd is missing", "give cmd")
-        };
-        let receipt: serde_json::Value = serde_json::from_str(&fault.receipt("ExecCommand")).expect("json");
-        let expected = json!({"ok": false, "tool_name": "ExecCommand", "kind": "invalid_arguments",
-            "message": "cmd is missing", "hint": "give cmd", "field": "cmd", "retryable": false});
-        assert_eq!(receipt, expected);
     }
 
     #[test]

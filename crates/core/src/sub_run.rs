@@ -11,6 +11,7 @@ use crate::failure::truncate_chars;
 use crate::id::AgentId;
 use crate::key::RunKey;
 use crate::message::PROMPT_BYTES_MAX;
+use crate::policy::{CallFacts, Target};
 use crate::run::RunStatus;
 use crate::step::ToolError;
 use crate::time::Millis;
@@ -110,6 +111,16 @@ impl SubRunRequest {
             agent_id,
             initial_message,
         })
+    }
+
+    /// The facts about the call: the agent whose run it starts.
+    #[must_use]
+    pub fn facts(&self) -> CallFacts {
+        let agent_id = self.agent_id.clone();
+        CallFacts {
+            targets: vec![Target::Agent { agent_id }],
+            command: None,
+        }
     }
 
     /// Returns the text for the other agent, preceded by its origin, so that it cannot be mistaken for a

@@ -8,6 +8,7 @@
 //! | [`journal`] | the person's records, and writes to them |
 //! | [`watch`] | changes in watched sources, and their recorded entries |
 //! | [`policy`] | verdicts |
+//! | [`snapshot`] | states of a workspace before and after a run, and restoring them |
 //! | [`clock`] | time and randomness |
 //! | [`guidance`] | instructions from people for agents |
 //! | [`store_error`] | why a database call failed |
@@ -25,6 +26,7 @@ pub mod journal;
 pub mod model;
 pub mod planted_bugs;
 pub mod policy;
+pub mod snapshot;
 pub mod store_error;
 pub mod tool;
 pub mod watch;

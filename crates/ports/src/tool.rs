@@ -8,9 +8,13 @@ use wakeful_core::blob::Blob;
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::OperationId;
+use wakeful_core::policy::{CallFacts, Target};
 use wakeful_core::retry::RetryPolicy;
+use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::step::{EffectClass, RetryAfter, ToolError};
+use wakeful_core::sub_run::START_RUN;
 use wakeful_core::time::Millis;
+use wakeful_core::tool::{AgentAccessScope, RiskLevel, ToolContract, ToolRiskClassification};
 
 /// One action to perform. Its arguments have passed [`ToolHost::check`].
 #[derive(Debug, Clone, PartialEq)]
@@ -22,8 +26,42 @@ pub struct ToolRequest {
     /// The agent that requested it.
     pub agent_id: AgentId,
     pub at: Millis,
+    /// What the verdict on this action permits beyond the tool's own scope.
+    pub grant: CallGrant,
+    /// What the agent's sandbox allows beyond its workspace.
+    pub scope: SandboxScope,
+    /// Which categories of the journal the agent may use.
+    pub access: AgentAccessScope,
+    /// Whether the run may change nothing: its commands cannot write in the workspace.
+    pub is_read_only: bool,
     /// Receives the output while the action runs.
     pub output: OutputSink,
+}
+
+impl ToolRequest {
+    /// A request without grants or restrictions beyond those of the workspace, whose output is not followed.
+    #[must_use]
+    pub fn new(operation_id: OperationId, agent_id: AgentId, tool: &str, input: Value) -> Self {
+        Self {
+            operation_id,
+            tool: tool.to_owned(),
+            input,
+            agent_id,
+            at: Millis(0),
+            grant: CallGrant::default(),
+            scope: SandboxScope::default(),
+            access: AgentAccessScope::everything(),
+            is_read_only: false,
+            output: OutputSink::default(),
+        }
+    }
+}
+
+/// The targets that a policy or a person permitted for one action.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallGrant {
+    /// Each was judged; a tool may reach it although it is outside its ordinary scope.
+    pub targets: Vec<Target>,
 }
 
 /// One of the two output streams of a command.
@@ -84,6 +122,9 @@ pub struct ToolOutcome {
     pub retry_after: Option<RetryAfter>,
 }
 
+/// The time that a tool may take unless it has limits of its own.
+pub const TOOL_MS_MAX: u64 = 30_000;
+
 /// The code of an action that did not begin, because [`StopSignal::start_forbidden`] resolved while it
 /// waited for a slot. Nothing was done, so it can be postponed.
 pub const NOT_BEGUN: &str = "not_begun";
@@ -112,6 +153,40 @@ pub trait ToolHost: Send + Sync + 'static {
     /// Returns the tool descriptions for the model, in a stable order.
     fn specs(&self) -> Vec<ToolSpec>;
 
+    /// Returns the facts about a call that policies decide on. The arguments have passed [`Self::check`].
+    fn facts(&self, _tool: &str, _input: &Value, _scope: &SandboxScope) -> CallFacts {
+        CallFacts::default()
+    }
+
+    /// Returns the risk tier of a tool. An unregistered tool has the highest.
+    fn risk(&self, _tool: &str) -> RiskLevel {
+        RiskLevel::High
+    }
+
+    /// Returns the contract of a tool; none for an unknown tool, and if the contract file and the registry
+    /// do not agree. Without a contract every call is denied. A host without a contract file permits
+    /// its registered tools for every reason.
+    fn contract(&self, tool: &str) -> Option<ToolContract> {
+        let class = if tool == START_RUN {
+            Some(EffectClass::Internal)
+        } else {
+            self.class(tool)
+        };
+        class.map(|class| ToolContract::open(tool, class, self.risk(tool)))
+    }
+
+    /// Returns the most specific risk classification that matches a tool. Without one, a person decides about
+    /// every call.
+    fn risk_classification(&self, tool: &str) -> Option<ToolRiskClassification> {
+        self.contract(tool).as_ref().map(ToolRiskClassification::of)
+    }
+
+    /// Returns the sandbox level that this machine can enforce: 0 for none, 1 for Landlock and seccomp, 2 for
+    /// namespaces in addition.
+    fn sandbox_level(&self) -> u8 {
+        0
+    }
+
     /// Returns the class of a registered tool.
     fn class(&self, tool: &str) -> Option<EffectClass>;
 
@@ -120,8 +195,19 @@ pub trait ToolHost: Send + Sync + 'static {
         None
     }
 
+    /// Returns the time that a tool may take; none for a tool with limits of its own.
+    fn time_limit_ms(&self, _tool: &str) -> Option<u64> {
+        Some(TOOL_MS_MAX)
+    }
+
     /// Checks the arguments of a registered tool without side effects.
     fn check(&self, tool: &str, input: &Value) -> Result<(), ToolError>;
+
+    /// Returns what a call would change, as a unified diff for the person who decides about it; none if it
+    /// changes no files. The arguments have passed [`Self::check`].
+    fn preview(&self, _tool: &str, _input: &Value, _scope: &SandboxScope) -> Option<String> {
+        None
+    }
 
     /// Performs an action. It ends early when `stop` resolves, and never leaves a process behind.
     fn perform(&self, act: ToolRequest, stop: impl StopSignal) -> impl Future<Output = ToolOutcome> + Send;

@@ -8,9 +8,9 @@ use crate::metadata::{Kind, Package};
 use crate::scan::{Token, closing, is_text, scan};
 use crate::tree::File;
 
-/// The permitted dependencies of the core: data, hashing, signatures, error types, and time-zone tables as
-/// data.
-const ALLOWED: [&str; 9] = [
+/// The permitted dependencies of the core: data, hashing, signatures, error types, and time-zone tables and
+/// host names as data.
+const ALLOWED: [&str; 10] = [
     "base64",
     "ed25519-dalek",
     "jiff",
@@ -20,6 +20,7 @@ const ALLOWED: [&str; 9] = [
     "serde_json",
     "sha2",
     "thiserror",
+    "url",
 ];
 
 const BANNED_WORDS: [(&str, &str); 5] = [

@@ -29,8 +29,12 @@ fn a_record_without_categories_is_refused() {
     let without = serde_json::from_value::<AgentSettings>(json!({"ask_tools": ["A"]}));
     assert!(without.is_err(), "{without:?}");
     let none = serde_json::from_value::<AgentSettings>(json!({"allowed_category_ids": []}));
-    assert!(!none.expect("a record").allows_category("a"));
-    assert!(AgentSettings::with_all_categories().allows_category("a"));
+    assert!(!none.expect("a record").access().allows_category(Some("a")));
+    assert!(
+        AgentSettings::with_all_categories()
+            .access()
+            .allows_category(Some("a"))
+    );
 }
 
 #[test]

@@ -44,6 +44,7 @@ impl MessageOrigin {
                 scheduled_at,
                 is_catch_up,
                 event,
+                ..
             } => {
                 if let Some(event) = event {
                     return format!("event {event} occurred, which schedule {schedule} waits for");
@@ -171,6 +172,7 @@ mod tests {
             schedule: rule("daily"),
             scheduled_at: Millis(0),
             is_catch_up: true,
+            is_by_hand: false,
             event: None,
         };
         let words = "schedule daily was due at 1970-01-01T00:00:00.000Z, missed then and caught up later";
@@ -179,6 +181,7 @@ mod tests {
             schedule: rule("daily"),
             scheduled_at: Millis(0),
             is_catch_up: false,
+            is_by_hand: false,
             event: EventName::parse("backup.done").ok(),
         };
         assert_eq!(

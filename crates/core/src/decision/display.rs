@@ -21,6 +21,17 @@ pub fn escape_invisible(json: &str) -> String {
     shown
 }
 
+/// The same for a text of several lines: line feeds and tabs stay.
+#[must_use]
+pub fn escape_invisible_lines(text: &str) -> String {
+    let pieces = text.split_inclusive(['\n', '\t']);
+    let escaped = pieces.map(|piece| match piece.strip_suffix(['\n', '\t']) {
+        Some(inner) => escape_invisible(inner) + piece.get(inner.len()..).unwrap_or_default(),
+        None => escape_invisible(piece),
+    });
+    escaped.collect()
+}
+
 /// Whether a character is invisible: control characters, direction marks, zero-width spaces, other line
 /// breaks, tags and variation selectors.
 const fn is_unseen(c: char) -> bool {
@@ -43,6 +54,12 @@ mod tests {
         let shown = escape_invisible(&json);
         assert_eq!(shown, r#"{"cmd":"ls \u202efr- mr\u202c ü"}"#);
         assert_eq!(escape_invisible("\"\u{e0041}\""), r#""\udb40\udc41""#);
+    }
+
+    #[test]
+    fn lines_stay_lines_and_their_invisible_characters_are_escaped() {
+        let shown = escape_invisible_lines("+a\tb\n-c\r\n\u{202e}d");
+        assert_eq!(shown, "+a\tb\n-c\\u000d\n\\u202ed");
     }
 
     proptest! {

@@ -12,6 +12,7 @@ fn operation() -> OperationId {
 fn inquiry(class: EffectClass, again: Option<OperationId>) -> ApprovalRequest {
     ApprovalRequest::new(
         ProposedAction {
+            risk: None,
             operation_id: operation(),
             tool: "ExecCommand",
             input: "rm -r build",
@@ -213,6 +214,7 @@ fn an_answer_by_another_channel_is_rejected_with_the_permitted_ones() {
 fn only_truncated_arguments_are_recognized_as_truncated() {
     let ask = |input: &str| {
         let action = ProposedAction {
+            risk: None,
             operation_id: operation(),
             tool: "ExecCommand",
             input,

@@ -1,5 +1,6 @@
 use super::*;
 use crate::change::LogicalChangeKey;
+use crate::conversation::Role;
 use crate::id::RuleId;
 use crate::key::Digest;
 
@@ -64,6 +65,7 @@ fn origins() -> [MessageOrigin; 4] {
             schedule: rule(),
             scheduled_at: Millis(0),
             is_catch_up: false,
+            is_by_hand: false,
             event: None,
         },
         MessageOrigin::Run {
@@ -210,5 +212,31 @@ fn a_retry_keeps_the_authority_unless_a_person_wrote_the_text() {
         (Authority::OperatorInstruction, other)
     );
     assert!(written.cause.is_external(), "the chain stays external");
+    assert!(!first.keeps_attachments() && message("a", 1).keeps_attachments());
     assert_eq!(written.run_key, again.run_key, "one retry at a time");
+}
+
+#[test]
+fn a_retry_with_a_history_has_its_own_conversation() {
+    let first = message("a", 1);
+    let content = first.body;
+    let history = vec![EntryWrite {
+        role: Role::User,
+        content,
+    }];
+    let from = Message {
+        options: RunOptions {
+            history: history.clone(),
+            ..first.options.clone()
+        },
+        ..first.clone()
+    };
+    let branch = from.retry(RetryContents::Same, 0, Millis(9));
+    assert_ne!(branch.thread_id, first.thread_id);
+    let name = branch.thread_id.session().map(|session| session.to_string());
+    assert!(name.is_some_and(|name| name.starts_with("from-") && SessionId::parse(&name).is_ok()));
+    assert_eq!(branch.options.history, history);
+    // Running the branch again is another branch: its own conversation already contains what followed.
+    let again = branch.retry(RetryContents::Same, 0, Millis(10));
+    assert_ne!(again.thread_id, branch.thread_id);
 }

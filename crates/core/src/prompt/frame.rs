@@ -4,6 +4,7 @@ use super::contract::{CONTRACT, turn_mode};
 use super::guidance::{Guidance, GuidanceFile, bounded, plain};
 use super::window::window;
 use super::{BlockSource, ModelRequest, PromptBlock, PromptCache, Stability};
+use crate::answer_schema::{ANSWER_SCHEMA_BYTES_MAX, AnswerSchema};
 use crate::conversation::{ToolSpec, TranscriptEntry};
 use crate::id::AgentId;
 use crate::key::{Digest, derived_hash};
@@ -11,6 +12,9 @@ use crate::message::MessageKind;
 
 /// Maximum size in bytes of the block with the agent's id and workspace: the longest path and a sentence.
 pub const IDENTITY_BYTES_MAX: usize = 5_000;
+
+/// Maximum size in bytes of the block with the schema of the answer: the largest schema and two sentences.
+pub const ANSWER_BLOCK_BYTES_MAX: usize = ANSWER_SCHEMA_BYTES_MAX + 500;
 
 /// Everything that a request is assembled from.
 #[derive(Debug, Clone)]
@@ -31,6 +35,8 @@ pub struct PromptInputs<'a> {
     pub entries: &'a [TranscriptEntry],
     /// The tool definitions.
     pub tools: Vec<ToolSpec>,
+    /// The schema that the answer must fit.
+    pub answer_schema: Option<&'a AnswerSchema>,
 }
 
 /// Assembles a request; equal inputs give equal bytes.
@@ -45,6 +51,7 @@ pub fn assemble(from: PromptInputs<'_>) -> ModelRequest {
         system,
         entries,
         tools: from.tools,
+        answer_schema: from.answer_schema.cloned(),
         cache,
     }
 }
@@ -69,6 +76,7 @@ fn system(from: &PromptInputs<'_>) -> Vec<PromptBlock> {
             guiding("Guidance of the workspace", from.guidance.workspace.as_ref()),
         ),
         (BlockSource::TurnMode, Some(turn_mode(from.kind).to_owned())),
+        (BlockSource::AnswerSchema, from.answer_schema.map(answer_rule)),
     ];
     let mut blocks: Vec<PromptBlock> = Vec::new();
     for (source, text) in texts {
@@ -85,6 +93,16 @@ fn system(from: &PromptInputs<'_>) -> Vec<PromptBlock> {
         });
     }
     blocks
+}
+
+/// The rule for an answer that must fit a schema. Every model receives it, because not every provider enforces
+/// schemas.
+fn answer_rule(schema: &AnswerSchema) -> String {
+    format!(
+        "Your final answer must be exactly one JSON value that fits the JSON Schema below: without other text and \
+         without a code fence. You may call tools before it.\n\n{}",
+        schema.value()
+    )
 }
 
 /// A guidance file under its heading; `None` if it is empty.

@@ -37,7 +37,11 @@ impl ModelRequest {
             let bytes = tool.name.len() + tool.description.len() + bytes_of(&tool.input_schema);
             framed(tokens_of(bytes))
         });
-        system.chain(entries).chain(tools).fold(0, u64::saturating_add)
+        // A provider that enforces the schema shows it to the model once more.
+        let answer = self.answer_schema.iter();
+        let answer = answer.map(|schema| framed(tokens_of(bytes_of(schema.value()))));
+        let parts = system.chain(entries).chain(tools).chain(answer);
+        parts.fold(0, u64::saturating_add)
     }
 }
 
@@ -112,6 +116,7 @@ mod tests {
             system: Vec::new(),
             entries,
             tools: Vec::new(),
+            answer_schema: None,
             cache: PromptCache::none(agent),
         }
     }

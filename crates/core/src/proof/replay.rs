@@ -307,6 +307,7 @@ pub const fn is_machine_event(kind: EventKind) -> bool {
         | EventKind::RunQuarantined
         | EventKind::QuarantineResolved
         | EventKind::AttentionDismissed
+        | EventKind::RunUndone
         | EventKind::ContentErased
         | EventKind::DataPruned
         | EventKind::RowsBound => false,
@@ -316,7 +317,10 @@ pub const fn is_machine_event(kind: EventKind) -> bool {
 /// The blobs that an input references.
 fn blobs_of_input(input: &RunInput) -> Vec<BlobHash> {
     match input {
-        RunInput::Admitted { body } => vec![*body],
+        RunInput::Admitted { body, history } => {
+            let earlier = history.iter().map(|entry| entry.content);
+            std::iter::once(*body).chain(earlier).collect()
+        }
         RunInput::Replied(reply) => vec![reply.content],
         RunInput::Settled { results } => results.iter().map(|result| result.content).collect(),
         RunInput::AttemptFailed { .. }
@@ -340,6 +344,7 @@ fn beginning(later: RunMachine) -> RunMachine {
         usage: fresh.usage,
         cost: fresh.cost,
         unpaid: fresh.unpaid,
+        answer_repairs: fresh.answer_repairs,
         phase: fresh.phase,
         ..later
     }

@@ -22,7 +22,7 @@ pub use self::decision::{AnswerGiven, DecisionAnswered, DecisionAsked, DecisionE
 pub use self::record::{ContentErased, DataPruned, ErasedTarget, RowsBound};
 pub use self::run::{
     ActionCancelled, AssistantRoundRecorded, AttentionDismissed, PolicyDecided, ProviderRoundCompleted,
-    QuarantineResolved, RunEnded, RunFault, RunParked, RunQuarantined, RunStarted, RuntimeError,
+    QuarantineResolved, RunEnded, RunFault, RunParked, RunQuarantined, RunStarted, RunUndone, RuntimeError,
     SubRunStarted, ToolExecuted,
 };
 use crate::key::{Digest, OperationId, RunKey};
@@ -121,6 +121,8 @@ kinds! {
     QuarantineResolved = "quarantine_resolved",
     /// A person dismissed failures that needed attention.
     AttentionDismissed = "attention_dismissed",
+    /// A person restored files of a workspace to their state before a run, or after it.
+    RunUndone = "run_undone",
     /// A person erased contents; the record of the erasure stays.
     ContentErased = "content_erased",
     /// Retention removed old data.
@@ -176,7 +178,8 @@ impl Payload {
             | Self::WakeDecided(WakeDecided { run_key, .. })
             | Self::RunStarted(RunStarted { run_key, .. })
             | Self::RunQuarantined(RunQuarantined { run_key, .. })
-            | Self::QuarantineResolved(QuarantineResolved { run_key, .. }) => Some(*run_key),
+            | Self::QuarantineResolved(QuarantineResolved { run_key, .. })
+            | Self::RunUndone(RunUndone { run_key, .. }) => Some(*run_key),
             Self::RunEnded(RunEnded { run_key, .. }) => *run_key,
             Self::ContentErased(erased) => match erased.target {
                 ErasedTarget::Run { run_key } => Some(run_key),
@@ -225,6 +228,7 @@ impl Payload {
             | Self::RunQuarantined(_)
             | Self::QuarantineResolved(_)
             | Self::AttentionDismissed(_)
+            | Self::RunUndone(_)
             | Self::ContentErased(_)
             | Self::DataPruned(_)
             | Self::RowsBound(_) => None,

@@ -220,7 +220,8 @@ const fn category(kind: EventKind) -> EventCategory {
         | EventKind::RunStarted
         | EventKind::SubRunStarted
         | EventKind::RunEnded
-        | EventKind::QuarantineResolved => EventCategory::Runtime,
+        | EventKind::QuarantineResolved
+        | EventKind::RunUndone => EventCategory::Runtime,
         EventKind::DecisionAsked | EventKind::DecisionEscalated | EventKind::DecisionAnswered => {
             EventCategory::Waiting
         }
@@ -263,6 +264,7 @@ fn row_of_kind(kind: EventKind) -> Row {
         EventKind::RunQuarantined => (EventLevel::ActionRequired, "Run quarantined"),
         EventKind::QuarantineResolved => (EventLevel::TurnResult, "Quarantined run resumed"),
         EventKind::AttentionDismissed => (EventLevel::Trace, "Failures dismissed"),
+        EventKind::RunUndone => (EventLevel::Progress, "Files restored"),
         EventKind::ContentErased => (EventLevel::Progress, "Contents erased"),
         EventKind::DataPruned => (EventLevel::Trace, "Old data pruned"),
         EventKind::RowsBound => (EventLevel::Trace, "Settings changed"),
@@ -305,6 +307,7 @@ fn row(payload: &Payload) -> Row {
         Payload::RunStarted(_)
         | Payload::QuarantineResolved(_)
         | Payload::AttentionDismissed(_)
+        | Payload::RunUndone(_)
         | Payload::DataPruned(_)
         | Payload::RowsBound(_) => row,
     }
@@ -416,6 +419,10 @@ fn tool_executed(executed: &ToolExecuted) -> Row {
         StepStatus::Ok => {
             let row = Row::plain(EventLevel::Trace, &format!("{tool} done"));
             row.with_summary(format!("{tool} done{lasting}"))
+        }
+        StepStatus::Partial => {
+            let row = Row::plain(EventLevel::Trace, &format!("{tool} done in part"));
+            row.with_summary(format!("{tool} done in part{lasting}"))
         }
         StepStatus::OutcomeUnknown => Row {
             level: EventLevel::ActionRequired,

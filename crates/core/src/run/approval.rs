@@ -1,13 +1,14 @@
 //! Approvals within a run: requesting one for an action and continuing with the answer.
 
-use super::plan::{Plan, not_permitted};
+use super::plan::Plan;
+use super::refusal::{Refusal, not_permitted};
 use super::{
     DecisionWrite, InputReads, ReplyCall, Restriction, RunMachine, RunPhase, StepWrite, Transition,
     UnexpectedInput,
 };
 use crate::decision::{ApprovalOutcome, ApprovalRequest, ProposedAction};
 use crate::key::{DecisionId, OperationId};
-use crate::policy::PolicyEffect;
+use crate::policy::{DenialCategory, GateStage, PolicyEffect};
 use crate::report::EventDraft;
 use crate::report::payload::{DecisionAsked, PolicyDecided};
 use crate::step::{
@@ -85,17 +86,18 @@ impl RunMachine {
             ApprovalOutcome::Denied { note } => {
                 let said = note.map_or_else(String::new, |note| format!(": {note}"));
                 let message = format!("a person did not permit this action{said}");
-                let fault = ToolError::new(
+                let fault = ToolError::denied(
                     DENIED_BY_PERSON,
                     &message,
                     "do without it, or ask for something else",
                 );
-                moved.cancel_action(action, StepStatus::Denied, &fault)?;
+                moved.cancel_action(action, &Refusal::denied(GateStage::Decision, fault))?;
             }
             ApprovalOutcome::TimedOut | ApprovalOutcome::Expired => {
                 let message = "no person decided in time whether this action is allowed";
-                let fault = ToolError::new(DECISION_TIMED_OUT, message, "do without it, or ask again later");
-                moved.cancel_action(action, StepStatus::Denied, &fault)?;
+                let fault =
+                    ToolError::denied(DECISION_TIMED_OUT, message, "do without it, or ask again later");
+                moved.cancel_action(action, &Refusal::denied(GateStage::Decision, fault))?;
             }
         }
         moved.advance(plan, reads)?;
@@ -157,8 +159,12 @@ impl Transition {
             tool: &call.parts.tool,
             input: &call.preview,
             class: read.class,
+            risk: read.risk,
         };
-        let inquiry = ApprovalRequest::new(action, approval_rule(read), read.seen.newest_unknown);
+        let inquiry = ApprovalRequest {
+            diff: read.diff.clone(),
+            ..ApprovalRequest::new(action, approval_rule(read), read.seen.newest_unknown)
+        };
         let question = PendingApproval {
             decision_id: inquiry.decision_id,
             asked: 1,
@@ -185,12 +191,23 @@ impl Transition {
 
     /// Denies an action that has not begun, or requests an approval that it does not have.
     fn restrict(&mut self, action: &mut Action, restriction: &Restriction) -> Result<(), UnexpectedInput> {
-        let Restriction { preview, verdict, .. } = restriction;
+        let Restriction {
+            preview,
+            verdict,
+            stop,
+            risk,
+            diff,
+            ..
+        } = restriction;
         let is_approved = action.question.as_ref().is_some_and(|one| one.until.is_some());
         match (&action.fate, verdict.effect) {
             (ActionStatus::Waiting, PolicyEffect::Deny) => {
                 self.show_restriction(action, restriction);
-                self.cancel_action(action, StepStatus::Denied, &not_permitted(&verdict.rule))
+                let refused = match stop {
+                    Some(stop) => Refusal::denied(stop.stage, stop.fault()),
+                    None => Refusal::denied(GateStage::Policy, not_permitted(&verdict.rule)),
+                };
+                self.cancel_action(action, &refused)
             }
             (ActionStatus::Waiting, PolicyEffect::Ask) if !is_approved => {
                 self.show_restriction(action, restriction);
@@ -199,8 +216,12 @@ impl Transition {
                     tool: &action.tool,
                     input: preview,
                     class: action.class,
+                    risk: *risk,
                 };
-                let inquiry = ApprovalRequest::new(proposed, &verdict.rule, None);
+                let inquiry = ApprovalRequest {
+                    diff: diff.clone(),
+                    ..ApprovalRequest::new(proposed, &verdict.rule, None)
+                };
                 action.fate = ActionStatus::AwaitingApproval;
                 self.steps.push(StepWrite::AwaitApproval(action.operation_id));
                 action.question = Some(PendingApproval {
@@ -223,8 +244,14 @@ impl Transition {
     }
 
     fn show_restriction(&mut self, action: &Action, restriction: &Restriction) {
-        let Restriction { preview, verdict, .. } = restriction;
+        let Restriction {
+            preview,
+            verdict,
+            stop,
+            ..
+        } = restriction;
         let is_denied = verdict.effect == PolicyEffect::Deny;
+        let stage = stop.as_ref().map_or(GateStage::Policy, |stop| stop.stage);
         let decided = PolicyDecided {
             operation_id: action.operation_id,
             tool: action.tool.clone(),
@@ -233,6 +260,8 @@ impl Transition {
             rule: verdict.rule.clone(),
             status: is_denied.then_some(StepStatus::Denied),
             code: is_denied.then(|| verdict.rule.clone()),
+            stage: is_denied.then_some(stage),
+            category: is_denied.then(|| DenialCategory::of_code(&verdict.rule)),
         };
         self.events.push(EventDraft {
             policy_version: Some(verdict.policy_version.clone()),
@@ -284,8 +313,8 @@ fn asked_about(actions: &mut [Action], decision_id: DecisionId) -> Option<&mut A
 }
 
 /// The error of an action that may not begin because an identical one ended unknown.
-pub(super) fn undecided() -> ToolError {
+pub(super) fn undecided() -> Refusal {
     let message = "the outcome of an identical action of this run is unknown";
     let hint = "check with another call whether it happened; if you repeat this call, a person decides whether it is performed";
-    ToolError::new(UNDECIDED, message, hint)
+    Refusal::denied(GateStage::Decision, ToolError::denied(UNDECIDED, message, hint))
 }

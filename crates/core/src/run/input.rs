@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::AttemptCost;
+use super::{AttemptCost, EntryWrite};
 use crate::blob::BlobHash;
 use crate::budget::BudgetExceeded;
 use crate::conversation::Usage;
@@ -12,6 +12,7 @@ use crate::key::{ActionParts, DecisionId, OperationId, RunKey};
 use crate::policy::PolicyVerdict;
 use crate::step::{CallReads, ChildRun, StepResult};
 use crate::time::Millis;
+use crate::tool::{CallRisk, GateStop};
 
 /// An input of the run machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +22,10 @@ pub enum RunInput {
     Admitted {
         /// The message text as a transcript entry.
         body: BlobHash,
+        /// The whole conversation that the run begins with, if it continues an earlier run. It contains the
+        /// body where it belongs.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        history: Vec<EntryWrite>,
     },
     /// The model replied.
     Replied(ModelReply),
@@ -61,6 +66,13 @@ pub enum RunInput {
 }
 
 impl RunInput {
+    /// The start of a run that continues no earlier one.
+    #[must_use]
+    pub const fn admitted(body: BlobHash) -> Self {
+        let history = Vec::new();
+        Self::Admitted { body, history }
+    }
+
     /// The name under which the run log lists the input.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
@@ -122,6 +134,10 @@ pub struct ModelReply {
     pub bill: AttemptCost,
     /// Requested tool calls, in order.
     pub calls: Vec<ReplyCall>,
+    /// How a reply without tool calls violates the schema of the run's answer; empty if it fits or the run has
+    /// no schema.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<String>,
 }
 
 /// One tool call of a reply, with contents by hash.
@@ -166,6 +182,15 @@ pub struct Restriction {
     pub preview: String,
     /// The verdict under the rules that apply now.
     pub verdict: PolicyVerdict,
+    /// The gate before the policy that denies it now, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<GateStop>,
+    /// The risk of the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<CallRisk>,
+    /// What it would change in files, as a unified diff, if a person decides about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
 }
 
 /// A message that may join a run in progress.

@@ -5,9 +5,11 @@
 //! transaction and only then performs the effects. The state holds no history: contents are blobs named by
 //! hash, so a run of 100,000 steps resumes as fast as one of 10.
 
+mod answer;
 mod approval;
 mod input;
 mod plan;
+mod refusal;
 pub mod reply;
 mod round;
 mod status;
@@ -31,10 +33,12 @@ use crate::report::payload::RunStarted;
 use crate::report::{EventDraft, PREVIEW_CHARS_MAX};
 use crate::retry::RetryPolicy;
 use crate::step::{Action, ActionStatus, EffectClass, model_operation};
+use crate::tool::WakeReason;
 
 use plan::Plan;
 use round::ModelRound;
 
+pub use answer::{ANSWER_NOT_VALID, ANSWER_REPAIRS_MAX};
 pub use approval::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
 pub use input::{InputReads, Interjection, ModelReply, ReplyCall, Restriction, RunInput, SubRunStart};
 pub use round::{AttemptCost, BUDGET_EXCEEDED, ROUTE_MAX, SkippedModel, UnaffordableModel};
@@ -108,6 +112,12 @@ pub struct RunMachine {
     /// Whether something other than the operator caused it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_external_cause: bool,
+    /// Why it was started: the origin of its own message.
+    #[serde(default, skip_serializing_if = "is_user_initiated")]
+    pub wake_reason: WakeReason,
+    /// Whether its message forbids every action that changes something.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_read_only: bool,
     /// The folder in which its commands run. Fixed when the run begins, so that a resumed run uses the same
     /// folder.
     #[serde(default)]
@@ -124,6 +134,9 @@ pub struct RunMachine {
     /// The model that an earlier round skipped only because of the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpaid: Option<UnaffordableModel>,
+    /// How often the model was asked to correct an answer that does not fit its schema.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub answer_repairs: u32,
     pub phase: RunPhase,
 }
 
@@ -260,12 +273,15 @@ impl RunMachine {
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
             has_external_cause: false,
+            wake_reason: WakeReason::UserInitiated,
+            is_read_only: false,
             workspace: String::new(),
             rounds: 0,
             requests: 0,
             usage: Usage::default(),
             cost: MicroUsd(0),
             unpaid: None,
+            answer_repairs: 0,
             phase,
         }
     }
@@ -291,11 +307,15 @@ impl RunMachine {
         self
     }
 
-    /// Sets the causes of the run, including those of the messages it absorbs. One external cause makes it
-    /// an external run.
+    /// Sets the causes of the run: that of its own message first, then those of the messages it absorbs. One
+    /// external cause makes it an external run.
     #[must_use]
     pub fn caused_by<'a>(mut self, causes: impl IntoIterator<Item = &'a Cause>) -> Self {
-        self.has_external_cause = causes.into_iter().any(Cause::is_external);
+        let mut causes = causes.into_iter().peekable();
+        if let Some(own) = causes.peek() {
+            self.wake_reason = WakeReason::of(&own.origin);
+        }
+        self.has_external_cause = causes.any(Cause::is_external);
         self
     }
 
@@ -303,7 +323,9 @@ impl RunMachine {
     pub fn apply(self, reads: &InputReads, input: RunInput) -> Result<Transition, UnexpectedInput> {
         let phase = self.phase.clone();
         match (phase, input) {
-            (RunPhase::Modelling { attempt: 0, .. }, RunInput::Admitted { body }) => Ok(self.begin(body)),
+            (RunPhase::Modelling { attempt: 0, .. }, RunInput::Admitted { body, history }) => {
+                Ok(self.begin(body, history))
+            }
             (RunPhase::Modelling { attempt: 1.., .. }, RunInput::Replied(reply)) => {
                 self.replied(&reply, reads)
             }
@@ -394,13 +416,16 @@ impl RunMachine {
         }
     }
 
-    fn begin(self, body: BlobHash) -> Transition {
+    fn begin(self, body: BlobHash, history: Vec<EntryWrite>) -> Transition {
         let run = self.run_key;
         let mut moved = self.unmoved();
-        moved.entries.push(EntryWrite {
-            role: Role::User,
-            content: body,
-        });
+        moved.entries = match history.is_empty() {
+            true => vec![EntryWrite {
+                role: Role::User,
+                content: body,
+            }],
+            false => history,
+        };
         moved.events.push(EventDraft::new(RunStarted {
             run_key: run,
             model_ref: moved.turn.model_ref.clone(),
@@ -448,8 +473,13 @@ pub fn preview(text: &str) -> String {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-const fn is_first(candidate: &u32) -> bool {
-    *candidate == 0
+const fn is_user_initiated(reason: &WakeReason) -> bool {
+    matches!(reason, WakeReason::UserInitiated)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_first(number: &u32) -> bool {
+    *number == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

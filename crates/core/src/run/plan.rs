@@ -8,23 +8,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::approval::{approval_rule, has_approval_expired, needs_approval, undecided};
+use super::refusal::{Refusal, refusal, too_many_starts};
 use super::round::first_unpaid;
 use super::{
     Effect, EntryWrite, InputReads, ModelReply, ReplyCall, RunMachine, RunOutcome, RunPhase, StepWrite,
     Transition, UnexpectedInput, is_open,
 };
 use crate::blob::BlobHash;
-use crate::conversation::{CALLS_PER_ROUND_MAX, Role, Usage};
+use crate::conversation::{Role, Usage};
 use crate::key::{ActionBase, OperationId, RunKey};
-use crate::policy;
+use crate::policy::{GateStage, PolicyEffect};
 use crate::report::EventDraft;
 use crate::report::payload::{ActionCancelled, AssistantRoundRecorded, PolicyDecided, ToolExecuted};
 use crate::saga::{self, Saga};
 use crate::step::{
     Action, ActionStatus, CallReads, EffectClass, StepResult, StepStatus, ToolError, result_blob,
 };
-use crate::sub_run::{self, START_RUN, STARTS_PER_ROUND_MAX};
+use crate::sub_run::START_RUN;
 use crate::time::Millis;
+use crate::tool::{CallEnd, CallRecord};
 
 /// A model reply and the actions that it requests.
 pub(super) struct Plan {
@@ -79,7 +81,7 @@ impl RunMachine {
         });
         moved.show_reply(reply);
         if reply.calls.is_empty() {
-            moved.end(RunOutcome::Completed, Some(reply.content));
+            moved.answer(reply)?;
             return Ok(moved);
         }
         let plan = Plan {
@@ -123,13 +125,13 @@ impl RunMachine {
         let is_twin = |action: &&mut Action| unknown.contains(&action.base);
         for twin in plan.actions.iter_mut().filter(is_twin) {
             match twin.fate {
-                ActionStatus::Waiting => moved.cancel_action(twin, StepStatus::Denied, &undecided())?,
+                ActionStatus::Waiting => moved.cancel_action(twin, &undecided())?,
                 ActionStatus::Intended => twin.doubted = true,
                 // The pending request does not mention the unknown outcome, so an approval of it must not
                 // count. If the model repeats the call, a new decision is requested.
                 ActionStatus::AwaitingApproval => {
                     moved.withdraw(twin);
-                    moved.cancel_action(twin, StepStatus::Denied, &undecided())?;
+                    moved.cancel_action(twin, &undecided())?;
                 }
                 ActionStatus::Started(_) | ActionStatus::Settled(_) => {}
             }
@@ -148,7 +150,7 @@ impl RunMachine {
         let is_intended = |action: &&mut Action| action.fate == ActionStatus::Intended;
         for action in plan.actions.iter_mut().filter(is_intended) {
             if action.doubted {
-                moved.cancel_action(action, StepStatus::Denied, &undecided())?;
+                moved.cancel_action(action, &undecided())?;
                 continue;
             }
             action.fate = ActionStatus::Waiting;
@@ -181,7 +183,7 @@ impl RunMachine {
                 | ActionStatus::Intended
                 | ActionStatus::Settled(_) => &not_begun,
             };
-            moved.cancel_action(action, StepStatus::Failed, fault)?;
+            moved.cancel_action(action, &Refusal::failed(GateStage::Decision, fault.clone()))?;
         }
         moved.close_round(&actions);
         moved.end(RunOutcome::Cancelled, None);
@@ -213,6 +215,7 @@ impl Transition {
                 None => self.ask_about(operation_id, call, read),
                 Some(_) => None,
             };
+            let mut record = open_record(call, read);
             let (fate, status, reason) = match &refusal {
                 None if question.is_some() => (
                     ActionStatus::AwaitingApproval,
@@ -224,11 +227,13 @@ impl Transition {
                     StepStatus::Planned,
                     read.verdict.rule.clone(),
                 ),
-                Some((status, fault)) => {
-                    let blob = result_blob(&call.call_id, true, fault.receipt(&call.parts.tool))?;
+                Some(refused) => {
+                    let receipt = refused.fault.receipt(&call.parts.tool);
+                    let blob = result_blob(&call.call_id, true, receipt)?;
+                    record.end = Some(refused.end(blob.hash()));
                     let fate = ActionStatus::Settled(blob.hash());
                     self.blobs.push(blob);
-                    (fate, *status, fault.kind.clone())
+                    (fate, refused.status, refused.fault.kind.clone())
                 }
             };
             self.show_verdict(operation_id, call, read, refusal.as_ref());
@@ -241,6 +246,7 @@ impl Transition {
                 base: Some(base),
                 status,
                 reason,
+                call: Some(record),
             });
             actions.push(Action {
                 operation_id,
@@ -262,10 +268,11 @@ impl Transition {
     fn settle(&mut self, action: &mut Action, result: StepResult) {
         self.events
             .push(EventDraft::new(ToolExecuted::new(&action.tool, &result)));
-        self.write_end(action, result);
+        let end = CallEnd::performed(result.status, result.code.as_deref(), result.content);
+        self.write_end(action, result, end);
     }
 
-    fn write_end(&mut self, action: &mut Action, result: StepResult) {
+    fn write_end(&mut self, action: &mut Action, result: StepResult, end: CallEnd) {
         if action.class == EffectClass::Saga && action.fate == ActionStatus::Intended {
             let saga = saga::saga_settlement(action.operation_id, result.code.as_deref());
             self.steps.push(StepWrite::Saga(saga));
@@ -280,6 +287,7 @@ impl Transition {
             reason: result.code,
             usage: Usage::default(),
             attempt: None,
+            end: Some(end),
         });
     }
 
@@ -300,9 +308,9 @@ impl Transition {
     pub(super) fn cancel_action(
         &mut self,
         action: &mut Action,
-        status: StepStatus,
-        fault: &ToolError,
+        refused: &Refusal,
     ) -> Result<(), UnexpectedInput> {
+        let (status, fault) = (refused.status, &refused.fault);
         let blob = result_blob(&action.call_id, true, fault.receipt(&action.tool))?;
         let (operation_id, content, code) = (action.operation_id, blob.hash(), Some(fault.kind.clone()));
         self.blobs.push(blob);
@@ -314,6 +322,7 @@ impl Transition {
             sandbox: None,
             exit_status: None,
             code,
+            error: Some(fault.envelope()),
             again: None,
         };
         self.events.push(EventDraft::new(ActionCancelled {
@@ -322,8 +331,12 @@ impl Transition {
             status,
             duration_ms: 0,
             code: result.code.clone(),
+            stage: Some(refused.stage),
+            category: refused.category(),
+            tool_error: result.error.clone(),
+            error: Some(fault.envelope().flat()),
         }));
-        self.write_end(action, result);
+        self.write_end(action, result, refused.end(content));
         Ok(())
     }
 
@@ -392,10 +405,10 @@ impl Transition {
         operation_id: OperationId,
         call: &ReplyCall,
         read: &CallReads,
-        refusal: Option<&(StepStatus, ToolError)>,
+        refusal: Option<&Refusal>,
     ) {
         let effect = if refusal.is_none() && needs_approval(read) {
-            policy::PolicyEffect::Ask
+            PolicyEffect::Ask
         } else {
             read.verdict.effect
         };
@@ -405,8 +418,10 @@ impl Transition {
             input: call.preview.clone(),
             effect,
             rule: read.verdict.rule.clone(),
-            status: refusal.map(|(status, _)| *status),
-            code: refusal.map(|(_, fault)| fault.kind.clone()),
+            status: refusal.map(|refused| refused.status),
+            code: refusal.map(|refused| refused.fault.kind.clone()),
+            stage: refusal.map(|refused| refused.stage),
+            category: refusal.and_then(Refusal::category),
         };
         self.events.push(EventDraft {
             policy_version: Some(read.verdict.policy_version.clone()),
@@ -415,34 +430,14 @@ impl Transition {
     }
 }
 
-/// Returns why an action may not begin, in the order of the checks: arguments, policy, open decision, limit
-/// of calls.
-fn refusal(position: usize, read: &CallReads) -> Option<(StepStatus, ToolError)> {
-    if let Some(fault) = &read.fault {
-        return Some((StepStatus::Failed, fault.clone()));
+/// The record of a call before its end.
+fn open_record(call: &ReplyCall, read: &CallReads) -> CallRecord {
+    CallRecord {
+        call_id: call.call_id.clone(),
+        input: call.parts.arguments,
+        policy_version: read.verdict.policy_version.clone(),
+        end: None,
     }
-    if read.verdict.effect == policy::PolicyEffect::Deny {
-        return Some((StepStatus::Denied, not_permitted(&read.verdict.rule)));
-    }
-    (position >= CALLS_PER_ROUND_MAX).then(|| {
-        let message = format!("a reply may ask for at most {CALLS_PER_ROUND_MAX} tools");
-        (
-            StepStatus::Failed,
-            ToolError::new("too_many_calls", &message, "ask for the rest in the next round"),
-        )
-    })
-}
-
-/// The error of an action that a rule denies.
-pub(super) fn not_permitted(rule: &str) -> ToolError {
-    let message = format!("the policy does not permit this tool ({rule})");
-    ToolError::new(rule, &message, "use another tool, or ask a person")
-}
-
-/// Returns an error if the reply starts too many runs.
-fn too_many_starts(tool: &str, starts: usize) -> Option<(StepStatus, ToolError)> {
-    let is_over = tool == START_RUN && starts > STARTS_PER_ROUND_MAX;
-    is_over.then(|| (StepStatus::Failed, sub_run::too_many()))
 }
 
 /// Returns the wait before an automatic retry of an action; none if its result is final.

@@ -3,10 +3,20 @@
 use std::collections::BTreeSet;
 
 use super::{AttemptCost, ModelReply, ReplyCall, preview};
+use crate::answer_schema::AnswerSchema;
 use crate::blob::Blob;
 use crate::conversation::{Block, CALLS_PER_REPLY_MAX, REPLY_BYTES_MAX, Usage, calls_of, text_of};
 use crate::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use crate::step::{CALL_ID_BYTES_MAX, action_parts};
+
+/// Returns how a reply violates the schema of the run's answer. A reply with tool calls is not an answer.
+#[must_use]
+pub fn violations(blocks: &[Block], schema: &AnswerSchema) -> Vec<String> {
+    match calls_of(blocks).is_empty() {
+        true => schema.check(&text_of(blocks)).err().unwrap_or_default(),
+        false => Vec::new(),
+    }
+}
 
 /// Converts a reply into an input and the blob that it references. A reply that the machine cannot use is a
 /// permanent failure: sending the same request again would only cost the same again.
@@ -59,6 +69,7 @@ pub fn read(
         duration_ms: 0,
         bill: AttemptCost::default(),
         calls,
+        violations: Vec::new(),
     };
     Ok((reply, blob))
 }

@@ -223,6 +223,7 @@ impl Transition {
             base: None,
             status,
             reason: String::new(),
+            call: None,
         });
     }
 
@@ -322,6 +323,7 @@ fn settle(operation_id: OperationId, status: StepStatus, duration_ms: u64, usage
         reason: None,
         usage,
         attempt: None,
+        end: None,
     }
 }
 

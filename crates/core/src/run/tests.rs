@@ -1,6 +1,7 @@
 //! Tests of the run machine: single cases, properties over simulated runs, and stored states of earlier
 //! versions.
 
+mod answer;
 mod approval;
 mod case;
 mod generators;
@@ -9,5 +10,6 @@ mod interject;
 mod properties;
 mod route;
 mod simulated_run;
+mod start;
 mod sub_run;
 mod unexpected_input;

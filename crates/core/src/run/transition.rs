@@ -1,5 +1,7 @@
 //! The transition: everything that one input leads to.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Effect, Interjection, RunMachine, RunOutcome, RunPhase, is_free};
 use crate::attempt::AttemptRecord;
 use crate::blob::{Blob, BlobHash};
@@ -10,6 +12,7 @@ use crate::report::EventDraft;
 use crate::report::payload::{RunEnded, WakeDecided};
 use crate::saga::Saga;
 use crate::step::{EffectClass, StepStatus};
+use crate::tool::{CallEnd, CallRecord};
 use crate::wake::WakeOutcome;
 
 /// A write to the step table, in the same transaction as the state.
@@ -28,6 +31,8 @@ pub enum StepWrite {
         status: StepStatus,
         /// The rule that permitted or denied it, or an error code.
         reason: String,
+        /// The record of a tool call; none for a model round.
+        call: Option<CallRecord>,
     },
     /// A planned step may begin.
     Intend(OperationId),
@@ -51,6 +56,8 @@ pub enum StepWrite {
         usage: Usage,
         /// The attempt record of a model round.
         attempt: Option<Box<AttemptRecord>>,
+        /// How a tool call ended; none for a model round.
+        end: Option<CallEnd>,
     },
     /// The saga of a step: it begins with the intent and ends with the result.
     Saga(Saga),
@@ -68,7 +75,7 @@ pub enum DecisionWrite {
 }
 
 /// A new transcript entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryWrite {
     pub role: Role,
     pub content: BlobHash,

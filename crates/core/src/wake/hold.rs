@@ -78,6 +78,16 @@ impl Hold {
         }
     }
 
+    /// Says that the open run waits for a person: waiting for the run does not help.
+    #[must_use]
+    pub fn with_question(self) -> Self {
+        Self {
+            words: format!("{}, and it waits for your answer", self.words),
+            hint: Some("answer it: `wakeful decision list` shows the question".into()),
+            ..self
+        }
+    }
+
     /// Adds to the hold of a brake by whom, when and why it was set.
     #[must_use]
     pub fn with_brake(self, whose: Option<&AgentId>, set: &BrakeSet<'_>) -> Self {
@@ -268,5 +278,16 @@ mod tests {
         for other in ["run_open", "run", "queued", "", "cancelled"] {
             assert_eq!(Refusal::of_code(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_run_that_waits_for_a_person_is_not_to_be_waited_for() {
+        let run = crate::key::RunKey(crate::key::Digest::ZERO);
+        let hold = Hold::from(Refusal::RunOpen { run }).with_question();
+        assert!(hold.words.ends_with("and it waits for your answer"), "{hold:?}");
+        assert!(
+            hold.hint
+                .is_some_and(|hint| hint.contains("wakeful decision list"))
+        );
     }
 }

@@ -47,6 +47,7 @@ fn made(guidance: &Guidance, workspace: &str, tools: Vec<ToolSpec>, words: &str)
         request: 0,
         opening: &opening,
         entries: std::slice::from_ref(&opening),
+        answer_schema: None,
         tools,
     })
 }

@@ -173,7 +173,7 @@ fn other_journal() -> (Vec<BundleLine>, Vec<BundleLine>) {
     let (input, reads): (RunInput, InputReads) = serde_json::from_str(&text).expect("an input");
     let mut recorder = Recorder::new();
     let body = Blob::new(PROMPT.to_vec()).hash();
-    recorder.take(RunInput::Admitted { body }, InputReads::default());
+    recorder.take(RunInput::admitted(body), InputReads::default());
     recorder.take(input, reads);
     let (rows, turn, drafts) = recorder.end();
     let events = chained(with_message(drafts), [9; 32]);

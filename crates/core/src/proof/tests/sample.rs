@@ -75,6 +75,8 @@ pub(super) fn tool_executed(duration_ms: u64) -> EventDraft {
         exit_status: None,
         sandbox: None,
         code: None,
+        tool_error: None,
+        error: None,
         attempt: None,
         again_in_ms: None,
     })
@@ -124,7 +126,7 @@ impl Row {
 /// A run of one round: its run log, last state and events.
 pub(super) fn run() -> (Vec<Row>, RunMachine, Vec<EventDraft>) {
     let body = Blob::new(PROMPT.to_vec()).hash();
-    recorded([RunInput::Admitted { body }, replied()])
+    recorded([RunInput::admitted(body), replied()])
 }
 
 /// A run whose first model exceeds the budget.
@@ -147,11 +149,12 @@ pub(super) fn run_without_money() -> (Vec<Row>, RunMachine, Vec<EventDraft>) {
             ..AttemptCost::default()
         },
     };
-    recorded([RunInput::Admitted { body }, passed_over, replied()])
+    recorded([RunInput::admitted(body), passed_over, replied()])
 }
 
 fn replied() -> RunInput {
     RunInput::Replied(ModelReply {
+        violations: Vec::new(),
         content: BlobHash(Digest::of(REPLY)),
         preview: "done".to_owned(),
         usage: Usage::of(1, 2),
@@ -212,7 +215,7 @@ impl Recorder {
 pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<Vec<u8>>) {
     let mut recorder = Recorder::new();
     let body = Blob::new(PROMPT.to_vec()).hash();
-    recorder.take(RunInput::Admitted { body }, InputReads::default());
+    recorder.take(RunInput::admitted(body), InputReads::default());
     let asked = b"[{\"type\":\"text\",\"text\":\"let me see\"}]";
     let call = ReplyCall {
         call_id: "call-1".to_owned(),
@@ -225,6 +228,8 @@ pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<V
         preview: "ls".to_owned(),
     };
     let read = CallReads {
+        stop: None,
+        risk: None,
         class: EffectClass::Plain,
         fault: None,
         verdict: PolicyVerdict {
@@ -234,11 +239,13 @@ pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<V
         },
         retry: None,
         seen: PriorActions::default(),
+        diff: None,
     };
     let RunInput::Replied(reply) = replied() else {
         unreachable!("a reply")
     };
     let asking = ModelReply {
+        violations: Vec::new(),
         content: BlobHash(Digest::of(asked)),
         preview: "let me see".to_owned(),
         calls: vec![call],
@@ -263,6 +270,7 @@ pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<V
         exit_status: None,
         sandbox: None,
         code: None,
+        error: None,
         again: None,
     };
     let results = vec![result];

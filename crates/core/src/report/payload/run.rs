@@ -11,7 +11,8 @@ use crate::id::AgentId;
 use crate::key::{OperationId, RunKey};
 use crate::policy;
 use crate::run::RunStatus;
-use crate::step::{StepResult, StepStatus};
+use crate::snapshot::UndoDirection;
+use crate::step::{ErrorEnvelope, StepResult, StepStatus};
 
 /// A run started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -66,6 +67,12 @@ pub struct PolicyDecided {
     /// Stable code of the refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// The stage at which the action stopped, if it must not start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<policy::GateStage>,
+    /// The category of the denial, if it was denied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<policy::DenialCategory>,
 }
 
 /// One action ended.
@@ -88,6 +95,12 @@ pub struct ToolExecuted {
     /// Stable code of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// The error with its parts, if the tool reported one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_error: Option<ErrorEnvelope>,
+    /// The same error in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// Number of the attempt, if another follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
@@ -108,6 +121,8 @@ impl ToolExecuted {
             sandbox: result.sandbox.clone(),
             exit_status: result.exit_status,
             code: result.code.clone(),
+            tool_error: result.error.clone(),
+            error: result.error.as_ref().map(ErrorEnvelope::flat),
             attempt: None,
             again_in_ms: None,
         }
@@ -129,6 +144,18 @@ pub struct ActionCancelled {
     /// Stable code of the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// The stage at which the action stopped, if it must not start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<policy::GateStage>,
+    /// The category of the denial, if it was denied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<policy::DenialCategory>,
+    /// The error with its parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_error: Option<ErrorEnvelope>,
+    /// The same error in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// An error occurred that a person should know about.
@@ -220,4 +247,19 @@ pub struct QuarantineResolved {
 pub struct AttentionDismissed {
     /// Keys of the dismissed runs.
     pub run_keys: Vec<RunKey>,
+}
+
+/// A person restored files of a workspace to their state before a run, or after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunUndone {
+    /// Key of the run.
+    pub run_key: RunKey,
+    /// Which state was restored.
+    pub direction: UndoDirection,
+    /// Number of files whose content was restored.
+    pub restored: u64,
+    /// Number of files that were removed.
+    pub removed: u64,
+    /// Number of files that were left as they are, because they were changed since.
+    pub skipped: u64,
 }

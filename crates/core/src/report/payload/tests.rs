@@ -41,6 +41,7 @@ brake_changed | {"is_on": true, "scope": "all", "channel": "cli"} | {"reason": "
 run_quarantined | {"run_key": K, "code": "run_state_invalid", "why": "unreadable"} | {}
 quarantine_resolved | {"run_key": K, "status": "abandoned"} | {}
 attention_dismissed | {"run_keys": []} | {}
+run_undone | {"run_key": K, "direction": "undo", "restored": 2, "removed": 1, "skipped": 0} | {}
 content_erased | {"by": "operator", "channel": "cli", "run_key": K} | {"reason": "a name", "events": 3, "transitions": 1, "blobs": 2}
 data_pruned | {"class": "events", "rows": 3} | {"bytes": 9, "until": "2026-01-01T00:00:00.000Z"}
 rows_bound | {"records": [{"table": "cap", "key": "k", "row_hash": K}]} | {}

@@ -80,6 +80,7 @@ run_quarantined | {"why": "its state cannot be read"} | ActionRequired | Run qua
 quarantine_resolved | {"status": "abandoned"} | TurnResult | Quarantined run abandoned
 quarantine_resolved | {"status": "open"} | TurnResult | Quarantined run resumed
 attention_dismissed | {"run_keys": []} | Trace | Failures dismissed
+run_undone | {"direction": "undo", "restored": 2} | Progress | Files restored
 content_erased | {"events": 3, "blobs": 2, "reason": "a name"} | Progress | 3 events and 2 contents erased: a name
 rows_bound | {"records": []} | Trace | Settings changed
 data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data pruned
@@ -149,6 +150,7 @@ fn every_kind_has_exactly_one_category_for_any_payload() {
         ("run_quarantined", EventCategory::OperatorNotification),
         ("quarantine_resolved", EventCategory::Runtime),
         ("attention_dismissed", EventCategory::StateSync),
+        ("run_undone", EventCategory::Runtime),
         ("run_started", EventCategory::Runtime),
         ("runtime_error", EventCategory::OperatorNotification),
         ("sub_run_started", EventCategory::Runtime),

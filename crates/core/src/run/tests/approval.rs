@@ -286,6 +286,9 @@ fn restricted(played: &PlayedRun, call_id: &str, effect: PolicyEffect) -> InputR
     let action = actions.iter().find(|action| action.call_id == call_id);
     InputReads {
         restricted: vec![Restriction {
+            stop: None,
+            risk: None,
+            diff: None,
             operation_id: action.expect("an action").operation_id,
             preview: "{}".to_owned(),
             verdict: PolicyVerdict {

@@ -209,7 +209,7 @@ fn a_refused_call_is_a_result_and_the_run_continues() {
     };
     played.ask(&asks_for(&[refused(Check::Denied), refused(Check::Faulty)]));
     assert_eq!(waits(&played), Ok(0), "asks again at once");
-    assert_eq!(played.receipt("c0_0")["kind"], "rule");
+    assert_eq!(played.receipt("c0_0")["kind"], "denied_by_policy");
     assert_eq!(played.receipt("c0_1")["kind"], "invalid_arguments");
     let verdicts = played
         .last()
@@ -384,7 +384,12 @@ fn cancelling_between_two_actions_leaves_a_result_for_every_call() {
         .collect();
     assert_eq!(
         kinds,
-        [json!(null), json!("rule"), json!("cancelled"), json!("cancelled")]
+        [
+            json!(null),
+            json!("denied_by_policy"),
+            json!("cancelled"),
+            json!("cancelled")
+        ]
     );
     let ended = played
         .last()
@@ -407,9 +412,7 @@ fn longest_turn() -> RunMachine {
     let turn = turn.with_workspace("x".repeat(4_096));
     let begun = turn.apply(
         &InputReads::default(),
-        RunInput::Admitted {
-            body: super::simulated_run::body(),
-        },
+        RunInput::admitted(super::simulated_run::body()),
     );
     begun.expect("begins").turn
 }
@@ -437,11 +440,14 @@ fn the_largest_plan_is_a_small_state() {
         policy_version,
     };
     let read = CallReads {
+        stop: None,
+        risk: None,
         class: EffectClass::Idempotent,
         fault: None,
         verdict,
         retry: Some(RetryPolicy::REPEATABLE),
         seen: PriorActions::default(),
+        diff: None,
     };
     let reads = InputReads {
         calls: vec![read; CALLS_PER_REPLY_MAX],

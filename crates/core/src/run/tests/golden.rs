@@ -14,6 +14,7 @@ use crate::run::{
 };
 use crate::step::{Action, ActionStatus, EffectClass, PendingApproval, StepResult, StepStatus};
 use crate::time::Millis;
+use crate::tool::WakeReason;
 
 const UNPAID: &str = include_str!("../golden/turn_v1_unpaid.json");
 const OUTSIDE: &str = include_str!("../golden/turn_v1_outside.json");
@@ -95,12 +96,15 @@ fn the_stored_states_cover_every_feature_of_a_state() {
     assert_eq!(shown, BTreeSet::from(EVERYTHING));
 }
 
-const EVERYTHING: [&str; 31] = [
+const EVERYTHING: [&str; 34] = [
+    "answer_repairs",
     "fallbacks",
     "candidate",
     "deny_tools",
     "ask_tools",
     "outside",
+    "wake_reason",
+    "read_only",
     "cost",
     "unpaid",
     "missed",
@@ -141,12 +145,15 @@ fn shown(turn: &RunMachine) -> BTreeSet<&'static str> {
         deny_tools,
         ask_tools,
         has_external_cause,
+        wake_reason,
+        is_read_only,
         workspace: _,
         rounds: _,
         requests: _,
         usage: _,
         cost,
         unpaid,
+        answer_repairs,
         phase,
     } = turn;
     let mut shown = only(&[
@@ -155,8 +162,11 @@ fn shown(turn: &RunMachine) -> BTreeSet<&'static str> {
         ("deny_tools", !deny_tools.is_empty()),
         ("ask_tools", !ask_tools.is_empty()),
         ("outside", *has_external_cause),
+        ("wake_reason", *wake_reason != WakeReason::UserInitiated),
+        ("read_only", *is_read_only),
         ("cost", cost.0 > 0),
         ("unpaid", unpaid.is_some()),
+        ("answer_repairs", *answer_repairs > 0),
     ]);
     match phase {
         RunPhase::Modelling {
@@ -270,6 +280,7 @@ fn settle(text: &str) -> RunMachine {
         exit_status: None,
         sandbox: None,
         code: None,
+        error: None,
         again: None,
     });
     let results = results.collect();
@@ -278,7 +289,7 @@ fn settle(text: &str) -> RunMachine {
 
 #[test]
 fn a_stored_run_continues_from_its_stored_state() {
-    let begun = take(STORED.not_begun, RunInput::Admitted { body: body() });
+    let begun = take(STORED.not_begun, RunInput::admitted(body()));
     assert_eq!(begun.pending_effects().len(), 1);
     assert_eq!(decode(STORED.modelling).active_model(), "scripted:z");
     let cancelled = take(STORED.modelling, RunInput::Cancelled);

@@ -180,7 +180,7 @@ impl PlayedRun {
             entries: Vec::new(),
             blobs: BTreeMap::new(),
         };
-        played.take(RunInput::Admitted { body: body() }, InputReads::default());
+        played.take(RunInput::admitted(body()), InputReads::default());
         played
     }
 
@@ -330,11 +330,14 @@ impl PlayedRun {
         let fault =
             (call.check == Check::Faulty).then(|| ToolError::new("invalid_arguments", "no", "other ones"));
         CallReads {
+            stop: None,
+            risk: None,
             class: TOOLS[call.tool].1,
             fault,
             verdict,
             retry: None,
             seen,
+            diff: None,
         }
     }
 
@@ -381,6 +384,7 @@ impl PlayedRun {
             exit_status: None,
             sandbox: Some("none".into()),
             code: None,
+            error: None,
             again: None,
         }
     }

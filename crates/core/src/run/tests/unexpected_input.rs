@@ -30,7 +30,7 @@ fn places() -> [(&'static str, RunMachine); 5] {
 fn inputs() -> [RunInput; 8] {
     let (reply, _) = PlayedRun::begun(9).reply(&[], Usage::default());
     [
-        RunInput::Admitted { body: body() },
+        RunInput::admitted(body()),
         reply,
         RunInput::AttemptFailed {
             failure: failure(ModelFailureKind::Retryable, None),

@@ -1,0 +1,169 @@
+//! The rules that this program generates, and the category of each denial.
+
+use super::denial::DenialCategory;
+use super::facts::{CallFacts, Target};
+
+string_enum! {
+    /// A rule that this program generates from settings. Policies that people write have other names, which
+    /// contain `#`.
+    #[derive(PartialOrd, Ord)]
+    pub enum RuleName {
+        /// A safety constraint excludes a target. No permission applies to it.
+        UnsafeTarget = "unsafe_target",
+        /// A fact about the call is malformed, so no policy can judge it.
+        InvalidFact = "invalid_fact",
+        /// A policy could not be evaluated.
+        PolicyError = "policy_error",
+        /// The tool does not exist.
+        UnknownTool = "unknown_tool",
+        /// The tool is on a list of denied tools.
+        DeniedTool = "denied_tool",
+        /// The run may not start runs of this agent.
+        DeniedAgent = "denied_agent",
+        /// Something other than the operator caused the run.
+        ExternalCause = "external_cause",
+        /// The run may change nothing.
+        ReadOnlyRun = "read_only_run",
+        /// The sandbox that this machine can enforce is below the minimum of the tool.
+        SandboxLevel = "sandbox_level",
+        /// No risk is assigned to the tool.
+        UnclassifiedTool = "unclassified_tool",
+        /// The tool is on a list of tools that require approval.
+        AskTool = "ask_tool",
+        /// The agent asks before every action.
+        RestrictiveMode = "restrictive_mode",
+        /// The call reaches a path outside the workspace.
+        OutsidePath = "outside_path",
+        /// The call writes at a protected place of the workspace.
+        ProtectedPath = "protected_path",
+        /// The call connects to a host that is not on the list.
+        UnlistedHost = "unlisted_host",
+        /// No policy permits the call.
+        NotPermitted = "not_permitted",
+        /// The tool is registered, and no policy restricts the call.
+        RegisteredTool = "registered_tool",
+    }
+}
+
+impl RuleName {
+    /// The category of a denial by this rule.
+    #[must_use]
+    pub const fn category(self) -> DenialCategory {
+        match self {
+            Self::UnsafeTarget | Self::InvalidFact => DenialCategory::UnsafeTarget,
+            Self::AskTool
+            | Self::RestrictiveMode
+            | Self::OutsidePath
+            | Self::ProtectedPath
+            | Self::UnlistedHost
+            | Self::ExternalCause
+            | Self::UnclassifiedTool => DenialCategory::ConfirmationRequired,
+            Self::PolicyError
+            | Self::UnknownTool
+            | Self::DeniedTool
+            | Self::DeniedAgent
+            | Self::ReadOnlyRun
+            | Self::SandboxLevel
+            | Self::NotPermitted
+            | Self::RegisteredTool => DenialCategory::OutOfScope,
+        }
+    }
+
+    /// What the rule says to a person.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::UnsafeTarget => "a safety constraint excludes the target; no policy can permit it",
+            Self::InvalidFact => "a path or host of the call is malformed",
+            Self::PolicyError => "a policy could not be evaluated",
+            Self::UnknownTool => "there is no such tool",
+            Self::DeniedTool => "the tool is on the list of denied tools",
+            Self::DeniedAgent => "the agent may not start runs of this agent",
+            Self::ExternalCause => EXTERNAL_CAUSE_WORDS,
+            Self::ReadOnlyRun => "the run is read-only",
+            Self::SandboxLevel => "this machine cannot enforce the sandbox that the tool needs",
+            Self::UnclassifiedTool => "no risk is assigned to the tool, so it asks in every mode",
+            Self::AskTool => "the tool is on the list of tools that require approval",
+            Self::RestrictiveMode => "the agent's mode is restrictive: it asks before every action",
+            Self::OutsidePath => "the path is outside the agent's workspace",
+            Self::ProtectedPath => "the path is a protected place of the workspace",
+            Self::UnlistedHost => "the host is not on the agent's list of hosts",
+            Self::NotPermitted => "no policy permits the call",
+            Self::RegisteredTool => "the tool is registered and no policy restricts the call",
+        }
+    }
+}
+
+/// Why runs with an external cause ask before commands.
+const EXTERNAL_CAUSE_WORDS: &str = "something other than you caused this run (a webhook, a watched folder or \
+                                    another agent), so it asks before each command";
+
+/// The code of a denial by a policy that a person wrote. The rule beside it names the policy.
+pub const DENIED_BY_POLICY: &str = "denied_by_policy";
+
+/// The category of a denial by a rule. A policy that a person wrote restricts what the agent may do.
+#[must_use]
+pub fn denial_category(rule: &str) -> DenialCategory {
+    RuleName::parse(rule).map_or(DenialCategory::OutOfScope, RuleName::category)
+}
+
+/// The stable code of a denial by a rule.
+#[must_use]
+pub fn denial_code(rule: &str) -> &'static str {
+    RuleName::parse(rule).map_or(DENIED_BY_POLICY, RuleName::as_str)
+}
+
+/// The first target that a safety constraint excludes. It is checked before any policy, so that no grant
+/// overrides it.
+#[must_use]
+pub fn unsafe_target(facts: &CallFacts) -> Option<&Target> {
+    facts.targets.iter().find(|target| target.is_unsafe())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{HostScope, PathAccess, PathScope};
+
+    #[test]
+    fn each_rule_has_a_category_and_is_its_own_code() {
+        for rule in RuleName::ALL {
+            assert_eq!(denial_category(rule.as_str()), rule.category());
+            assert_eq!(denial_code(rule.as_str()), rule.as_str());
+            assert!(!rule.words().is_empty());
+        }
+        for rule in ["main.cedar#2", "", "\"); permit(principal,action,resource);//"] {
+            assert_eq!(denial_category(rule), DenialCategory::OutOfScope, "{rule:?}");
+            assert_eq!(denial_code(rule), DENIED_BY_POLICY, "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn denied_paths_and_private_hosts_are_unsafe() {
+        let path = |scope| Target::Path {
+            path: "/a".to_owned(),
+            access: PathAccess::Read,
+            scope,
+        };
+        let host = |scope| Target::Host {
+            host: "h".to_owned(),
+            port: 443,
+            scope,
+        };
+        let found = |targets: Vec<Target>| {
+            let facts = CallFacts {
+                targets,
+                command: None,
+            };
+            unsafe_target(&facts).is_some()
+        };
+        for scope in PathScope::ALL {
+            assert_eq!(found(vec![path(scope)]), scope == PathScope::Denied, "{scope:?}");
+        }
+        for scope in HostScope::ALL {
+            let is_unsafe = matches!(scope, HostScope::Denied | HostScope::Private);
+            assert_eq!(found(vec![host(scope)]), is_unsafe, "{scope:?}");
+        }
+        assert!(found(vec![path(PathScope::Workspace), host(HostScope::Private)]));
+    }
+}
