@@ -77,6 +77,7 @@ fn sandboxed_cost(
         environment: std::env::vars().collect(),
         closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
+        output: wakeful_tools::OutputLimits::default(),
         unsandboxed,
         pretend,
     })?;
@@ -90,6 +91,10 @@ fn sandboxed_cost(
             input: json!({"cmd": "/bin/true"}),
             agent_id,
             at: Millis(0),
+            grant: wakeful_ports::tool::CallGrant::default(),
+            scope: wakeful_core::sandbox_scope::SandboxScope::default(),
+            access: wakeful_core::tool::AgentAccessScope::everything(),
+            is_read_only: false,
             output: OutputSink::default(),
         };
         let done = runtime.block_on(tools.perform(act, Never));

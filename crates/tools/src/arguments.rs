@@ -21,14 +21,11 @@ const WORKDIR_BYTES_MAX: usize = 4096;
 pub(crate) const TIMEOUT_DEFAULT_MS: u64 = 120_000;
 pub(crate) const TIMEOUT_MAX_MS: u64 = 3_600_000;
 
-/// Default and maximum size of the output that the model reads.
-pub(crate) const OUTPUT_DEFAULT_TOKENS: u32 = 8_000;
-pub(crate) const OUTPUT_MAX_TOKENS: u32 = 64_000;
-
 const DESCRIPTION: &str = "Run a shell command (/bin/sh -c) in the workspace and wait for it to end. \
 Each call is a new shell: use workdir rather than cd, and join steps with &&. \
-Only the workspace and $TMPDIR can be written, there is no network and no standard input, and background \
-processes end with the command. A non-zero exit_status is an ordinary result. \
+Only the workspace and $TMPDIR can be written, and there is no standard input. Hosts are reached through a proxy \
+(see http_proxy) if a person allowed them; localhost is private to the command. \
+Background processes end with it. A non-zero exit_status is an ordinary result. \
 Long output is cut in the middle; prefer commands that print little (rg, sed -n, head).";
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -46,7 +43,7 @@ pub(crate) struct Arguments {
     pub(crate) timeout_ms: Option<u64>,
     /// Rough size of the output to return, in tokens. Default 8000.
     #[serde(default)]
-    #[schemars(range(min = 1, max = 64_000))]
+    #[schemars(range(min = 1))]
     pub(crate) max_output_tokens: Option<u32>,
 }
 
@@ -93,7 +90,7 @@ impl Arguments {
         if self.max_output_tokens == Some(0) {
             return Err(invalid(
                 Some("max_output_tokens"),
-                "max_output_tokens must be between 1 and 64000",
+                "max_output_tokens must be at least 1",
             ));
         }
         Ok(())
@@ -101,14 +98,6 @@ impl Arguments {
 
     pub(crate) fn timeout_ms(&self) -> u64 {
         self.timeout_ms.unwrap_or(TIMEOUT_DEFAULT_MS)
-    }
-
-    /// How many tokens of output the model reads. A value above the maximum is lowered to it, because it
-    /// does not justify a refusal.
-    pub(crate) fn output_tokens(&self) -> u32 {
-        self.max_output_tokens
-            .unwrap_or(OUTPUT_DEFAULT_TOKENS)
-            .min(OUTPUT_MAX_TOKENS)
     }
 }
 
@@ -137,12 +126,15 @@ mod tests {
     fn a_command_alone_gets_the_defaults() {
         let arguments = Arguments::parse(&json!({"cmd": "ls"})).expect("arguments");
         assert_eq!(
-            (arguments.timeout_ms(), arguments.output_tokens()),
-            (120_000, 8_000)
+            (arguments.timeout_ms(), arguments.max_output_tokens),
+            (120_000, None)
         );
         let all = json!({"cmd": "ls", "workdir": null, "timeout_ms": 5, "max_output_tokens": 1_000_000});
         let arguments = Arguments::parse(&all).expect("arguments");
-        assert_eq!((arguments.timeout_ms(), arguments.output_tokens()), (5, 64_000));
+        assert_eq!(
+            (arguments.timeout_ms(), arguments.max_output_tokens),
+            (5, Some(1_000_000))
+        );
     }
 
     #[test]
@@ -206,7 +198,7 @@ mod tests {
                     "description": "Milliseconds until the command is stopped. Default 120000.",
                 },
                 "max_output_tokens": {
-                    "type": "integer", "minimum": 1, "maximum": 64_000,
+                    "type": "integer", "minimum": 1,
                     "description": "Rough size of the output to return, in tokens. Default 8000.",
                 },
             },

@@ -19,6 +19,7 @@ use wakeful_ports::fail_point;
 use wakeful_ports::tool::{OutputSink, OutputStream, ToolOutcome};
 
 use crate::cleanup::Cleanup;
+use crate::network::call::{CallNetwork, NetworkOptions, NetworkReport};
 use crate::operation_dir::OperationDir;
 use crate::outcome::{CommandOutcome, EndReason, cancelled, refused, sandbox_unavailable, spawn_failed};
 use crate::output::BoundedOutput;
@@ -26,6 +27,7 @@ use crate::permissions::PermissionsGuard;
 use crate::process::ProcessIdentity;
 use crate::sandbox::cgroup::Group;
 use crate::sandbox::isolation::Isolation;
+use crate::sandbox::network_namespace::NamespaceSockets;
 use crate::sandbox::protocol::{LinkRead, Report, ShellEnd, Spec, StageLink, TERMINATE};
 use crate::sandbox::{SHOWN_NAME, SUPERVISE};
 use crate::set_id::{self, Moment};
@@ -74,6 +76,8 @@ pub(crate) struct Command {
     pub(crate) folder: OperationDir,
     pub(crate) timeout: Duration,
     pub(crate) output_tokens: u32,
+    /// The hosts that it may reach, if it gets its own network namespace.
+    pub(crate) network: NetworkOptions,
     /// Receives the output while the command runs.
     pub(crate) output: OutputSink,
     /// Bytes that the command wrote to disks, known after it ran.
@@ -84,9 +88,27 @@ pub(crate) struct Command {
 #[derive(Debug)]
 pub(crate) struct NoNamespaces;
 
+/// How a command went.
+#[derive(Debug)]
+pub(crate) enum Execution {
+    /// It ran.
+    Ran(CommandOutcome),
+    /// It did not run.
+    Refused(ToolError),
+}
+
 impl Command {
-    /// Runs the command and leaves neither a process nor a folder behind.
+    /// Runs the command and leaves neither a process nor a folder behind. The result is that of the tool.
     pub(crate) fn run(&mut self, brake: &CommandStop) -> Result<ToolOutcome, NoNamespaces> {
+        let tokens = self.output_tokens;
+        Ok(match self.execute(brake)? {
+            Execution::Ran(ran) => ran.done(tokens),
+            Execution::Refused(fault) => refused(&fault),
+        })
+    }
+
+    /// Runs the command and leaves neither a process nor a folder behind.
+    pub(crate) fn execute(&mut self, brake: &CommandStop) -> Result<Execution, NoNamespaces> {
         let (begun, since) = (Instant::now(), Moment::now());
         let guard = PermissionsGuard::new(&self.spec.home);
         if !self.spec.pretend.no_cgroups {
@@ -97,10 +119,12 @@ impl Command {
             Err(fault) => {
                 self.spec.group.remove();
                 self.folder.remove();
-                return Ok(refused(&fault));
+                return Ok(Execution::Refused(fault));
             }
         };
-        running.watch(brake, begun + self.timeout);
+        running.watch(brake, begun + self.timeout, &self.network);
+        // Published ports end with the command.
+        running.end_network();
         cleanup.wait_moment();
         running.read_rest();
         self.written_bytes = running.written_bytes;
@@ -116,7 +140,7 @@ impl Command {
         } else {
             cleanup.finish_by_force();
         }
-        running.finish(begun.elapsed(), self.output_tokens)
+        running.finish(begun.elapsed())
     }
 
     fn start(&self) -> Result<(Cleanup, Running), ToolError> {
@@ -208,6 +232,8 @@ struct Running {
     /// Permissions that were restored, of the home's files and of set-id files.
     repaired: Vec<String>,
     unstarted: Option<StartError>,
+    network: Option<CallNetwork>,
+    network_report: NetworkReport,
 }
 
 enum StartError {
@@ -237,11 +263,13 @@ impl Running {
             written_bytes: 0,
             repaired: Vec::new(),
             unstarted: None,
+            network: None,
+            network_report: NetworkReport::default(),
         }
     }
 
     /// Reads and waits until the supervisor has exited or its deadline has passed.
-    fn watch(&mut self, brake: &CommandStop, until: Instant) {
+    fn watch(&mut self, brake: &CommandStop, until: Instant, network: &NetworkOptions) {
         let (mut phase, mut until) = (Phase::Running, until);
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -253,7 +281,7 @@ impl Running {
                     stream.read();
                 }
             }
-            if ready.link && self.read_reports() == Next::End {
+            if ready.link && self.read_reports(network) == Next::End {
                 return;
             }
             (phase, until) = match phase {
@@ -302,13 +330,33 @@ impl Running {
         (Phase::Terminating, Instant::now() + GRACE)
     }
 
-    fn read_reports(&mut self) -> Next {
+    fn end_network(&mut self) {
+        if let Some(network) = self.network.take() {
+            self.network_report = network.finish();
+        }
+    }
+
+    fn start_network(&mut self, options: &NetworkOptions) {
+        let Some(sockets) = NamespaceSockets::of(self.link.take_descriptors()) else {
+            return;
+        };
+        match CallNetwork::start(options, sockets) {
+            Ok(network) => self.network = Some(network),
+            Err(error) => {
+                let finding = format!("the command had no proxy, so no host could be reached: {error}");
+                self.network_report.findings.push(finding);
+            }
+        }
+    }
+
+    fn read_reports(&mut self, network: &NetworkOptions) -> Next {
         let lines = match self.link.read_lines() {
             Ok(LinkRead::Lines(lines)) => lines,
             Ok(LinkRead::End) | Err(_) => return Next::End,
         };
         for line in lines {
             match serde_json::from_slice(&line) {
+                Ok(Report::Network) => self.start_network(network),
                 Ok(Report::Started { isolation, .. }) => self.isolation = Some(isolation),
                 Ok(Report::Ended(end)) => {
                     self.end = Some((self.ending, end));
@@ -360,25 +408,26 @@ impl Running {
         }
     }
 
-    fn finish(self, duration: Duration, output_tokens: u32) -> Result<ToolOutcome, NoNamespaces> {
+    fn finish(self, duration: Duration) -> Result<Execution, NoNamespaces> {
         let [stdout, stderr] = self.streams.map(|stream| stream.kept);
         let (ending, end) = self.end.unwrap_or((self.ending.or_killed(), KILLED));
         match (self.unstarted, self.isolation) {
             (Some(StartError::NoNamespaces), _) => Err(NoNamespaces),
-            (Some(StartError::Fault(fault)), _) => Ok(refused(&fault)),
+            (Some(StartError::Fault(fault)), _) => Ok(Execution::Refused(fault)),
             (None, Some(isolation)) => {
                 let ran = CommandOutcome {
                     ending,
                     end,
                     isolation,
                     repaired: self.repaired,
+                    network: self.network_report,
                     stdout,
                     stderr,
                     duration,
                 };
-                Ok(ran.done(output_tokens))
+                Ok(Execution::Ran(ran))
             }
-            (None, None) => Ok(refused(&never_begun(self.ending))),
+            (None, None) => Ok(Execution::Refused(never_begun(self.ending))),
         }
     }
 }

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::agent_folder::AgentFolder;
+use crate::{git_identity, system_paths};
+
 /// Passed if they are set.
-const PASSED: [&str; 8] = [
-    "PATH", "HOME", "LANG", "USER", "LOGNAME", "SHELL", "TZ", "LANGUAGE",
-];
+const PASSED: [&str; 7] = ["PATH", "LANG", "USER", "LOGNAME", "SHELL", "TZ", "LANGUAGE"];
 
 /// Prefix of the locale variables, which are all passed.
 const PASSED_PREFIX: &str = "LC_";
@@ -23,7 +24,12 @@ const FIXED: [(&str, &str); 4] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-pub(crate) fn of_command(ours: &BTreeMap<String, String>, temporary: &Path) -> BTreeMap<String, String> {
+/// The environment of a command whose private folder sets further variables, among them `HOME`.
+pub(crate) fn of_command(
+    ours: &BTreeMap<String, String>,
+    temporary: &Path,
+    folder: &AgentFolder,
+) -> BTreeMap<String, String> {
     let passes = |name: &str| PASSED.contains(&name) || name.starts_with(PASSED_PREFIX);
     let mut theirs: BTreeMap<String, String> = ours
         .iter()
@@ -34,6 +40,9 @@ pub(crate) fn of_command(ours: &BTreeMap<String, String>, temporary: &Path) -> B
         .entry("PATH".to_owned())
         .or_insert_with(|| DEFAULT_PATH.to_owned());
     theirs.extend(FIXED.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    theirs.extend(system_paths::variables(ours));
+    theirs.extend(git_identity::variables(ours).iter().cloned());
+    theirs.extend(folder.variables());
     theirs.insert("TMPDIR".to_owned(), temporary.to_string_lossy().into_owned());
     theirs
 }
@@ -55,11 +64,16 @@ mod tests {
             "TERM",
         ];
         let ours = ours.map(|name| (name.to_owned(), format!("our {name}"))).into();
-        let theirs = of_command(&ours, Path::new("/t"));
+        let mut theirs = of_command(&ours, Path::new("/t"), &AgentFolder::temporary(Path::new("/t")));
+        assert_eq!(theirs.remove("HOME").as_deref(), Some("/t"));
+        assert_eq!(theirs.remove("CARGO_HOME").as_deref(), Some("/t/.cache/cargo"));
+        // Caches, and the name of this machine's user.
+        theirs.retain(|name, value| {
+            !value.starts_with("/t/.cache") && !name.contains("_AUTHOR_") && !name.contains("_COMMITTER_")
+        });
         let expected = [
             ("GIT_PAGER", "cat"),
             ("GIT_TERMINAL_PROMPT", "0"),
-            ("HOME", "our HOME"),
             ("LC_ALL", "our LC_ALL"),
             ("PAGER", "cat"),
             ("PATH", "our PATH"),
@@ -76,7 +90,11 @@ mod tests {
 
     #[test]
     fn a_command_has_a_path_even_if_wakeful_has_none() {
-        let theirs = of_command(&BTreeMap::new(), Path::new("/t"));
+        let theirs = of_command(
+            &BTreeMap::new(),
+            Path::new("/t"),
+            &AgentFolder::temporary(Path::new("/t")),
+        );
         assert_eq!(theirs.get("PATH").map(String::as_str), Some(DEFAULT_PATH));
     }
 }

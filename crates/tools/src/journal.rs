@@ -12,11 +12,14 @@ use wakeful_core::journal::{Author, Mutation, RecordId, TaskStatus, WriteError};
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::saga::JOURNAL_UNAVAILABLE;
 use wakeful_core::step::{RetryAfter, ToolError};
-use wakeful_ports::journal::{Journal, JournalError, WriteReceipt, WriteRequest};
+use wakeful_core::tool::AgentAccessScope;
+use wakeful_core::tool::gate::OUT_OF_SCOPE;
+use wakeful_ports::journal::{Journal, JournalError, OperationStatus, WriteReceipt, WriteRequest};
 use wakeful_ports::planted_bugs;
 use wakeful_ports::store_error::StoreError;
 use wakeful_ports::tool::{ToolOutcome, ToolRequest};
 
+use crate::outcome::{failed, succeeded};
 use crate::schema;
 
 pub(crate) const CREATE_TASK: &str = "journal_create_task";
@@ -57,22 +60,18 @@ struct UpdateTask {
     category_id: Option<String>,
 }
 
-pub(crate) fn is_ours(tool: &str) -> bool {
-    tool == CREATE_TASK || tool == UPDATE_TASK
+pub(crate) fn create_task_spec() -> ToolSpec {
+    schema::spec::<CreateTask>(
+        CREATE_TASK,
+        "Add a task to the person's journal. Returns its task_id.",
+    )
 }
 
-/// The descriptions and schemas of both tools for the model.
-pub(crate) fn specs() -> [ToolSpec; 2] {
-    [
-        schema::spec::<CreateTask>(
-            CREATE_TASK,
-            "Add a task to the person's journal. Returns its task_id.",
-        ),
-        schema::spec::<UpdateTask>(
-            UPDATE_TASK,
-            "Change a task of the person's journal. Omitted fields stay unchanged.",
-        ),
-    ]
+pub(crate) fn update_task_spec() -> ToolSpec {
+    schema::spec::<UpdateTask>(
+        UPDATE_TASK,
+        "Change a task of the person's journal. Omitted fields stay unchanged.",
+    )
 }
 
 /// Parses the arguments, as far as they can be checked without the journal.
@@ -120,16 +119,32 @@ fn id(field: &'static str, given: Option<String>) -> Result<Option<RecordId>, To
 /// Performs the write. If its outcome is unknown, the same request can be repeated: an operation id takes
 /// effect once.
 pub(crate) async fn perform(journal: Arc<dyn Journal>, act: ToolRequest) -> ToolOutcome {
-    let order = match mutation(&act.tool, &act.input) {
-        Ok(mutation) => WriteRequest {
-            operation_id: named(&act),
-            author: Author::Agent(act.agent_id),
-            mutation,
-            at: act.at,
-        },
+    let mutation = match mutation(&act.tool, &act.input) {
+        Ok(mutation) => mutation,
         Err(fault) => return failed(&act.tool, &fault),
     };
-    let error = match journal.write(order).await {
+    let write = async {
+        let fault = out_of_scope(&*journal, &mutation, &act.access).await?;
+        if let Some(fault) = fault
+            // A write that was performed before a crash is reported, even if the scope is narrower now.
+            && journal.operation_status(named(&act)).await? == OperationStatus::Unknown
+        {
+            return Ok(Err(fault));
+        }
+        let order = WriteRequest {
+            operation_id: named(&act),
+            author: Author::Agent(act.agent_id.clone()),
+            mutation,
+            at: act.at,
+        };
+        journal.write(order).await.map(Ok)
+    };
+    let written_or = match write.await {
+        Ok(Ok(receipt)) => Ok(receipt),
+        Ok(Err(fault)) => return failed(&act.tool, &fault),
+        Err(error) => Err(error),
+    };
+    let error = match written_or {
         Ok(receipt) => return written(&receipt),
         Err(JournalError::Refused(refusal)) => return failed(&act.tool, &refusal.fault()),
         Err(error) => error,
@@ -141,6 +156,51 @@ pub(crate) async fn perform(journal: Arc<dyn Journal>, act: ToolRequest) -> Tool
     ToolOutcome {
         retry_after: may_pass.then_some(RetryAfter { after_ms: None }),
         ..failed(&act.tool, &unavailable(&error))
+    }
+}
+
+/// The error of a write whose target is in a category that the agent may not use: where the task is now, or
+/// where it would be. A person who moves a task to another category at the same moment may be missed.
+async fn out_of_scope(
+    journal: &dyn Journal,
+    mutation: &Mutation,
+    access: &AgentAccessScope,
+) -> Result<Option<ToolError>, JournalError> {
+    let (task, category) = if let Mutation::UpdateTask { task, category, .. } = mutation {
+        (Some(task), category.as_ref())
+    } else if let Mutation::CreateTask { category, .. } = mutation {
+        (None, category.as_ref())
+    } else {
+        // No tool requests another write.
+        return Ok(Some(scope_error("this write is available to people only", "")));
+    };
+    // An update without a category keeps that of the task.
+    let is_named = task.is_none() || category.is_some();
+    if is_named && !access.allows_category(category.map(RecordId::as_str)) {
+        let hint = "give a category_id that you may use, or ask a person";
+        return Ok(Some(scope_error(
+            "the category is outside this agent's scope",
+            hint,
+        )));
+    }
+    let Some(task) = task.filter(|_| !access.allows_category(None)) else {
+        return Ok(None);
+    };
+    let found = journal.entities(vec![task.clone()]).await?;
+    // The write itself reports a task that does not exist.
+    let Some(fields) = found.get(task) else {
+        return Ok(None);
+    };
+    let category = fields.get("category_id").and_then(Value::as_str);
+    let hint = "use a task of a category that you may use, or ask a person";
+    let is_outside = !access.allows_category(category);
+    Ok(is_outside.then(|| scope_error("the task is outside this agent's scope", hint)))
+}
+
+fn scope_error(message: &str, hint: &str) -> ToolError {
+    ToolError {
+        field: Some("category_id".to_owned()),
+        ..ToolError::denied(OUT_OF_SCOPE, message, hint)
     }
 }
 
@@ -163,14 +223,7 @@ fn written(receipt: &WriteReceipt) -> ToolOutcome {
         "changed_entity_ids": changed,
         "changed_tokens": receipt.tokens,
     });
-    ToolOutcome {
-        content: content.to_string(),
-        code: None,
-        sandbox: None,
-        exit_status: None,
-        blobs: Vec::new(),
-        retry_after: None,
-    }
+    succeeded(content.to_string())
 }
 
 /// The outcome is unknown, so saga recovery undoes the write if it happened.
@@ -183,16 +236,8 @@ fn unavailable(error: &JournalError) -> ToolError {
     }
 }
 
-fn failed(tool: &str, fault: &ToolError) -> ToolOutcome {
-    ToolOutcome {
-        content: fault.receipt(tool),
-        code: Some(fault.kind.clone()),
-        sandbox: None,
-        exit_status: None,
-        blobs: Vec::new(),
-        retry_after: None,
-    }
-}
+#[cfg(test)]
+mod scope_tests;
 
 #[cfg(test)]
 mod tests {
@@ -200,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_schema_is_short_and_strict() {
-        let specs = specs();
+        let specs = [create_task_spec(), update_task_spec()];
         let told: usize = specs
             .iter()
             .map(|spec| spec.name.len() + spec.description.len() + spec.input_schema.to_string().len())

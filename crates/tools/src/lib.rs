@@ -3,13 +3,24 @@
 //! | module | about |
 //! |---|---|
 //! | [`tools`] | the tool host: schemas for the model, checks, execution, cleanup |
+//! | [`contract`] | the contract of each tool, which permits it |
+//! | [`registry`] | one table of all tools: group, class, risk, time limit, description |
 //! | [`options`] | the options that the binary sets once, at startup |
 //! | `write_quota` | bytes that each agent's commands wrote to disks within a day |
 //! | [`workspace`] | the folder that commands may write to, separate from Wakeful's home |
 //! | `arguments` | the typed arguments of `ExecCommand` and the errors for invalid ones |
 //! | `schema` | parsing arguments and describing them as JSON schemas |
 //! | [`guidance`] | the guidance files of workspaces, which commands cannot change |
+//! | `files` | the tools that read, change, list and search files |
 //! | `journal` | the tools that write to the person's journal |
+//! | `command_paths` | which files one command may read and write |
+//! | [`system_paths`] | the folders of the system and of toolchains that every command may read |
+//! | `trusted_path` | resolves paths of settings without links that a command could have made |
+//! | [`agent_folder`] | `HOME` and the caches of one agent's commands |
+//! | `protected_places` | what programs outside would run or obey, before and after a command |
+//! | `worktree` | the repository of a workspace that is a linked worktree |
+//! | `git_identity` | the name and mail address that commands commit with |
+//! | `journal_reading` | the tools that read the person's journal |
 //! | `environment` | the environment variables that a command receives |
 //! | [`denied_paths`] | paths outside the home that commands cannot read |
 //! | `command` | one command from start to end, on its own thread |
@@ -17,9 +28,12 @@
 //! | `cleanup` | ends the supervisor and removes its folder after the result |
 //! | `output` | bounded capture of both streams, and the preview that the model reads |
 //! | `outcome` | the result of a command as JSON, or the error |
+//! | `network` | the proxy, published ports and connections of commands and tools |
 //! | `operation_dir` | the private folder of an operation and what an interrupted one left in it |
 //! | [`remove_tree`] | bounded removal of folder trees that commands made |
 //! | [`quarantine`] | folders of commands that could not be removed |
+//! | `web` | the tool that reads from the web |
+//! | [`snapshot`] | states of a workspace before and after a run, and undoing runs |
 //! | [`watch`] | folders and Git repositories that are watched for changes |
 //! | `mounts` | the mount table, and every path of the home |
 //! | `permissions` | mode and owner of the home's files, compared around each command |
@@ -34,14 +48,21 @@
 //! parent; when it finds the socket closed, it kills its descendants.
 #![forbid(unsafe_code)]
 
+pub mod agent_folder;
 mod arguments;
 mod cleanup;
 mod command;
+mod command_paths;
+pub mod contract;
 pub mod denied_paths;
 mod environment;
+mod files;
+mod git_identity;
 pub mod guidance;
 mod journal;
+mod journal_reading;
 mod mounts;
+mod network;
 mod operation_dir;
 pub mod options;
 mod outcome;
@@ -49,33 +70,25 @@ mod output;
 mod permissions;
 mod process;
 pub mod process_ancestry;
+mod protected_places;
 pub mod quarantine;
+pub mod registry;
 pub mod remove_tree;
 pub mod sandbox;
 mod schema;
 mod set_id;
+pub mod snapshot;
+pub mod system_paths;
 pub mod tools;
+mod trusted_path;
 pub mod watch;
+mod web;
 pub mod workspace;
+mod worktree;
 mod write_quota;
 
 pub use denied_paths::DeniedPaths;
-pub use options::{CommandLimits, DisabledFeatures, ToolsOptions, UnsandboxedPolicy};
+pub use options::{CommandLimits, DisabledFeatures, OutputLimits, ToolsOptions, UnsandboxedPolicy};
+pub use registry::{TOOL_NAMES, specs};
 pub use tools::Tools;
 pub use workspace::{Workspace, WorkspaceError};
-
-/// The names of all tools, including the engine's own, for callers that need them before a workspace
-/// exists.
-pub const TOOL_NAMES: [&str; 4] = [
-    arguments::TOOL,
-    journal::CREATE_TASK,
-    journal::UPDATE_TASK,
-    wakeful_core::sub_run::START_RUN,
-];
-
-/// The descriptions and schemas of all tools, for callers that need them before a workspace exists.
-#[must_use]
-pub fn specs() -> Vec<wakeful_core::conversation::ToolSpec> {
-    let [create, update] = journal::specs();
-    vec![arguments::spec(), create, update]
-}

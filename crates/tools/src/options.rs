@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::denied_paths::DeniedPaths;
+use crate::output::TOKEN_CHARS;
 
 /// The options of [`crate::Tools`]. The library itself reads no environment and no configuration.
 #[derive(Debug, Clone)]
@@ -27,19 +28,58 @@ pub struct ToolsOptions {
     /// The paths outside the home that commands cannot read.
     pub closed: DeniedPaths,
     pub limits: CommandLimits,
+    pub output: OutputLimits,
     /// What to do where the kernel cannot enforce the sandbox.
     pub unsandboxed: UnsandboxedPolicy,
     /// For tests: kernel features to treat as missing.
     pub pretend: DisabledFeatures,
 }
 
+/// The size of the results that a model reads, for all tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputLimits {
+    /// For a call that asks for no size.
+    pub default_tokens: u32,
+    /// A call that asks for more gets this much.
+    pub max_tokens: u32,
+}
+
+impl OutputLimits {
+    /// Enough for a few hundred lines.
+    pub const DEFAULT_TOKENS: u32 = 8_000;
+    /// A large part of what a model's context holds.
+    pub const MAX_TOKENS: u32 = 64_000;
+
+    /// The size of a result in tokens.
+    #[must_use]
+    pub fn tokens(&self, requested: Option<u32>) -> u32 {
+        requested.unwrap_or(self.default_tokens).min(self.max_tokens)
+    }
+
+    /// The size of a result in characters of its JSON.
+    pub(crate) fn chars(&self, requested: Option<u32>) -> usize {
+        (self.tokens(requested) as usize).saturating_mul(TOKEN_CHARS)
+    }
+}
+
+impl Default for OutputLimits {
+    fn default() -> Self {
+        Self {
+            default_tokens: Self::DEFAULT_TOKENS,
+            max_tokens: Self::MAX_TOKENS,
+        }
+    }
+}
+
 /// The resource limits of one command, including everything that it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandLimits {
-    /// Bytes of memory. Default: half of the machine's memory.
+    /// Bytes of memory; none for [`Self::MEMORY_BYTES`].
     pub memory_bytes: Option<u64>,
-    /// Processes and threads, as the kernel counts them.
+    /// Processes.
     pub processes: u64,
+    /// Threads of all of them together, as the kernel counts them.
+    pub threads: u64,
     /// Bytes written to disks by one command.
     pub written_bytes: u64,
     /// Bytes written to disks by all commands of one agent within 24 hours.
@@ -47,8 +87,12 @@ pub struct CommandLimits {
 }
 
 impl CommandLimits {
+    /// Enough for a large build, and half of a small machine.
+    pub const MEMORY_BYTES: u64 = 4 << 30;
     /// Enough for a parallel build on a large machine, and far from what a machine can hold.
-    pub const PROCESSES: u64 = 1_024;
+    pub const PROCESSES: u64 = 512;
+    /// Runtimes start several threads for each processor.
+    pub const THREADS: u64 = 4_096;
     /// Enough for a large build.
     pub const DISK_WRITE_BYTES: u64 = 10 << 30;
     /// Five of those.
@@ -60,6 +104,7 @@ impl Default for CommandLimits {
         Self {
             memory_bytes: None,
             processes: Self::PROCESSES,
+            threads: Self::THREADS,
             written_bytes: Self::DISK_WRITE_BYTES,
             written_bytes_per_day: Self::DISK_WRITE_BYTES_PER_DAY,
         }
@@ -84,6 +129,8 @@ pub struct DisabledFeatures {
     pub no_namespaces: bool,
     /// A user namespace can be created but not used, as under Ubuntu's restriction.
     pub no_user_mapping: bool,
+    /// A network namespace is refused.
+    pub no_network_namespace: bool,
     /// Landlock is missing.
     pub no_landlock: bool,
     /// Landlock is that of Linux 5.19: it restricts neither truncation, nor networks, nor signals.

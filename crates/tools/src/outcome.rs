@@ -9,6 +9,8 @@ use wakeful_core::step::ToolError;
 use wakeful_ports::tool::{NOT_BEGUN, ToolOutcome};
 
 use crate::arguments::TOOL;
+use crate::network::call::NetworkReport;
+use crate::network::connection_log::Connection;
 use crate::output::{BoundedOutput, previews};
 use crate::sandbox::isolation::Isolation;
 use crate::sandbox::limits::{Limit, LimitExceeded, NoRoom};
@@ -23,6 +25,8 @@ pub(crate) struct CommandOutcome {
     pub(crate) isolation: Isolation,
     /// Permissions that were restored: of the home's files, and of set-id files in the workspace.
     pub(crate) repaired: Vec<String>,
+    /// Connections to hosts.
+    pub(crate) network: NetworkReport,
     pub(crate) stdout: BoundedOutput,
     pub(crate) stderr: BoundedOutput,
     pub(crate) duration: Duration,
@@ -65,11 +69,18 @@ struct Content<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_artifact: Option<usize>,
     sandbox: &'a str,
+    confinement: BTreeMap<&'static str, &'static str>,
     /// Omitted when everything is enforced, because the level already shows that.
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<BTreeMap<&'static str, bool>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     permissions_repaired: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    connections: Vec<Connection>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connections_omitted: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<String>,
     duration_ms: u64,
 }
 
@@ -128,8 +139,12 @@ impl CommandOutcome {
             stdout_artifact,
             stderr_artifact,
             sandbox: &level,
+            confinement: self.isolation.confinement(),
             isolation: (!self.isolation.is_whole()).then(|| self.isolation.lines()),
             permissions_repaired: self.repaired,
+            connections: self.network.connections,
+            connections_omitted: Some(self.network.omitted).filter(|omitted| *omitted > 0),
+            findings: self.network.findings,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
         };
         match serde_json::to_string(&content) {
@@ -163,7 +178,7 @@ impl EndReason {
 
     /// A command that exited by itself has no error code, even with a non-zero status: the model reads the
     /// status.
-    fn code(self) -> Option<String> {
+    pub(crate) fn code(self) -> Option<String> {
         match self {
             Self::Completed => None,
             Self::TimedOut => Some("timed_out".to_owned()),
@@ -174,7 +189,7 @@ impl EndReason {
     }
 
     /// The limit that ended the command, as a message.
-    fn limit(self) -> Option<String> {
+    pub(crate) fn limit(self) -> Option<String> {
         match self {
             Self::Exceeded(exceeded) => Some(exceeded.message()),
             Self::Completed | Self::TimedOut | Self::Stopped | Self::Killed => None,
@@ -195,7 +210,7 @@ impl LimitExceeded {
     pub(crate) const fn code(self) -> &'static str {
         match self.limit {
             Limit::Memory | Limit::MachineMemory => "memory_exceeded",
-            Limit::Processes => "too_many_processes",
+            Limit::Processes | Limit::Threads => "too_many_processes",
             Limit::Written | Limit::FreeSpace | Limit::FreeFiles => "disk_write_exceeded",
         }
     }
@@ -216,8 +231,9 @@ impl LimitExceeded {
                 mib(allowed)
             ),
             Limit::Processes => {
-                format!("the command had more than {allowed} processes and threads (tools.processes_max)")
+                format!("the command had more than {allowed} processes (tools.processes_max)")
             }
+            Limit::Threads => format!("the command had more than {allowed} threads"),
             Limit::Written => format!(
                 "the command wrote {} MiB; the limit is {} MiB (tools.disk_write_mib_max, tools.disk_write_mib_per_day)",
                 mib(found),
@@ -246,10 +262,24 @@ impl LimitExceeded {
     }
 }
 
+/// The outcome of a command that did not run.
 pub(crate) fn refused(fault: &ToolError) -> ToolOutcome {
+    failed(TOOL, fault)
+}
+
+/// The outcome of a call that failed.
+pub(crate) fn failed(tool: &str, fault: &ToolError) -> ToolOutcome {
     ToolOutcome {
-        content: fault.receipt(TOOL),
         code: Some(fault.kind.clone()),
+        ..succeeded(fault.receipt(tool))
+    }
+}
+
+/// The outcome of a call that succeeded, with its result as JSON.
+pub(crate) const fn succeeded(content: String) -> ToolOutcome {
+    ToolOutcome {
+        content,
+        code: None,
         sandbox: None,
         exit_status: None,
         blobs: Vec::new(),

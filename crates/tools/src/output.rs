@@ -9,7 +9,7 @@ pub(crate) const KEPT_BYTES_MAX: usize = 1024 * 1024;
 const HALF_BYTES: usize = KEPT_BYTES_MAX / 2;
 
 /// Characters per token of ordinary text. A rule of thumb for both prose and code.
-const TOKEN_CHARS: usize = 4;
+pub(crate) const TOKEN_CHARS: usize = 4;
 
 /// Characters of the budget that the mark for omitted output may use.
 const MARK_CHARS: usize = 80;
@@ -69,7 +69,9 @@ pub(crate) struct Preview {
 pub(crate) fn previews(streams: [(&[u8], u64); 2], tokens: u32) -> [Preview; 2] {
     let budget = (tokens as usize).saturating_mul(TOKEN_CHARS);
     let texts = streams.map(|(bytes, _)| String::from_utf8_lossy(bytes));
-    let [first, second] = texts.each_ref().map(|text| text.chars().map(cost).sum::<usize>());
+    let [first, second] = texts
+        .each_ref()
+        .map(|text| text.chars().map(json_cost).sum::<usize>());
     let half = budget / 2;
     let budgets = [
         half.max(budget.saturating_sub(second)),
@@ -96,7 +98,7 @@ pub(crate) fn previews(streams: [(&[u8], u64); 2], tokens: u32) -> [Preview; 2] 
 
 /// The size of a character in the JSON that is sent to the model, so that binary output cannot exceed the
 /// limit.
-const fn cost(c: char) -> usize {
+pub(crate) const fn json_cost(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
         '\0'..='\u{1f}' => 6,
@@ -105,7 +107,7 @@ const fn cost(c: char) -> usize {
 }
 
 fn cut_middle(text: &str, budget: usize, total_bytes: u64) -> (String, bool) {
-    if text.chars().map(cost).sum::<usize>() <= budget {
+    if text.chars().map(json_cost).sum::<usize>() <= budget {
         return (text.to_owned(), false);
     }
     let half = budget.saturating_sub(MARK_CHARS) / 2;
@@ -125,7 +127,7 @@ fn cut_middle(text: &str, budget: usize, total_bytes: u64) -> (String, bool) {
 fn bytes_within(chars: impl Iterator<Item = char>, budget: usize) -> usize {
     let mut spent = 0;
     let fitting = chars.take_while(|c| {
-        spent += cost(*c);
+        spent += json_cost(*c);
         spent <= budget
     });
     fitting.map(char::len_utf8).sum()

@@ -2,40 +2,37 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::key::OperationId;
+use wakeful_core::policy::{CallFacts, CommandFact};
 use wakeful_core::retry::RetryPolicy;
+use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::step::{EffectClass, ToolError};
+use wakeful_core::tool::{RiskLevel, ToolContract};
 use wakeful_ports::journal::Journal;
-use wakeful_ports::tool::{StopSignal, ToolHost, ToolOutcome, ToolRequest};
+use wakeful_ports::tool::{StopSignal, TOOL_MS_MAX, ToolHost, ToolOutcome, ToolRequest};
 
-use crate::arguments::{Arguments, TOOL};
-use crate::command::{Command, CommandStop, NoNamespaces};
-use crate::environment;
-use crate::guidance::GuidanceGuard;
+use crate::command::CommandStop;
+use crate::contract;
 use crate::journal;
+use crate::journal_reading::{self, Reading};
 use crate::operation_dir::OperationDir;
-use crate::options::{CommandLimits, DisabledFeatures, ToolsOptions};
-use crate::outcome::{no_room, not_begun, refused, spawn_failed, unprotected, with_findings};
-use crate::sandbox::cgroup::Group;
-use crate::sandbox::limits::check_room;
-use crate::sandbox::protocol::Spec;
-use crate::workspace::{Workdir, Workspace, WorkspaceError};
-use crate::write_quota::WriteQuota;
+use crate::options::ToolsOptions;
+use crate::outcome::{failed, not_begun, refused, spawn_failed};
+use crate::registry::{self, ToolEntry, ToolGroup};
+use crate::sandbox::probe::level_here;
+use crate::web;
+use crate::workspace::{Workspace, WorkspaceError};
 
 /// Most commands of this process that run at the same time, over all runs; each has a thread and three
 /// processes. Others wait for a permit.
 pub const COMMANDS_MAX: usize = 32;
-
-/// The folder beside an operation's temporary one for what is mounted over denied paths.
-const COVERS: &str = "covers";
 
 /// The permits of running commands. One semaphore for the whole process, because every run has its own
 /// tools.
@@ -61,6 +58,8 @@ struct Inner {
     options: ToolsOptions,
     workspace: Workspace,
     scratch: PathBuf,
+    /// The level of the sandbox, once it was determined.
+    level: OnceLock<u8>,
     /// Set after a namespace was created that could not be used, so that it is not tried for every command.
     no_namespaces: AtomicBool,
 }
@@ -89,6 +88,7 @@ impl Tools {
                 options,
                 workspace,
                 scratch,
+                level: OnceLock::new(),
                 no_namespaces: AtomicBool::new(false),
             }),
             journal: None,
@@ -104,9 +104,16 @@ impl Tools {
         }
     }
 
-    /// The journal, if the tool writes to it.
-    fn journal_of(&self, tool: &str) -> Option<Arc<dyn Journal>> {
-        self.journal.clone().filter(|_| journal::is_ours(tool))
+    /// The entry of a tool that is available here.
+    fn entry(&self, tool: &str) -> Option<&'static ToolEntry> {
+        registry::find(tool).filter(|entry| {
+            contract::contract(entry.name).is_some()
+                && match entry.group {
+                    ToolGroup::Command | ToolGroup::Files | ToolGroup::Scan | ToolGroup::Web => true,
+                    ToolGroup::Journal | ToolGroup::JournalReading => self.journal.is_some(),
+                    ToolGroup::Engine => false,
+                }
+        })
     }
 
     /// The folder that commands work in.
@@ -117,134 +124,25 @@ impl Tools {
 }
 
 impl Inner {
-    /// Prepares a command. It accesses the file system, so it must not run on an async thread.
-    fn job(&self, act: &ToolRequest, arguments: Arguments, left: u64) -> Result<Command, ToolError> {
-        let workdir = match self.workspace.workdir(arguments.workdir.as_deref()) {
-            Workdir::Inside(path) => path,
-            Workdir::Outside => return Err(outside()),
-            Workdir::Missing(path) => {
-                let hint = "create the folder first, or omit workdir";
-                let fault = spawn_failed(&format!("{} is not a folder", path.display()), hint);
-                return Err(ToolError {
-                    field: Some("workdir".to_owned()),
-                    ..fault
-                });
-            }
-        };
-        let folder = OperationDir::of(&self.scratch, act.operation_id);
-        let temporary = folder.temporary();
-        let closed = self.workspace.closed_places(&self.options.closed);
-        let closed =
-            closed.map_err(|error| ToolError::new(error.code(), &error.to_string(), error.hint()))?;
-        let options = &self.options;
-        let (timeout_ms, output_tokens) = (arguments.timeout_ms(), arguments.output_tokens());
-        let no_namespaces = options.pretend.no_namespaces || self.no_namespaces.load(Ordering::Relaxed);
-        let spec = Spec {
-            host: i32::try_from(std::process::id()).unwrap_or(0),
-            args_prefix: options.program_args_prefix.clone(),
-            cmd: arguments.cmd,
-            workdir,
-            environment: environment::of_command(&options.environment, &temporary),
-            home: self.workspace.home().to_owned(),
-            closed,
-            covers: temporary.parent().unwrap_or(&temporary).join(COVERS),
-            writable: vec![self.workspace.path().to_owned(), temporary],
-            read_only: Vec::new(),
-            limits: CommandLimits {
-                written_bytes: options.limits.written_bytes.min(left),
-                ..options.limits
-            },
-            group: Group::default(),
-            unsandboxed: options.unsandboxed,
-            pretend: DisabledFeatures {
-                no_namespaces,
-                ..options.pretend
-            },
-        };
-        let timeout = Duration::from_millis(timeout_ms);
-        Ok(Command {
-            program: options.program.clone(),
-            spec,
-            folder,
-            timeout,
-            output_tokens,
-            output: act.output.clone(),
-            written_bytes: 0,
-        })
-    }
-
-    /// Runs a command within the remaining write quota of its agent, and records what it wrote.
-    fn begin(&self, act: &ToolRequest, arguments: Arguments, brake: &CommandStop) -> ToolOutcome {
-        let written = WriteQuota::of(self.workspace.home(), &act.agent_id);
-        let most = self.options.limits.written_bytes_per_day;
-        let left = match written.bytes(act.at) {
-            Ok(bytes) => most.saturating_sub(bytes),
-            Err(error) => return refused(&unknown_writing(written.file(), &error)),
-        };
-        if left == 0 {
-            return refused(&day_s_writing_used(most));
-        }
-        if let Ok(Err(lack)) = check_room(self.workspace.home()) {
-            return refused(&no_room(lack));
-        }
-        match self.job(act, arguments, left) {
-            Err(fault) => refused(&fault),
-            Ok(mut job) => {
-                let done = self.run(&mut job, brake);
-                // If the record cannot be written, this command is not counted; its own limit was enforced.
-                let _unwritable = written.add(act.at, job.written_bytes);
-                done
-            }
-        }
-    }
-
-    /// Runs a command, and reverts its changes to guidance files.
-    fn run(&self, job: &mut Command, brake: &CommandStop) -> ToolOutcome {
-        let guard = match GuidanceGuard::take(self.workspace.home(), self.workspace.path()) {
-            Ok(guard) => guard,
-            Err(error) => return refused(&unprotected(&error)),
-        };
-        job.spec.read_only = guard.files();
-        let done = self.run_guarded(job, brake);
-        with_findings(done, guard.release())
-    }
-
-    fn run_guarded(&self, job: &mut Command, brake: &CommandStop) -> ToolOutcome {
-        let done = job.run(brake).or_else(|NoNamespaces| {
-            self.no_namespaces.store(true, Ordering::Relaxed);
-            job.spec.pretend.no_namespaces = true;
-            job.run(brake)
-        });
-        done.unwrap_or_else(|NoNamespaces| {
-            refused(&spawn_failed(
-                "the sandbox created a namespace although it was disabled",
-                "",
-            ))
-        })
-    }
-
-    fn check(&self, tool: &str, input: &Value) -> Result<Arguments, ToolError> {
-        if tool != TOOL {
-            let hint = "use one of the available tools";
-            return Err(ToolError::new(
-                "unknown_tool",
-                &format!("unknown tool: {tool}"),
-                hint,
-            ));
-        }
-        let arguments = Arguments::parse(input)?;
-        match self.workspace.workdir(arguments.workdir.as_deref()) {
-            // A folder that is missing now may exist when the command starts.
-            Workdir::Inside(_) | Workdir::Missing(_) => Ok(arguments),
-            Workdir::Outside => Err(outside()),
-        }
-    }
-
     async fn perform(self: Arc<Self>, act: ToolRequest, stop: impl StopSignal) -> ToolOutcome {
-        let arguments = match self.check(&act.tool, &act.input) {
+        let arguments = match self.check(&act.input) {
             Ok(arguments) => arguments,
             Err(fault) => return refused(&fault),
         };
+        let work =
+            move |inner: &Self, act: &ToolRequest, brake: &CommandStop| inner.begin(act, arguments, brake);
+        self.on_thread(act, stop, work).await
+    }
+
+    /// Does the work of a call on its own thread, within the bound on running commands.
+    async fn on_thread(
+        self: Arc<Self>,
+        act: ToolRequest,
+        stop: impl StopSignal,
+        work: impl FnOnce(&Self, &ToolRequest, &CommandStop) -> ToolOutcome + Send + 'static,
+    ) -> ToolOutcome {
+        let tool = act.tool.clone();
+        let refused = |fault: &ToolError| failed(&tool, fault);
         let Some(turn) = place(&stop).await else {
             return refused(&not_begun());
         };
@@ -267,13 +165,13 @@ impl Inner {
         // stop.
         let guard = StopOnDrop(Arc::clone(&brake));
         let (answer, mut answered) = oneshot::channel();
-        let work = move || {
-            let done = self.begin(&act, arguments, &brake);
+        let whole = move || {
+            let done = work(&self, &act, &brake);
             drop(turn);
             // The receiver may be gone.
             let _unheard = answer.send(done);
         };
-        if let Err(e) = thread::Builder::new().name("command".to_owned()).spawn(work) {
+        if let Err(e) = thread::Builder::new().name("command".to_owned()).spawn(whole) {
             return refused(&spawn_failed(
                 &format!("the thread of the command could not be started: {e}"),
                 "wait until other commands have ended",
@@ -292,33 +190,93 @@ impl Inner {
 
 impl ToolHost for Tools {
     fn specs(&self) -> Vec<ToolSpec> {
-        let mut specs = crate::specs();
-        specs.retain(|spec| self.journal.is_some() || !journal::is_ours(&spec.name));
+        let mut specs = registry::specs();
+        specs.retain(|spec| self.entry(&spec.name).is_some());
         specs
     }
 
+    fn sandbox_level(&self) -> u8 {
+        *self.inner.level.get_or_init(|| level_here(&self.inner.options))
+    }
+
     fn class(&self, tool: &str) -> Option<EffectClass> {
-        match self.journal_of(tool) {
-            Some(_) => Some(EffectClass::Saga),
-            None => (tool == TOOL).then_some(EffectClass::Plain),
-        }
+        self.entry(tool).map(|entry| entry.class)
+    }
+
+    fn risk(&self, tool: &str) -> RiskLevel {
+        // The engine performs its own tools, and asks for their risk here.
+        registry::find(tool).map_or(RiskLevel::High, |entry| entry.risk)
+    }
+
+    fn contract(&self, tool: &str) -> Option<ToolContract> {
+        // The engine's own tools are available with every host.
+        let is_engine = registry::find(tool).is_some_and(|entry| entry.group == ToolGroup::Engine);
+        let is_available = is_engine || self.entry(tool).is_some();
+        contract::contract(tool).filter(|_| is_available).cloned()
+    }
+
+    fn time_limit_ms(&self, tool: &str) -> Option<u64> {
+        self.entry(tool)
+            .map_or(Some(TOOL_MS_MAX), |entry| entry.time_limit_ms)
     }
 
     fn retry(&self, tool: &str) -> Option<RetryPolicy> {
-        self.journal_of(tool).map(|_| RetryPolicy::REPEATABLE)
+        self.entry(tool)?.retry
     }
 
-    fn check(&self, tool: &str, input: &Value) -> Result<(), ToolError> {
-        match self.journal_of(tool) {
-            Some(_) => journal::mutation(tool, input).map(drop),
-            None => self.inner.check(tool, input).map(drop),
+    fn facts(&self, tool: &str, input: &Value, scope: &SandboxScope) -> CallFacts {
+        match self.entry(tool).map(|entry| entry.group) {
+            Some(ToolGroup::Command) => command_facts(input),
+            Some(ToolGroup::Files | ToolGroup::Scan) => self.inner.file_facts(tool, input, scope),
+            Some(ToolGroup::Web) => web::facts(input, scope),
+            Some(ToolGroup::Journal | ToolGroup::JournalReading | ToolGroup::Engine) | None => {
+                CallFacts::default()
+            }
         }
     }
 
+    fn check(&self, tool: &str, input: &Value) -> Result<(), ToolError> {
+        match self.entry(tool).map(|entry| entry.group) {
+            Some(ToolGroup::Command) => self.inner.check(input).map(drop),
+            Some(ToolGroup::Files | ToolGroup::Scan) => self.inner.check_files(tool, input),
+            Some(ToolGroup::Web) => web::check(input),
+            Some(ToolGroup::Journal) => journal::mutation(tool, input).map(drop),
+            Some(ToolGroup::JournalReading) => Reading::parse(tool, input).map(drop),
+            Some(ToolGroup::Engine) | None => Err(unknown_tool(tool)),
+        }
+    }
+
+    fn preview(&self, tool: &str, input: &Value, scope: &SandboxScope) -> Option<String> {
+        let entry = self.entry(tool)?;
+        let previewed = (entry.group == ToolGroup::Files).then(|| self.inner.preview(tool, input, scope));
+        previewed.flatten()
+    }
+
     async fn perform(&self, act: ToolRequest, stop: impl StopSignal) -> ToolOutcome {
-        match self.journal_of(&act.tool) {
-            Some(journal) => journal::perform(journal, act).await,
-            None => Arc::clone(&self.inner).perform(act, stop).await,
+        match (self.entry(&act.tool).map(|entry| entry.group), &self.journal) {
+            (Some(ToolGroup::Web), _) => match self.inner.connector(&act) {
+                Ok(connector) => web::perform(&connector, &act.input, stop).await,
+                Err(fault) => failed(&act.tool, &fault),
+            },
+            (Some(ToolGroup::Command), _) => Arc::clone(&self.inner).perform(act, stop).await,
+            (Some(ToolGroup::Files), _) => {
+                let inner = Arc::clone(&self.inner);
+                inner
+                    .on_thread(act, stop, |inner, act, _| inner.perform_files(act))
+                    .await
+            }
+            (Some(ToolGroup::Scan), _) => {
+                let inner = Arc::clone(&self.inner);
+                inner.on_thread(act, stop, Inner::scan).await
+            }
+            (Some(ToolGroup::Journal), Some(journal)) => journal::perform(Arc::clone(journal), act).await,
+            (Some(ToolGroup::JournalReading), Some(journal)) => {
+                let output = self.inner.options.output;
+                journal_reading::perform(Arc::clone(journal), act, output).await
+            }
+            (Some(ToolGroup::Journal | ToolGroup::JournalReading | ToolGroup::Engine) | None, _) => {
+                failed(&act.tool, &unknown_tool(&act.tool))
+            }
         }
     }
 
@@ -381,17 +339,21 @@ fn unknown_writing(file: &Path, error: &std::io::Error) -> ToolError {
     ToolError::new("disk_write_exceeded", &message, &hint)
 }
 
-fn outside() -> ToolError {
-    let fault = ToolError::new(
-        "outside_workspace",
-        "workdir leads out of the workspace",
-        "use a folder inside the workspace, relative to it",
-    );
-    ToolError {
-        field: Some("workdir".to_owned()),
-        ..fault
+fn unknown_tool(tool: &str) -> ToolError {
+    let message = format!("unknown tool: {tool}");
+    ToolError::new("unknown_tool", &message, "use one of the available tools")
+}
+
+/// The facts about a shell command.
+fn command_facts(input: &Value) -> CallFacts {
+    let cmd = input.get("cmd").and_then(Value::as_str).unwrap_or_default();
+    CallFacts {
+        targets: Vec::new(),
+        command: Some(CommandFact::new(cmd)),
     }
 }
 
+mod commands;
+mod files;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

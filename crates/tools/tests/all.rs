@@ -10,8 +10,11 @@
 mod call;
 mod closed;
 mod ending;
+mod escapes;
+mod files;
 mod fixture;
 mod guidance;
 mod limits;
+mod network;
 mod place;
 mod walls;

@@ -3,24 +3,26 @@
 //!
 //! - `sandbox …` does what the `wakeful` binary does for its hidden verb.
 //! - `host HOME WORKSPACE LEVEL CMD` runs one command as Wakeful would, so that a test can kill it
-//!   meanwhile.
+//!   meanwhile or run it as another user, and prints the result.
 //! - `try WHAT [TARGET]` tries, inside the sandbox, an operation that must be refused, and prints the
 //!   result.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "the tests read its output")]
 
-use std::io;
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::io::{self, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
+use rustix::net::{AddressFamily, Protocol, SocketType, ipproto, netlink};
 use rustix::thread::UnshareFlags;
 use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
+use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::time::Millis;
 use wakeful_ports::tool::{OutputSink, StopSignal, ToolHost, ToolRequest};
 use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
@@ -50,6 +52,7 @@ fn host([home, workspace]: [&str; 2], level: &str, cmd: &str) -> ExitCode {
         environment: std::env::vars().collect(),
         closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
+        output: wakeful_tools::OutputLimits::default(),
         unsandboxed: UnsandboxedPolicy::Refuse,
         pretend: DisabledFeatures {
             no_namespaces: level == "subreaper",
@@ -72,13 +75,28 @@ fn host([home, workspace]: [&str; 2], level: &str, cmd: &str) -> ExitCode {
         input: json!({"cmd": cmd}),
         agent_id,
         at: Millis(0),
+        grant: wakeful_ports::tool::CallGrant::default(),
+        access: wakeful_core::tool::AgentAccessScope::everything(),
+        scope: scope(),
+        is_read_only: false,
         output: OutputSink::default(),
     };
     let done = runtime.block_on(tools.perform(act, Never));
+    println!("{}", done.content);
     if done.code.is_none() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
+    }
+}
+
+/// Commands may run this program.
+fn scope() -> SandboxScope {
+    let own = std::env::current_exe().ok();
+    let own = own.and_then(|path| path.to_str().map(str::to_owned));
+    SandboxScope {
+        readable_paths: own.into_iter().collect(),
+        ..SandboxScope::default()
     }
 }
 
@@ -90,6 +108,46 @@ impl StopSignal for Never {
     }
 }
 
+fn socket(family: AddressFamily, kind: SocketType, protocol: Option<Protocol>) -> io::Result<()> {
+    rustix::net::socket(family, kind, protocol)
+        .map(|_| ())
+        .map_err(io::Error::from)
+}
+
+/// Serves itself on both loopback addresses.
+fn loopback() -> io::Result<()> {
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let listener = TcpListener::bind(address)?;
+        TcpStream::connect(listener.local_addr()?)?;
+        listener.accept()?;
+    }
+    Ok(())
+}
+
+/// Sends a request to the proxy of the environment, then the bytes for the origin, and prints what comes back.
+fn through_proxy(request: &str, bytes: &str) -> io::Result<()> {
+    let mut variables = std::env::vars();
+    let proxy = variables.find(|(name, _)| name == "http_proxy");
+    let (_, proxy) = proxy.ok_or_else(|| io::Error::other("there is no http_proxy"))?;
+    let mut stream = TcpStream::connect(proxy.trim_start_matches("http://"))?;
+    stream.write_all(request.as_bytes())?;
+    stream.write_all(bytes.as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    println!("{answer}");
+    Ok(())
+}
+
+/// Sends a text to the first client.
+fn serve_once(port: &str) -> io::Result<()> {
+    let listener = TcpListener::bind(format!("127.0.0.1:{port}"))?;
+    let (mut client, _) = listener.accept()?;
+    client.write_all(b"inside")?;
+    client.shutdown(Shutdown::Write)?;
+    // The command ends with this process, so wait until the client has everything.
+    client.read_to_end(&mut Vec::new()).map(|_| ())
+}
+
 fn attempt(what: &str, target: &str) -> ExitCode {
     let result = match what {
         "tcp" => TcpStream::connect(target).map(|_| ()),
@@ -99,6 +157,23 @@ fn attempt(what: &str, target: &str) -> ExitCode {
         "unix-listen" => UnixListener::bind(target).map(|_| ()),
         "abstract" => SocketAddr::from_abstract_name(target)
             .and_then(|name| UnixStream::connect_addr(&name))
+            .map(|_| ()),
+        "loopback" => loopback(),
+        "proxy-get" => through_proxy(&format!("GET http://{target}/ HTTP/1.1\r\n\r\n"), ""),
+        "proxy-connect" => through_proxy(
+            &format!("CONNECT {target} HTTP/1.1\r\n\r\n"),
+            "GET / HTTP/1.1\r\n\r\n",
+        ),
+        "serve-once" => serve_once(target),
+        "raw" => socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)),
+        "icmp" => socket(AddressFamily::INET, SocketType::DGRAM, Some(ipproto::ICMP)),
+        "packet" => socket(AddressFamily::PACKET, SocketType::RAW, None),
+        "generic-netlink" => socket(AddressFamily::NETLINK, SocketType::RAW, Some(netlink::GENERIC)),
+        "vsock" => socket(AddressFamily::VSOCK, SocketType::STREAM, None),
+        "unix-datagram" => socket(AddressFamily::UNIX, SocketType::DGRAM, None),
+        "unix-stream" => socket(AddressFamily::UNIX, SocketType::STREAM, None),
+        "dns" => UdpSocket::bind("0.0.0.0:0")
+            .and_then(|own| own.send_to(b"x", "192.0.2.1:53"))
             .map(|_| ()),
         "pair" => UnixStream::pair().map(|_| ()),
         "userns" => unshare(UnshareFlags::NEWUSER),

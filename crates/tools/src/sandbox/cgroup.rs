@@ -340,7 +340,7 @@ impl Part {
     fn limit(&self, limits: &CommandLimits) -> io::Result<()> {
         for controller in &self.controllers {
             let (file, most) = match (controller, self.version) {
-                (Controller::Pids, _) => ("pids.max", limits.processes.saturating_add(TASKS_SLACK)),
+                (Controller::Pids, _) => ("pids.max", limits.threads.saturating_add(TASKS_SLACK)),
                 (Controller::Memory, Version::V1) => ("memory.limit_in_bytes", memory_max(limits)),
                 (Controller::Memory, Version::V2) => ("memory.max", memory_max(limits)),
             };

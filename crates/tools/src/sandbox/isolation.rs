@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::cgroup::Controller;
 
 /// The restrictions of a command. Each is enforced or not.
-pub(crate) const LINES: [&str; 11] = [
+pub(crate) const LINES: [&str; 12] = [
     "files_read",
     "files_write",
+    "protected_paths",
     "home_hidden",
     "network",
     "processes",
@@ -23,6 +24,20 @@ pub(crate) const LINES: [&str; 11] = [
     "process_count",
     "written_bytes",
 ];
+
+/// What a person asks about a command, and the restrictions that answer it.
+const CONFINEMENT: [(&str, &[&str]); 5] = [
+    ("path", &["files_read", "home_hidden"]),
+    ("write", &["files_write", "protected_paths", "metadata"]),
+    ("network", &["network"]),
+    ("secret", &["files_read", "home_hidden"]),
+    ("child_process", &["processes", "ipc", "system_calls"]),
+];
+
+/// The states of such a line.
+const ENFORCED: &str = "enforced";
+const PARTLY_ENFORCED: &str = "partly_enforced";
+const NOT_ENFORCED: &str = "not_enforced";
 
 /// Enforced by the supervisor, which measures; these do not need the kernel.
 const MEASURED: [&str; 3] = ["memory", "process_count", "written_bytes"];
@@ -76,7 +91,7 @@ impl Isolation {
     /// `enforced: MEANS`, `partly_enforced: MEANS; not enforced: LINES`, or `not_enforced`.
     pub(crate) fn level(&self) -> String {
         match &self.means {
-            None => "not_enforced".to_owned(),
+            None => NOT_ENFORCED.to_owned(),
             Some(means) if self.not_enforced.is_empty() => format!("enforced: {means}"),
             Some(means) => format!(
                 "partly_enforced: {means}; not enforced: {}",
@@ -92,6 +107,17 @@ impl Isolation {
     /// Whether every restriction is enforced.
     pub(crate) const fn is_whole(&self) -> bool {
         self.not_enforced.is_empty()
+    }
+
+    /// Each of the five lines with its state. It is partly enforced if only some of its restrictions are.
+    pub(crate) fn confinement(&self) -> BTreeMap<&'static str, &'static str> {
+        let is_open = |line: &&&str| self.not_enforced.iter().any(|open| open == **line);
+        let state = |lines: &[&str]| match lines.iter().filter(is_open).count() {
+            0 => ENFORCED,
+            open if open == lines.len() => NOT_ENFORCED,
+            _ => PARTLY_ENFORCED,
+        };
+        CONFINEMENT.map(|(name, lines)| (name, state(lines))).into()
     }
 
     /// Every restriction, and whether it was enforced.
@@ -123,7 +149,18 @@ mod tests {
             unseen.bounded_by(&Controller::ALL).level(),
             "partly_enforced: x+y+cgroup-pids+cgroup; not enforced: written_bytes"
         );
+        assert_eq!(
+            part.confinement().into_iter().collect::<Vec<_>>(),
+            [
+                ("child_process", PARTLY_ENFORCED),
+                ("network", ENFORCED),
+                ("path", ENFORCED),
+                ("secret", ENFORCED),
+                ("write", PARTLY_ENFORCED),
+            ]
+        );
         let none = Isolation::none();
+        assert!(none.confinement().values().all(|state| *state == NOT_ENFORCED));
         assert_eq!(none.level(), "not_enforced");
         assert_eq!(none.lines().values().filter(|is| **is).count(), MEASURED.len());
     }

@@ -1,9 +1,10 @@
 //! Landlock: which files a command can access.
 //!
-//! Landlock can only allow. To exclude the home and other denied paths, everything beside the path to them
-//! is allowed, folder by folder from the root down, and likewise for every other path at which they are
-//! visible. The folders on such a path get no rule, because a rule applies to everything beneath; so a
-//! command can open their contents but cannot list them.
+//! Only the named files and folders can be read or written; everything else is inaccessible. Landlock cannot
+//! subtract. To exclude the home and other denied paths from an allowed folder, everything beside the path to
+//! them is allowed, folder by folder from the allowed one down, and likewise for every other path at which
+//! they are visible. The folders on such a path get no rule, because a rule applies to everything beneath; so
+//! a command can open their contents but cannot list them.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -15,6 +16,7 @@ use landlock::{
 };
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
+use super::network_namespace::NetworkAccess;
 use super::protocol::StageError;
 use crate::mounts::{Mount, names_of};
 use crate::options::DisabledFeatures;
@@ -53,15 +55,19 @@ pub(super) fn is_available() -> bool {
 pub(super) struct AllowedPaths<'a> {
     /// Neither readable nor writable.
     pub(super) home: &'a Path,
-    /// The same, and these may be inside a writable folder.
+    /// The same, and these may be inside an allowed folder.
     pub(super) closed: &'a [PathBuf],
+    pub(super) readable: &'a [PathBuf],
+    /// Readable too.
     pub(super) writable: &'a [PathBuf],
+    /// A command with its own network may bind and connect in it.
+    pub(super) network: NetworkAccess,
 }
 
 /// Restricts this process and all its children permanently, and returns the version of Landlock.
 pub(super) fn restrict(reach: &AllowedPaths<'_>, pretend: DisabledFeatures) -> Result<u32, StageError> {
     let abi = if pretend.old_landlock { ABI_OLD } else { ABI_MAX };
-    let mut rules = handled(abi).map_err(StageError::failed("restricting files"))?;
+    let mut rules = handled(abi, reach.network).map_err(StageError::failed("restricting files"))?;
     let mounts = Mount::all().map_err(StageError::failed("reading the mount table"))?;
     let mut hidden = names_of(reach.home, &mounts);
     for path in reach.writable {
@@ -73,27 +79,33 @@ pub(super) fn restrict(reach: &AllowedPaths<'_>, pretend: DisabledFeatures) -> R
         }
     }
     hidden.extend(reach.closed.iter().flat_map(|place| names_of(place, &mounts)));
-    let read = AccessFs::from_read(ABI_MAX);
     let readable = Beside {
         hidden: &hidden,
-        access: read,
+        access: AccessFs::from_read(ABI_MAX),
     };
-    readable.allow(Path::new("/"), &mut rules)?;
+    let is_hidden = |path: &PathBuf| hidden.iter().any(|name| path.starts_with(name));
+    for path in reach.readable.iter().filter(|path| !is_hidden(path)) {
+        if readable.is_around_hidden(path) {
+            readable.allow(path, &mut rules)?;
+        } else if let Ok(path) = open(path) {
+            // One that disappeared meanwhile needs no rule.
+            allow(&mut rules, path, readable.access)?;
+        }
+    }
     let all = AccessFs::from_all(abi);
-    let write = all & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
+    let writable = Beside {
+        hidden: &hidden,
+        access: all & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev),
+    };
     for path in reach.writable {
-        // A denied path inside a writable folder: everything beside it may be written, but nothing can be
-        // created in its parent folders, because that right would apply to the denied path too.
-        if hidden.iter().any(|name| name.starts_with(path)) {
-            let writable = Beside {
-                hidden: &hidden,
-                access: write,
-            };
+        // Everything beside a denied path may be written, but nothing can be created in its parent folders,
+        // because that right would apply to the denied path too.
+        if writable.is_around_hidden(path) {
             writable.allow(path, &mut rules)?;
             continue;
         }
         let folder = open(path).map_err(StageError::failed("opening a writable folder"))?;
-        allow(&mut rules, folder, write)?;
+        allow(&mut rules, folder, writable.access)?;
     }
     for device in DEVICES {
         // A container may lack some of them.
@@ -116,12 +128,12 @@ pub(super) fn restrict(reach: &AllowedPaths<'_>, pretend: DisabledFeatures) -> R
     }
 }
 
-/// A ruleset that handles every right of the version.
-fn handled(abi: ABI) -> Result<RulesetCreated, RulesetError> {
+/// A ruleset that handles every right of the version, except those of networks in a separate one.
+fn handled(abi: ABI, network: NetworkAccess) -> Result<RulesetCreated, RulesetError> {
     let rules = Ruleset::default().handle_access(AccessFs::from_all(abi))?;
     let (net, scope) = (AccessNet::from_all(abi), Scope::from_all(abi));
     // The library rejects an empty set of rights.
-    let rules = if net.is_empty() {
+    let rules = if net.is_empty() || network == NetworkAccess::Loopback {
         rules
     } else {
         rules.handle_access(net)?
@@ -141,6 +153,10 @@ struct Beside<'a> {
 }
 
 impl Beside<'_> {
+    fn is_around_hidden(&self, folder: &Path) -> bool {
+        self.hidden.iter().any(|name| name.starts_with(folder))
+    }
+
     /// Adds the rules. Descends only into folders that contain a hidden path.
     fn allow(&self, folder: &Path, rules: &mut RulesetCreated) -> Result<(), StageError> {
         // A folder that cannot be listed needs no rules: the command could not list it either.
@@ -152,7 +168,7 @@ impl Beside<'_> {
             if is_link || path.starts_with(DEVICE_FOLDER) || self.hidden.contains(&path) {
                 continue;
             }
-            if self.hidden.iter().any(|name| name.starts_with(&path)) {
+            if self.is_around_hidden(&path) {
                 self.allow(&path, rules)?;
             } else if let Ok(entry) = open(&path) {
                 allow(rules, entry, self.access)?;

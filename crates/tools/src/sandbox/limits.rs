@@ -73,8 +73,10 @@ pub(crate) enum Limit {
     Memory,
     /// Free memory of the machine.
     MachineMemory,
-    /// Processes and threads.
+    /// Processes of the tree.
     Processes,
+    /// Threads of all of them.
+    Threads,
     /// Bytes written to disks.
     Written,
     /// Free space on the disk of the home.
@@ -107,6 +109,8 @@ struct CommandBounds {
     /// Whether the kernel limits the number of processes.
     tasks_by_kernel: bool,
     memory: u64,
+    processes: u64,
+    /// Threads, as the kernel counts them.
     tasks: u64,
     written: u64,
     memory_reserve: u64,
@@ -146,12 +150,9 @@ const fn needed_to_begin(disk_bytes: u64) -> u64 {
     floor.saturating_add(HEADROOM_BYTES)
 }
 
-/// The memory limit of a command; half of the machine's memory by default.
+/// The memory limit of a command.
 pub(super) fn memory_limit(limits: &CommandLimits) -> u64 {
-    limits.memory_bytes.unwrap_or_else(|| {
-        let machine = Processes::open().map(|processes| processes.machine_memory());
-        machine.map_or(u64::MAX, |(total, _)| total / 2)
-    })
+    limits.memory_bytes.unwrap_or(CommandLimits::MEMORY_BYTES)
 }
 
 /// Monitors the process tree of one command.
@@ -188,7 +189,8 @@ impl UsageMonitor {
         let bounds = CommandBounds {
             tasks_by_kernel,
             memory: memory_limit(&spec.limits),
-            tasks: spec.limits.processes,
+            processes: spec.limits.processes,
+            tasks: spec.limits.threads,
             written: spec.limits.written_bytes,
             memory_reserve: (machine_memory / MEMORY_RESERVE_SHARE).min(MEMORY_RESERVE_MAX),
             disk_reserve: disk_reserve(disk.bytes),
@@ -252,7 +254,7 @@ impl UsageMonitor {
 
     fn crossed_by_group(&self) -> Option<LimitExceeded> {
         let (limit, allowed) = match self.group.crossed()? {
-            Controller::Pids => (Limit::Processes, self.bounds.tasks),
+            Controller::Pids => (Limit::Threads, self.bounds.tasks),
             Controller::Memory => (Limit::Memory, self.bounds.memory),
         };
         Some(LimitExceeded {
@@ -324,10 +326,17 @@ fn crossed_by_tree(bounds: &CommandBounds, usage: &ResourceUsage) -> Option<Limi
         })
     };
     let (tasks, memory, written) = (usage.tasks, usage.memory_bytes, usage.written_bytes);
-    when(tasks > bounds.tasks, Limit::Processes, tasks, bounds.tasks)
-        .or_else(|| when(memory > bounds.memory, Limit::Memory, memory, bounds.memory))
-        // The kernel prevents a single file from exceeding the limit, so reaching it is enough.
-        .or_else(|| when(written >= bounds.written, Limit::Written, written, bounds.written))
+    let processes = usage.processes;
+    when(
+        processes > bounds.processes,
+        Limit::Processes,
+        processes,
+        bounds.processes,
+    )
+    .or_else(|| when(tasks > bounds.tasks, Limit::Threads, tasks, bounds.tasks))
+    .or_else(|| when(memory > bounds.memory, Limit::Memory, memory, bounds.memory))
+    // The kernel prevents a single file from exceeding the limit, so reaching it is enough.
+    .or_else(|| when(written >= bounds.written, Limit::Written, written, bounds.written))
 }
 
 /// The first reserve that is used up. It counts only if it has shrunk since the start: a command that uses
@@ -372,8 +381,8 @@ fn next_look(bounds: &CommandBounds, left: FreeResources) -> Duration {
 fn next_walk(bounds: &CommandBounds, usage: &ResourceUsage) -> Duration {
     let room = bounds.memory.saturating_sub(usage.memory_bytes);
     let by_memory = Duration::from_millis(room / BYTES_PER_MS);
-    // A tree with half of its allowed tasks may reach the limit almost immediately.
-    let is_near = usage.tasks > bounds.tasks / 2;
+    // A tree with half of what it may have can reach the limit almost immediately.
+    let is_near = usage.tasks > bounds.tasks / 2 || usage.processes > bounds.processes / 2;
     let by_tasks = match (bounds.tasks_by_kernel, is_near) {
         (true, false) => POLL_MAX,
         (true, true) => POLL_MAX / 5,

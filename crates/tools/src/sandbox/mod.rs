@@ -5,9 +5,9 @@
 //!
 //! # What each level leaves open
 //!
-//! - Everything outside the home and the denied paths ([`crate::denied_paths`]) can be read. Folders on the
-//!   path to the home, and without a mount namespace those on the path to a denied path, can be entered but
-//!   not listed.
+//! - Names, sizes and times of files outside the readable folders can be found out by who knows their path:
+//!   Landlock restricts opening, listing and changing. Without a mount namespace, allowed folders on the path
+//!   to a denied path can be entered but not listed.
 //! - Without a mount namespace (in most containers, and with `subreaper`) a command can change the mode,
 //!   owner, times and attributes of outside files that its user owns, even those of the home: Landlock does
 //!   not restrict this. The result reports it (`metadata`), and changes to the home's own files are
@@ -24,8 +24,10 @@
 //! |---|---|
 //! | `protocol` | the messages between the processes |
 //! | `supervisor` | stage 1: session, namespaces, orders, termination |
+//! | `probe` | which level of the sandbox this machine can enforce |
 //! | `reaper` | stage 2: limits, restrictions, the shell, reaping |
 //! | `mount_namespace` | the mounts of a command's namespace |
+//! | `network_namespace` | the network of a command: a loopback interface |
 //! | `syscall_list` | the system calls that commands may make |
 //! | `landlock` | Landlock: which files can be accessed |
 //! | `isolation` | what was enforced, restriction by restriction |
@@ -43,6 +45,8 @@ pub(crate) mod isolation;
 mod landlock;
 pub(crate) mod limits;
 mod mount_namespace;
+pub(crate) mod network_namespace;
+pub(crate) mod probe;
 pub(crate) mod protocol;
 mod reaper;
 mod seccomp;
@@ -51,14 +55,18 @@ mod syscall_list;
 mod usage;
 
 pub use cgroup::controllers_of;
+use network_namespace::NetworkAccess;
 use protocol::{Containment, Report, StageError, StageLink};
 pub(crate) use supervisor::HUNT_MAX;
 
 /// The argument that starts stage 1.
 pub(crate) const SUPERVISE: &str = "supervise";
 
-/// The argument that starts stage 2; the containment follows it.
+/// The argument that starts stage 2; the containment and the network follow it.
 pub(crate) const REAP: &str = "keep";
+
+/// The argument that makes the program try what this machine can enforce.
+pub(crate) const PROBE: &str = "probe";
 
 /// The name of the stages in process lists, in place of the path of the program.
 pub(crate) const SHOWN_NAME: &str = "wakeful";
@@ -72,15 +80,20 @@ pub(crate) const SHOWN_NAME: &str = "wakeful";
 pub fn enter(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let words: Vec<&str> = args.iter().filter_map(|word| word.to_str()).collect();
+    if words == [PROBE] {
+        return probe::run();
+    }
     let Ok(mut above) = StageLink::of_stdin() else {
         return ExitCode::FAILURE;
     };
     let result = match (words.as_slice(), args.len()) {
         ([SUPERVISE], 1) => supervisor::supervise(&mut above),
-        ([REAP, containment], 2) => match Containment::parse(containment) {
-            Some(containment) => reaper::run(&mut above, containment),
-            None => return ExitCode::from(2),
-        },
+        ([REAP, containment, network], 3) => {
+            match (Containment::parse(containment), NetworkAccess::parse(network)) {
+                (Some(containment), Some(network)) => reaper::run(&mut above, containment, network),
+                (None, _) | (_, None) => return ExitCode::from(2),
+            }
+        }
         _ => return ExitCode::from(2),
     };
     match result {

@@ -74,8 +74,11 @@ pub(super) fn cover(spec: &Spec, sources: io::Result<[PathBuf; 2]>) -> Vec<PathB
         return spec.closed.clone();
     };
     let (mut uncovered, mut pinned) = (Vec::new(), Vec::new());
+    let allowed = || spec.readable.iter().chain(&spec.writable);
     for place in &spec.closed {
-        for name in names_of(place, &mounts) {
+        // Landlock allows nothing outside the allowed folders, so nothing there needs a cover.
+        let names = names_of(place, &mounts).into_iter();
+        for name in names.filter(|name| allowed().any(|folder| name.starts_with(folder))) {
             let covered = match fs::symlink_metadata(&name) {
                 Ok(found) if found.is_dir() => {
                     pin_above(&name, &spec.writable, &mut pinned).and_then(|()| cover_one(&folder, &name))
@@ -136,18 +139,27 @@ fn cover_one(source: &Path, name: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes single files read-only: each becomes its own mount, which can be neither written, replaced nor
-/// removed.
-pub(super) fn protect(files: &[PathBuf]) {
-    for file in files {
-        // A file that disappeared meanwhile is restored after the command.
-        let _gone = mount_bind(file, file);
+/// Makes files and folders inside the writable folders read-only: each becomes its own mount, which can be
+/// neither written, replaced nor removed. The folders above it become mounts too, because renaming one of them
+/// would make room for a replacement. Returns whether all are read-only.
+pub(super) fn protect(places: &[PathBuf], writable: &[PathBuf]) -> bool {
+    let mut pinned = Vec::new();
+    let mut is_whole = true;
+    // First all of these: a mount over a folder hides the mounts that were made inside it.
+    for place in places {
+        is_whole &= pin_above(place, writable, &mut pinned).is_ok();
+    }
+    for place in places {
+        // What disappeared meanwhile is found by the comparison after the command.
+        let _gone = mount_bind_recursive(place, place);
     }
     let mounts = Mount::all().unwrap_or_default();
-    for mount in mounts.iter().filter(|mount| files.contains(&mount.point)) {
+    for mount in mounts.iter().filter(|mount| places.contains(&mount.point)) {
         let flags = MountFlags::BIND | MountFlags::RDONLY | kept(mount);
         let _covered = mount_remount(&mount.point, flags, "");
     }
+    is_whole &= places.iter().all(|place| is_read_only(place));
+    is_whole
 }
 
 /// Whether a folder is completely read-only here, including its mode.

@@ -6,17 +6,23 @@
 //! carry only one direction, and arguments are limited to 128 KiB and visible to every process.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
 use serde::{Deserialize, Serialize};
 
 use super::cgroup::Group;
 use super::isolation::Isolation;
 use super::limits::LimitExceeded;
+use crate::files::scan_task::ScanTask;
 use crate::options::{CommandLimits, DisabledFeatures, UnsandboxedPolicy};
 
 /// Largest specification. The command has at most 128 KiB, which JSON escapes may expand sixfold, and the
@@ -25,6 +31,9 @@ const SPEC_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Most buffered bytes of an incomplete report. A report is a short line.
 const REPORT_BYTES_MAX: usize = 64 * 1024;
+
+/// Most descriptors that accompany a message: the proxy's socket, and where more can be requested.
+const DESCRIPTORS_MAX: usize = 2;
 
 /// The order to send SIGTERM to every process of the command.
 pub(crate) const TERMINATE: u8 = b'T';
@@ -37,6 +46,8 @@ pub(crate) struct Spec {
     /// The arguments that make the program enter the sandbox.
     pub(crate) args_prefix: Vec<String>,
     pub(crate) cmd: String,
+    /// The work of the sandboxed process itself, in place of a shell command.
+    pub(crate) task: Option<ScanTask>,
     pub(crate) workdir: PathBuf,
     /// The complete environment of the command.
     pub(crate) environment: BTreeMap<String, String>,
@@ -46,12 +57,18 @@ pub(crate) struct Spec {
     pub(crate) closed: Vec<PathBuf>,
     /// A folder that the command cannot access, for what is mounted over denied paths.
     pub(crate) covers: PathBuf,
-    /// The folders that the command may write to.
+    /// The files and folders that the command may read. Everything else is unreadable.
+    pub(crate) readable: Vec<PathBuf>,
+    /// The folders that the command may write to, and read.
     pub(crate) writable: Vec<PathBuf>,
-    /// The files inside those folders that the command may only read, as far as a mount namespace can
+    /// The files and folders inside those that the command may only read, as far as a mount namespace can
     /// enforce that.
     pub(crate) read_only: Vec<PathBuf>,
+    /// Whether `read_only` names everything that must be protected.
+    pub(crate) is_read_only_complete: bool,
     pub(crate) limits: CommandLimits,
+    /// Whether ports of the command are published outside its network namespace.
+    pub(crate) publishes_ports: bool,
     /// The control group that limits the command; it has no parts if none is delegated.
     pub(crate) group: Group,
     /// What to do if the kernel cannot enforce the restrictions.
@@ -95,6 +112,8 @@ pub(crate) enum Report {
         /// The shell's process group, if the supervisor sees it under that number.
         group: Option<i32>,
     },
+    /// The command has its own network namespace, and sockets of it accompany this report.
+    Network,
     /// The shell ended.
     Ended(ShellEnd),
     /// The command exceeded a limit and is being killed.
@@ -167,6 +186,8 @@ impl StageError {
 pub(crate) struct StageLink {
     socket: UnixStream,
     waiting: Vec<u8>,
+    /// Descriptors that accompanied reports.
+    received: Vec<OwnedFd>,
 }
 
 /// The result of a read from a link.
@@ -183,6 +204,7 @@ impl StageLink {
         Self {
             socket,
             waiting: Vec::new(),
+            received: Vec::new(),
         }
     }
 
@@ -240,6 +262,18 @@ impl StageLink {
         self.forward(&line);
     }
 
+    /// Sends a report with descriptors.
+    pub(crate) fn report_with(&mut self, report: &Report, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let mut line = serde_json::to_vec(report).map_err(io::Error::other)?;
+        line.push(b'\n');
+        send_descriptors(&self.socket, &line, descriptors)
+    }
+
+    /// The descriptors that were received so far.
+    pub(crate) fn take_descriptors(&mut self) -> Vec<OwnedFd> {
+        std::mem::take(&mut self.received)
+    }
+
     /// Forwards bytes that already are a report.
     pub(crate) fn forward(&mut self, line: &[u8]) {
         let _unheard = self.socket.write_all(line);
@@ -248,7 +282,7 @@ impl StageLink {
     /// Reads the available bytes; blocks if there are none, so call [`poll`] first.
     pub(crate) fn read_lines(&mut self) -> io::Result<LinkRead> {
         let mut bytes = [0; 4096];
-        let count = match self.socket.read(&mut bytes) {
+        let count = match receive_descriptors(&self.socket, &mut bytes, &mut self.received) {
             Ok(0) => return Ok(LinkRead::End),
             Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Ok(LinkRead::End),
             read => read?,
@@ -286,6 +320,47 @@ impl StageLink {
             Ok(_) | Err(_) => true,
         }
     }
+}
+
+/// Sends bytes with descriptors. The bytes are short, so the socket takes all of them at once.
+pub(crate) fn send_descriptors(
+    socket: &UnixStream,
+    bytes: &[u8],
+    descriptors: &[BorrowedFd<'_>],
+) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        return Err(io::Error::other("too many descriptors"));
+    }
+    let sent = sendmsg(socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)?;
+    if sent == bytes.len() {
+        return Ok(());
+    }
+    Err(io::ErrorKind::WriteZero.into())
+}
+
+/// Receives bytes, and adds the descriptors that accompany them, up to [`DESCRIPTORS_MAX`].
+pub(crate) fn receive_descriptors(
+    socket: &UnixStream,
+    bytes: &mut [u8],
+    received: &mut Vec<OwnedFd>,
+) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let message = recvmsg(
+        socket,
+        &mut [IoSliceMut::new(bytes)],
+        &mut control,
+        RecvFlags::CMSG_CLOEXEC,
+    )?;
+    for ancillary in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(descriptors) = ancillary {
+            received.extend(descriptors);
+        }
+    }
+    received.truncate(DESCRIPTORS_MAX);
+    Ok(message.bytes)
 }
 
 impl AsFd for StageLink {

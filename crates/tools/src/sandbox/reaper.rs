@@ -4,6 +4,7 @@
 //! Otherwise it is a subreaper below the supervisor, so that orphans stay in its tree.
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
@@ -17,10 +18,12 @@ use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, secure_computi
 use super::isolation::Isolation;
 use super::landlock::AllowedPaths;
 use super::limits::TASKS_SLACK;
+use super::network_namespace::{NetworkAccess, proxy_variables};
 use super::protocol::{Containment, Report, ShellEnd, Spec, StageError, StageLink};
 use super::seccomp::{self, ProtectedProcesses};
 use super::{fallocate, landlock, mount_namespace};
-use crate::options::{CommandLimits, UnsandboxedPolicy};
+use crate::files::scan_task::{self, ScanTask};
+use crate::options::{CommandLimits, DisabledFeatures, UnsandboxedPolicy};
 
 /// The shell that runs commands.
 const SHELL: &str = "/bin/sh";
@@ -55,7 +58,11 @@ const ABI_WITH_SIGNALS: u32 = 6;
 const OOM_SCORE: &str = "1000";
 
 /// Runs the command of one specification and reports the result.
-pub(super) fn run(above: &mut StageLink, containment: Containment) -> Result<(), StageError> {
+pub(super) fn run(
+    above: &mut StageLink,
+    containment: Containment,
+    network: NetworkAccess,
+) -> Result<(), StageError> {
     let asked = set_parent_process_death_signal(Some(Signal::KILL));
     asked.map_err(StageError::failed("setting the parent-death signal"))?;
     let json = above.receive_spec()?;
@@ -73,28 +80,45 @@ pub(super) fn run(above: &mut StageLink, containment: Containment) -> Result<(),
     limit(&spec.limits, containment)?;
     // Read before /proc is mounted anew.
     let held = spec.group.held();
-    let lacking = lacking(&spec);
+    let lacking = missing_features(spec.pretend);
     if !lacking.is_empty() && spec.unsandboxed == UnsandboxedPolicy::Refuse {
         above.report(&Report::Refused {
             lacking: lacking.join(" and "),
         });
         return Ok(());
     }
+    let mut is_protected = false;
     if containment == Containment::Namespace {
         mount_namespace::mount_essentials(&mut spec.writable);
         if lacking.is_empty() {
             let sources = mount_namespace::empty_sources(&spec.covers);
             mount_namespace::seal(&spec.writable);
-            mount_namespace::protect(&spec.read_only);
+            is_protected = mount_namespace::protect(&spec.read_only, &spec.writable)
+                && mount_namespace::is_read_only(&spec.home);
             spec.closed = mount_namespace::cover(&spec, sources);
         }
     }
     give_up_capabilities()?;
     let isolation = if lacking.is_empty() {
-        restrict(&spec, containment)?.bounded_by(&held)
+        let mut isolation = restrict(&spec, containment, network)?.bounded_by(&held);
+        if !is_protected || !spec.is_read_only_complete {
+            isolation.open_line("protected_paths");
+        }
+        isolation
     } else {
         Isolation::none()
     };
+    if let Some(task) = &spec.task {
+        above.report(&Report::Started {
+            isolation,
+            group: None,
+        });
+        perform(task, above);
+        return Ok(());
+    }
+    if network == NetworkAccess::Loopback {
+        spec.environment.extend(proxy_variables());
+    }
     let shell = start_shell(&spec, containment)?;
     let group = match containment {
         Containment::Namespace => None,
@@ -108,7 +132,7 @@ fn limit(limits: &CommandLimits, containment: Containment) -> Result<(), StageEr
     // If this is refused, the kernel chooses by size.
     let _by_size = fs::write("/proc/self/oom_score_adj", OOM_SCORE);
     let file_bytes = FILE_BYTES_MAX.min(limits.written_bytes);
-    let tasks = limits.processes.saturating_add(TASKS_SLACK);
+    let tasks = limits.threads.saturating_add(TASKS_SLACK);
     let cap = |resource, soft: u64, hard: u64| {
         // A limit can only be lowered; a lower existing limit stays.
         let hard = getrlimit(resource)
@@ -159,11 +183,13 @@ fn is_since(release: &str, version: (u32, u32)) -> bool {
 }
 
 /// Restricts files and system calls, and returns the isolation.
-fn restrict(spec: &Spec, containment: Containment) -> Result<Isolation, StageError> {
+fn restrict(spec: &Spec, containment: Containment, network: NetworkAccess) -> Result<Isolation, StageError> {
     let reach = AllowedPaths {
         home: &spec.home,
         closed: &spec.closed,
+        readable: &spec.readable,
         writable: &spec.writable,
+        network,
     };
     let abi = landlock::restrict(&reach, spec.pretend)?;
     let protected = match containment {
@@ -174,7 +200,7 @@ fn restrict(spec: &Spec, containment: Containment) -> Result<Isolation, StageErr
     };
     // First, because the later filters need not allow this system call.
     fallocate::refuse_allocation()?;
-    seccomp::restrict(abi, containment, &protected)?;
+    seccomp::restrict(abi, containment, network, &protected)?;
     let is_namespace = containment == Containment::Namespace;
     let lines = [
         ("processes", is_namespace || abi >= ABI_WITH_SIGNALS),
@@ -188,7 +214,10 @@ fn restrict(spec: &Spec, containment: Containment) -> Result<Isolation, StageErr
         .filter(|(_, is)| !is)
         .map(|(line, _)| line)
         .collect();
-    let means = format!("landlock-abi{abi}+seccomp+{}", containment.as_str());
+    let mut means = format!("landlock-abi{abi}+seccomp+{}", containment.as_str());
+    if network == NetworkAccess::Loopback {
+        means.push_str("+netns");
+    }
     Ok(Isolation::with(means, &open))
 }
 
@@ -204,9 +233,9 @@ fn protected(spec: &Spec) -> ProtectedProcesses {
 
 /// The missing kernel features. Checked before anything is restricted, so that the sandbox is never
 /// partial.
-fn lacking(spec: &Spec) -> Vec<&'static str> {
-    let landlock = !spec.pretend.no_landlock && landlock::is_available();
-    let seccomp = !spec.pretend.no_seccomp && secure_computing_mode().is_ok();
+fn missing_features(pretend: DisabledFeatures) -> Vec<&'static str> {
+    let landlock = !pretend.no_landlock && landlock::is_available();
+    let seccomp = !pretend.no_seccomp && secure_computing_mode().is_ok();
     [("Landlock", landlock), ("seccomp", seccomp)]
         .into_iter()
         .filter(|(_, there)| !there)
@@ -230,6 +259,14 @@ fn give_up_capabilities() -> Result<(), StageError> {
         )
     });
     set.map_err(StageError::failed("dropping capabilities"))
+}
+
+/// Walks through folders in this process, which is restricted like a command, and prints what was found.
+fn perform(task: &ScanTask, above: &mut StageLink) {
+    let report = serde_json::to_vec(&scan_task::run(task)).unwrap_or_default();
+    let mut output = io::stdout();
+    let printed = output.write_all(&report).and_then(|()| output.flush());
+    above.report(&Report::Ended(ShellEnd::Exit(i32::from(printed.is_err()))));
 }
 
 fn start_shell(spec: &Spec, containment: Containment) -> Result<Pid, StageError> {

@@ -16,10 +16,11 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 
+use super::network_namespace::NetworkAccess;
 use super::protocol::{Containment, StageError};
 use super::syscall_list::{
     ALLOWED, ALLOWED_HERE, FCHMODAT2, FCNTLS_REFUSED, IOCTLS, IPC, PERSONALITIES, PRCTLS_REFUSED, REFUSED,
-    REFUSED_HERE, SOCKET_PROGRAMS,
+    REFUSED_HERE, SOCKET_PROGRAMS, SOCKETS,
 };
 
 /// `PR_SET_DUMPABLE`. Except for the superuser, only dumpable processes show what they wrote.
@@ -75,15 +76,13 @@ const WITH_FLAGS_AND_MODE_HERE: &[(c_long, u8, u8)] = &[];
 const SOCKET_TYPE_MASK: u32 = 0xf;
 const PAIR_TYPES: [i32; 2] = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
 
-/// Calls other than kill(2) whose first argument is the pid of a process that they signal, limit or slow
-/// down.
-const BY_PROCESS: [c_long; 10] = [
+/// Calls other than kill(2) whose first argument is the pid of a process that they signal or schedule.
+const BY_PROCESS: [c_long; 9] = [
     libc::SYS_tkill,
     libc::SYS_tgkill,
     libc::SYS_rt_sigqueueinfo,
     libc::SYS_rt_tgsigqueueinfo,
     libc::SYS_pidfd_open,
-    libc::SYS_prlimit64,
     libc::SYS_sched_setaffinity,
     libc::SYS_sched_setscheduler,
     libc::SYS_sched_setparam,
@@ -93,6 +92,9 @@ const BY_PROCESS: [c_long; 10] = [
 /// Calls whose first argument selects whether the second is a process, a group or a user, and the value for
 /// a process.
 const BY_KIND: [(c_long, u32); 2] = [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
+
+/// The number by which a process means itself.
+const SELF: u32 = 0;
 
 /// From this version on, Landlock restricts truncation by path.
 const ABI_WITH_TRUNCATE: u32 = 3;
@@ -109,10 +111,11 @@ pub(super) struct ProtectedProcesses {
 pub(super) fn restrict(
     abi: u32,
     containment: Containment,
+    network: NetworkAccess,
     protected: &ProtectedProcesses,
 ) -> Result<(), StageError> {
     let install = || -> Result<(), seccompiler::Error> {
-        for program in programs(abi, containment, protected)? {
+        for program in programs(abi, containment, network, protected)? {
             apply_filter(&program)?;
         }
         Ok(())
@@ -126,6 +129,7 @@ type Rule = (c_long, Vec<SeccompRule>);
 fn programs(
     abi: u32,
     containment: Containment,
+    network: NetworkAccess,
     protected: &ProtectedProcesses,
 ) -> Result<[BpfProgram; 3], BackendError> {
     let errno = |errno: i32| SeccompAction::Errno(errno.unsigned_abs());
@@ -135,8 +139,12 @@ fn programs(
         BpfProgram::try_from(SeccompFilter::new(table, other, matching, architecture)?)
     };
     let allowed = ALLOWED.iter().copied().flatten().chain(ALLOWED_HERE);
-    let allowed = allowed.copied().map(always).collect();
-    let refused = refused(abi, containment, protected)?;
+    let sockets = match network {
+        NetworkAccess::Loopback => SOCKETS,
+        NetworkAccess::Refused => &[],
+    };
+    let allowed = allowed.chain(sockets).copied().map(always).collect();
+    let refused = refused(abi, containment, network, protected)?;
     let unknown_ioctl = vec![(libc::SYS_ioctl, vec![none_of(1, IOCTLS)?])];
     Ok([
         compile(allowed, SeccompAction::Allow, errno(libc::ENOSYS))?,
@@ -153,9 +161,14 @@ const fn always(call: c_long) -> Rule {
 fn refused(
     abi: u32,
     containment: Containment,
+    network: NetworkAccess,
     protected: &ProtectedProcesses,
 ) -> Result<Vec<Rule>, BackendError> {
     let mut rules: Vec<Rule> = REFUSED.iter().chain(REFUSED_HERE).copied().map(always).collect();
+    match network {
+        NetworkAccess::Loopback => rules.push((libc::SYS_socket, foreign_sockets()?)),
+        NetworkAccess::Refused => rules.extend(SOCKETS.iter().copied().map(always)),
+    }
     rules.extend((abi < ABI_WITH_TRUNCATE).then(|| always(libc::SYS_truncate)));
     if containment == Containment::Subreaper {
         rules.extend(IPC.iter().copied().map(always));
@@ -168,7 +181,7 @@ fn refused(
     rules.push((libc::SYS_socketpair, pairs()?));
     rules.push((libc::SYS_fcntl, any_of(1, FCNTLS_REFUSED)?));
     rules.push((libc::SYS_prctl, prctls()?));
-    rules.push((libc::SYS_setsockopt, any_of(2, SOCKET_PROGRAMS)?));
+    rules.push((libc::SYS_setsockopt, socket_options()?));
     rules.push((libc::SYS_personality, vec![none_of(0, PERSONALITIES)?]));
     rules.extend(set_id()?);
     rules.extend(protect(protected)?);
@@ -194,6 +207,53 @@ fn pairs() -> Result<Vec<SeccompRule>, BackendError> {
             rules.push(all_of(&[masked(1, SOCKET_TYPE_MASK, kind)?])?);
         }
     }
+    Ok(rules)
+}
+
+/// Refuses all sockets but TCP and UDP, and those that read the configuration of the namespace, which
+/// runtimes list interfaces with. Sockets of `AF_UNIX` would reach services by their path.
+fn foreign_sockets() -> Result<Vec<SeccompRule>, BackendError> {
+    let [inet, inet6, netlink] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(i32::cast_unsigned);
+    let [stream, datagram, raw] =
+        [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_RAW].map(i32::cast_unsigned);
+    let protocols = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP].map(i32::cast_unsigned);
+    let family = |family: u32| compare(0, SeccompCmpOp::Eq, family);
+    let kind = |kind: u32| masked(1, SOCKET_TYPE_MASK, kind);
+    let mut rules = vec![
+        none_of(0, &[inet, inet6, netlink])?,
+        all_of(&[family(inet)?, kind(raw)?])?,
+        all_of(&[family(inet6)?, kind(raw)?])?,
+        all_of(&[family(netlink)?, kind(stream)?])?,
+        // Only `NETLINK_ROUTE`.
+        all_of(&[family(netlink)?, compare(2, SeccompCmpOp::Ne, 0)?])?,
+    ];
+    for other in (0..=SOCKET_TYPE_MASK).filter(|kind| ![stream, datagram, raw].contains(kind)) {
+        rules.push(all_of(&[kind(other)?])?);
+    }
+    for internet in [inet, inet6] {
+        let mut conditions = vec![family(internet)?];
+        for protocol in protocols {
+            conditions.push(compare(2, SeccompCmpOp::Ne, protocol)?);
+        }
+        rules.push(all_of(&conditions)?);
+    }
+    Ok(rules)
+}
+
+/// Refuses options that load a program into the kernel, or another protocol into a connection.
+fn socket_options() -> Result<Vec<SeccompRule>, BackendError> {
+    let of_level = |level: i32, option: u32| {
+        all_of(&[
+            compare(1, SeccompCmpOp::Eq, level.cast_unsigned())?,
+            compare(2, SeccompCmpOp::Eq, option)?,
+        ])
+    };
+    // The number of an option means something else at another level.
+    let mut rules: Vec<SeccompRule> = SOCKET_PROGRAMS
+        .iter()
+        .map(|option| of_level(libc::SOL_SOCKET, *option))
+        .collect::<Result<_, _>>()?;
+    rules.push(of_level(libc::IPPROTO_TCP, libc::TCP_ULP.cast_unsigned())?);
     Ok(rules)
 }
 
@@ -248,10 +308,11 @@ fn protect(protected: &ProtectedProcesses) -> Result<Vec<Rule>, BackendError> {
     for call in BY_PROCESS {
         rules.push((call, named(0, &processes)?));
     }
+    // Only of the caller itself: every process of the user is in reach, and a filter cannot see which are the
+    // command's own.
+    rules.push((libc::SYS_prlimit64, vec![none_of(0, &[SELF])?]));
     for (call, process) in BY_KIND {
-        let mut refused = named(1, &processes)?;
-        refused.push(none_of(0, &[process])?);
-        rules.push((call, refused));
+        rules.push((call, vec![none_of(1, &[SELF])?, none_of(0, &[process])?]));
     }
     Ok(rules)
 }

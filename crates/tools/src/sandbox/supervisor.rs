@@ -22,6 +22,7 @@ use rustix::thread::{
 };
 
 use super::limits::UsageMonitor;
+use super::network_namespace::{self, NetworkAccess, Publishes};
 use super::protocol::{Containment, LinkRead, Report, Spec, StageError, StageLink, TERMINATE};
 use super::{REAP, SHOWN_NAME};
 use crate::options::DisabledFeatures;
@@ -44,15 +45,25 @@ pub(super) fn supervise(above: &mut StageLink) -> Result<(), StageError> {
     let json = above.receive_spec()?;
     let spec: Spec =
         serde_json::from_slice(&json).map_err(StageError::failed("reading the specification"))?;
-    let containment = contain(spec.pretend)?;
+    let (containment, network) = contain(spec.pretend)?;
     let (ours, theirs) = UnixStream::pair().map_err(StageError::failed("creating a socket pair"))?;
     // Before the reaper starts, because it mounts another /proc.
     let tasks_by_kernel = containment == Containment::Namespace || spec.group.bounds_processes();
     let limiter =
         UsageMonitor::new(&spec, tasks_by_kernel).map_err(StageError::failed("reading the limits"))?;
-    let mut keeper = start_reaper(&spec, containment, theirs)?;
+    let mut keeper = start_reaper(&spec, containment, network, theirs)?;
     // Before the reaper receives its specification, so that everything it starts is in the group too.
     spec.group.put(Pid::from_child(&keeper));
+    let publishes = if spec.publishes_ports {
+        Publishes::Ports
+    } else {
+        Publishes::Nothing
+    };
+    let socket_requests = match network {
+        // Without the sockets the command has no proxy; the command can still use its loopback interface.
+        NetworkAccess::Loopback => network_namespace::hand_over(above, publishes).ok().flatten(),
+        NetworkAccess::Refused => None,
+    };
     drop(spec);
     let mut below = StageLink::new(ours);
     // If the reaper died before it read this, the wait for its reports detects that.
@@ -66,6 +77,7 @@ pub(super) fn supervise(above: &mut StageLink) -> Result<(), StageError> {
         is_shell_gone: false,
         term: TermState::NotAsked,
         limiter,
+        socket_requests,
     };
     let result = watch.run();
     watch.kill();
@@ -80,18 +92,31 @@ pub(super) fn supervise(above: &mut StageLink) -> Result<(), StageError> {
 }
 
 /// Sets up the containment: future children are inside it, this process stays outside.
-fn contain(pretend: DisabledFeatures) -> Result<Containment, StageError> {
+fn contain(pretend: DisabledFeatures) -> Result<(Containment, NetworkAccess), StageError> {
     if !pretend.no_namespaces && enter_namespaces(pretend)? {
         // The kernel kills the supervisor with the thread that started it, the reaper with the supervisor,
         // and the rest with the reaper. Without a namespace that would kill only the supervisor and leave
         // the orphans; there the closed socket is the signal.
         let asked = set_parent_process_death_signal(Some(Signal::KILL));
         asked.map_err(StageError::failed("setting the parent-death signal"))?;
-        return Ok(Containment::Namespace);
+        return Ok((Containment::Namespace, isolate_network(pretend)));
     }
     set_child_subreaper(Some(getpid())).map_err(StageError::failed("becoming a subreaper"))?;
     let _ordinary = setpriority_process(None, PRIORITY);
-    Ok(Containment::Subreaper)
+    Ok((Containment::Subreaper, NetworkAccess::Refused))
+}
+
+/// Creates a network namespace and sets its loopback interface up. If that is refused, the command gets no
+/// sockets at all.
+fn isolate_network(pretend: DisabledFeatures) -> NetworkAccess {
+    let isolated = !pretend.no_network_namespace
+        && unshare(UnshareFlags::NEWNET).is_ok()
+        && network_namespace::set_loopback_up().is_ok();
+    if isolated {
+        NetworkAccess::Loopback
+    } else {
+        NetworkAccess::Refused
+    }
 }
 
 /// Creates a PID and an IPC namespace for the children of this process. Returns false if the kernel or its
@@ -138,17 +163,22 @@ fn pass_on_mounting() {
     deprecated,
     reason = "unsound only with UnshareFlags::FILES, and this process has one thread"
 )]
-fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
+pub(super) fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     rustix::thread::unshare(flags)
 }
 
-fn start_reaper(spec: &Spec, containment: Containment, link: UnixStream) -> Result<Child, StageError> {
+fn start_reaper(
+    spec: &Spec,
+    containment: Containment,
+    network: NetworkAccess,
+    link: UnixStream,
+) -> Result<Child, StageError> {
     // The running image itself, even if its file was replaced meanwhile.
     let mut command = Command::new("/proc/self/exe");
     command
         .arg0(SHOWN_NAME)
         .args(&spec.args_prefix)
-        .args([REAP, containment.as_str()]);
+        .args([REAP, containment.as_str(), network.as_str()]);
     // A separate group, so that a signal to the command does not reach the supervisor.
     command
         .env_clear()
@@ -191,6 +221,8 @@ struct SupervisorState<'a> {
     is_shell_gone: bool,
     term: TermState,
     limiter: UsageMonitor,
+    /// Where Wakeful requests sockets of the command's network namespace, for published ports.
+    socket_requests: Option<UnixStream>,
 }
 
 impl SupervisorState<'_> {
@@ -208,16 +240,20 @@ impl SupervisorState<'_> {
                 }
             };
             let wait = Timespec::try_from(wait).unwrap_or_default();
-            let mut fds = [
+            let mut fds = vec![
                 PollFd::new(&*self.above, PollFlags::IN),
                 PollFd::new(&self.below, PollFlags::IN),
             ];
+            let requests = self.socket_requests.as_ref();
+            fds.extend(requests.map(|requests| PollFd::new(requests, PollFlags::IN)));
             match poll(&mut fds, Some(&wait)) {
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,
                 Err(e) => return Err(StageError::failed("waiting for orders")(e)),
             }
-            let [from_above, from_below] = fds.map(|fd| !fd.revents().is_empty());
+            let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+            let [from_above, from_below, is_requested] =
+                std::array::from_fn(|_| ready.next().unwrap_or_default());
             // Reports first: the end of the command counts even if the order to end it came at the same time.
             if from_below && self.read_reports() == Next::End {
                 // After the exit of the shell, its writes are attributed to the reaper.
@@ -228,6 +264,9 @@ impl SupervisorState<'_> {
             }
             if from_above && self.handle_orders() == Next::End {
                 return Ok(());
+            }
+            if is_requested {
+                self.serve_socket_request();
             }
         }
     }
@@ -264,6 +303,7 @@ impl SupervisorState<'_> {
                     | Report::Exceeded(_)
                     | Report::Written { .. }
                     | Report::Refused { .. }
+                    | Report::Network
                     | Report::NoNamespaces
                     | Report::Failed { .. },
                 )
@@ -271,6 +311,14 @@ impl SupervisorState<'_> {
             }
         }
         Next::Wait
+    }
+
+    fn serve_socket_request(&mut self) {
+        let served = self.socket_requests.as_mut().map(network_namespace::serve_socket);
+        if matches!(served, Some(Err(_))) {
+            // Wakeful closed it, or no socket is available; its side reports that.
+            self.socket_requests = None;
+        }
     }
 
     fn handle_orders(&mut self) -> Next {

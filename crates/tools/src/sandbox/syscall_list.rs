@@ -244,7 +244,7 @@ const WAITING: &[c_long] = &[
     libc::SYS_epoll_pwait2,
 ];
 
-/// Operations on a connected pair of sockets, the only sockets that are allowed.
+/// Operations on a connected pair of sockets, the only sockets that are allowed without a separate network.
 const PAIRS: &[c_long] = &[
     libc::SYS_socketpair,
     libc::SYS_sendto,
@@ -327,16 +327,20 @@ pub(super) const ALLOWED_HERE: &[c_long] = &[38, 84, 163, 164];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) const ALLOWED_HERE: &[c_long] = &[];
 
-/// Refused with `EPERM`. They would be refused without this list too, but with `ENOSYS`; this error shows
-/// that they are not permitted, rather than missing in the kernel.
-pub(super) const REFUSED: &[c_long] = &[
-    // The network, and local services. Landlock does not block connections to sockets in the file system.
+/// Sockets. Allowed in a network namespace of the command, for some families; elsewhere they would reach the
+/// network and local services, because Landlock does not block connections to sockets in the file system.
+pub(super) const SOCKETS: &[c_long] = &[
     libc::SYS_socket,
     libc::SYS_connect,
     libc::SYS_bind,
     libc::SYS_listen,
     libc::SYS_accept,
     libc::SYS_accept4,
+];
+
+/// Refused with `EPERM`. They would be refused without this list too, but with `ENOSYS`; this error shows
+/// that they are not permitted, rather than missing in the kernel.
+pub(super) const REFUSED: &[c_long] = &[
     // Performs other calls, including sockets, without passing this filter.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
@@ -450,7 +454,7 @@ pub(super) const FCNTLS_REFUSED: &[u32] = &[8, 10, 15, 1024];
 /// `PR_SCHED_CORE` binds it to another.
 pub(super) const PRCTLS_REFUSED: &[u32] = &[35, 62];
 
-/// Socket options that load a program into the kernel: `SO_ATTACH_FILTER`, `SO_ATTACH_BPF`,
+/// Options of the socket level that load a program into the kernel: `SO_ATTACH_FILTER`, `SO_ATTACH_BPF`,
 /// `SO_ATTACH_REUSEPORT_CBPF`, `SO_ATTACH_REUSEPORT_EBPF`.
 pub(super) const SOCKET_PROGRAMS: &[u32] = &[26, 50, 51, 52];
 

@@ -16,7 +16,8 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 /// The current and accumulated resource usage of a process tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ResourceUsage {
-    /// Processes and threads; at most one more than requested.
+    pub(super) processes: u64,
+    /// Their threads; at most one more than requested.
     pub(super) tasks: u64,
     /// Private memory of the tree in bytes, without file pages, which the kernel can drop.
     pub(super) memory_bytes: u64,
@@ -45,6 +46,7 @@ impl Processes {
         let mut usage = ResourceUsage::default();
         let mut waiting = vec![root.as_raw_nonzero().get()];
         while let Some(pid) = waiting.pop() {
+            usage.processes += 1;
             usage.memory_bytes += self.memory(pid);
             match self.written(pid) {
                 Ok(bytes) => usage.written_bytes += bytes,
@@ -173,6 +175,7 @@ mod tests {
             .expect("a child");
         let usage = processes.usage(rustix::process::getpid(), 10_000);
         // The test's own thread, the main thread, and the child.
+        assert_eq!(usage.processes, 2);
         assert!(usage.tasks >= 3 && usage.memory_bytes > 0, "{usage:?}");
         let cut = processes.usage(rustix::process::getpid(), 1);
         assert_eq!(cut.tasks, 2, "a walk ends at its bound");

@@ -12,6 +12,8 @@ use wakeful_core::time::Millis;
 use wakeful_ports::tool::{NOT_BEGUN, OutputSink};
 
 use super::*;
+use crate::arguments::TOOL;
+use crate::options::DisabledFeatures;
 use crate::options::UnsandboxedPolicy;
 
 /// Stop signals of a test: whether starting is forbidden, and whether it is allowed. A running command is
@@ -41,7 +43,7 @@ impl StopSignal for TestStop {
 }
 
 /// The tools of one run, whose commands cannot start: the program does not exist.
-fn tools(root: &std::path::Path) -> Tools {
+pub(crate) fn tools(root: &std::path::Path) -> Tools {
     let folder = |name: &str| {
         let path = root.join(name);
         fs::create_dir_all(&path).expect("a folder");
@@ -56,6 +58,7 @@ fn tools(root: &std::path::Path) -> Tools {
         environment: BTreeMap::new(),
         closed: crate::DeniedPaths::default(),
         limits: crate::CommandLimits::default(),
+        output: crate::options::OutputLimits::default(),
         unsandboxed: UnsandboxedPolicy::Allow,
         pretend: DisabledFeatures::default(),
     })
@@ -69,6 +72,10 @@ fn act() -> ToolRequest {
         input: serde_json::json!({"cmd": "true"}),
         agent_id: AgentId::parse("main").expect("a name"),
         at: Millis(0),
+        grant: wakeful_ports::tool::CallGrant::default(),
+        scope: wakeful_core::sandbox_scope::SandboxScope::default(),
+        access: wakeful_core::tool::AgentAccessScope::everything(),
+        is_read_only: false,
         output: OutputSink::default(),
     }
 }

@@ -28,7 +28,7 @@ type Rules = [Option<Gitignore>; NAMES.len()];
 
 /// The patterns that apply at the current position of a scan: those of each folder on the path.
 #[derive(Default)]
-pub(super) struct IgnoreRules {
+pub(crate) struct IgnoreRules {
     folders: Vec<Rules>,
     /// How many patterns were compiled in this scan.
     compiled: usize,
@@ -36,7 +36,7 @@ pub(super) struct IgnoreRules {
 
 impl IgnoreRules {
     /// Enters a folder: reads its ignore files.
-    pub(super) fn enter(&mut self, folder: BorrowedFd<'_>, path: &Path) -> Result<(), BadSource> {
+    pub(crate) fn enter(&mut self, folder: BorrowedFd<'_>, path: &Path) -> Result<(), BadSource> {
         let mut rules = Rules::default();
         let patterns = self.folders.iter().flatten().flatten().map(Gitignore::len);
         let mut in_force = patterns.sum::<usize>();
@@ -64,13 +64,13 @@ impl IgnoreRules {
     }
 
     /// Leaves the folder that was entered last.
-    pub(super) fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         self.folders.pop();
     }
 
     /// Whether an entry of the folder that was entered last is ignored. The kind of ignore file takes
     /// precedence, then the nearest folder.
-    pub(super) fn has(&self, path: &Path, is_folder: bool) -> bool {
+    pub(crate) fn has(&self, path: &Path, is_folder: bool) -> bool {
         let decides = |kind: usize| {
             let of_kind = self
                 .folders

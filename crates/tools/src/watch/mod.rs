@@ -9,7 +9,7 @@
 
 mod folder;
 mod git;
-mod ignore;
+pub(crate) mod ignore;
 mod inotify;
 
 use std::collections::{BTreeMap, BTreeSet};

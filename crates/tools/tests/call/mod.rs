@@ -12,11 +12,26 @@ use crate::fixture::{CommandResult, NeverStop, ToolFixture, act, block_on};
 
 // Conformance: H-034
 #[test]
-fn there_is_one_tool_and_its_effects_are_plain() {
+fn tools_that_change_something_are_plain() {
     let bed = ToolFixture::new();
     let names: Vec<String> = bed.tools.specs().into_iter().map(|spec| spec.name).collect();
-    assert_eq!(names, ["ExecCommand"]);
-    assert_eq!(bed.tools.class("ExecCommand"), Some(EffectClass::Plain));
+    let expected = [
+        "ExecCommand",
+        "ReadFile",
+        "WriteFile",
+        "EditFile",
+        "ApplyPatch",
+        "ListFiles",
+        "SearchFiles",
+        "WebFetch",
+    ];
+    assert_eq!(names, expected, "without a journal");
+    for plain in ["ExecCommand", "WriteFile", "EditFile", "ApplyPatch"] {
+        assert_eq!(bed.tools.class(plain), Some(EffectClass::Plain));
+    }
+    for repeatable in ["ReadFile", "ListFiles", "SearchFiles", "WebFetch"] {
+        assert_eq!(bed.tools.class(repeatable), Some(EffectClass::Idempotent));
+    }
     assert_eq!(bed.tools.class("exec_command"), None);
     assert_eq!(
         bed.tools.check("Rm", &json!({})).expect_err("fault").kind,
@@ -161,10 +176,12 @@ fn both_streams_are_separate() {
     let mut seen = bed.run("echo out; echo err >&2; exit 3");
     let duration = seen.json["duration_ms"].take();
     let level = seen.json["sandbox"].take();
+    let lines = seen.json["confinement"].take();
     assert!(duration.is_u64() && level.is_string());
+    assert_eq!(lines.as_object().map(serde_json::Map::len), Some(5));
     let expected = json!({
         "disposition": "completed", "exit_status": 3, "stdout_preview": "out\n", "stderr_preview": "err\n",
-        "truncated": false, "sandbox": null, "duration_ms": null,
+        "truncated": false, "sandbox": null, "confinement": null, "duration_ms": null,
     });
     assert_eq!(seen.json, expected);
     assert_eq!((seen.done.code, seen.done.blobs), (None, vec![]));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use wakeful_tools::denied_paths::remember;
 use wakeful_tools::{DeniedPaths, DisabledFeatures, Tools, ToolsOptions};
 
-use crate::fixture::{LEVELS, ToolFixture};
+use crate::fixture::{LEVELS, ToolFixture, listed};
 use crate::place::mounts_are_allowed;
 
 const SECRET: &str = "hidden words";
@@ -50,12 +50,15 @@ fn plant(root: &Path) -> DeniedPaths {
     }
 }
 
+/// The agent may read everything around the secrets.
 fn bed(level: DisabledFeatures) -> ToolFixture {
-    ToolFixture::with(|options| {
+    let mut bed = ToolFixture::with(|options| {
         let root = options.home.parent().expect("a folder");
         options.closed = plant(root);
         options.pretend = level;
-    })
+    });
+    bed.scope.readable_paths = listed([bed.root.clone()]);
+    bed
 }
 
 #[test]

@@ -83,9 +83,9 @@ fn a_command_runs_in_a_cgroup_that_is_removed_with_it() {
 }
 
 #[test]
-fn threads_count_as_processes() {
+fn too_many_threads_end_the_command() {
     let limits = CommandLimits {
-        processes: 40,
+        threads: 40,
         ..CommandLimits::default()
     };
     let many = "perl -e 'use threads; threads->create(sub { sleep 1000 }) for 1..60; sleep 1000'";

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use wakeful_tools::{DisabledFeatures, UnsandboxedPolicy};
 
-use crate::fixture::{LEVELS, ToolFixture, WAYS, entries};
+use crate::fixture::{LEVELS, ToolFixture, WAYS, entries, listed};
 
 /// A shared memory segment, a message queue and a semaphore of an outside process, under one key.
 struct Outside {
@@ -218,7 +218,8 @@ fn no_set_id_file_is_left_behind() {
 #[test]
 fn neither_archives_nor_copies_create_set_id_files() {
     for level in LEVELS {
-        let bed = ToolFixture::at(level);
+        let mut bed = ToolFixture::at(level);
+        bed.scope.readable_paths = listed([bed.root.clone()]);
         let archive = bed.root.join("archive.tar");
         let source = bed.root.join("source");
         fs::create_dir(&source).expect("folder");

@@ -118,7 +118,7 @@ fn a_group_holds_processes_refuses_more_and_is_removed() {
         return;
     }
     let limits = CommandLimits {
-        processes: 0,
+        threads: 0,
         ..CommandLimits::default()
     };
     let group = Group::make(&limits);

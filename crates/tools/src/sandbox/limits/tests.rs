@@ -3,6 +3,7 @@ use super::*;
 const BOUNDS: CommandBounds = CommandBounds {
     tasks_by_kernel: true,
     memory: 1 << 30,
+    processes: 50,
     tasks: 100,
     written: 1 << 30,
     memory_reserve: 256 << 20,
@@ -26,6 +27,10 @@ fn each_exceeded_limit_is_reported_by_name() {
     let none = ResourceUsage::default();
     assert_eq!(crossed_by(none, PLENTY), None);
     let tasks = ResourceUsage { tasks: 101, ..none };
+    let processes = ResourceUsage {
+        processes: 51,
+        ..none
+    };
     let memory = ResourceUsage {
         memory_bytes: BOUNDS.memory + 1,
         ..none
@@ -34,7 +39,8 @@ fn each_exceeded_limit_is_reported_by_name() {
         written_bytes: BOUNDS.written + 1,
         ..none
     };
-    assert_eq!(crossed_by(tasks, PLENTY), Some(Limit::Processes));
+    assert_eq!(crossed_by(tasks, PLENTY), Some(Limit::Threads));
+    assert_eq!(crossed_by(processes, PLENTY), Some(Limit::Processes));
     assert_eq!(crossed_by(memory, PLENTY), Some(Limit::Memory));
     assert_eq!(crossed_by(written, PLENTY), Some(Limit::Written));
     let disk = FreeResources {

@@ -34,24 +34,45 @@ fn judge(containment: Containment, call: c_long, arguments: [u64; 6]) -> u32 {
     judge_on(ARCH_OURS, containment, call, arguments)
 }
 
-fn judge_on(arch: u32, containment: Containment, call: c_long, arguments: [u64; 6]) -> u32 {
+/// What the kernel passes to a filter.
+fn data_of(arch: u32, call: c_long, arguments: [u64; 6]) -> Vec<u32> {
     let number = u32::try_from(call).expect("a number");
     let halves = arguments.iter().flat_map(|value| {
         let low = u32::try_from(value & 0xffff_ffff).expect("a half");
         [low, u32::try_from(value >> 32).expect("a half")]
     });
-    let data: Vec<u32> = [number, arch, 0, 0].into_iter().chain(halves).collect();
+    [number, arch, 0, 0].into_iter().chain(halves).collect()
+}
+
+fn judge_on(arch: u32, containment: Containment, call: c_long, arguments: [u64; 6]) -> u32 {
+    let data = data_of(arch, call, arguments);
     static PROGRAMS: LazyLock<[[BpfProgram; 3]; 2]> = LazyLock::new(|| {
-        BOTH.map(|containment| programs(6, containment, &ProtectedProcesses::default()).expect("programs"))
+        BOTH.map(|containment| {
+            let nothing = ProtectedProcesses::default();
+            programs(6, containment, NetworkAccess::Refused, &nothing).expect("programs")
+        })
     });
     let [in_namespace, alone] = &*PROGRAMS;
     let all = match containment {
         Containment::Namespace => in_namespace,
         Containment::Subreaper => alone,
     };
+    action(all, &data)
+}
+
+/// The kernel's action in a network namespace of the command.
+fn judge_in_network(call: c_long, arguments: [u64; 6]) -> u32 {
+    static PROGRAMS: LazyLock<[BpfProgram; 3]> = LazyLock::new(|| {
+        let nothing = ProtectedProcesses::default();
+        programs(6, Containment::Namespace, NetworkAccess::Loopback, &nothing).expect("programs")
+    });
+    action(&PROGRAMS, &data_of(ARCH_OURS, call, arguments))
+}
+
+fn action(all: &[BpfProgram; 3], data: &[u32]) -> u32 {
     // The action with the highest precedence counts; among equal ones, that of the latest filter.
     let order = |action: u32| (action & libc::SECCOMP_RET_ACTION_FULL).cast_signed();
-    let answers = all.iter().rev().map(|program| interpret(program, &data));
+    let answers = all.iter().rev().map(|program| interpret(program, data));
     answers.min_by_key(|action| order(*action)).expect("an answer")
 }
 
@@ -79,7 +100,9 @@ fn interpret(program: &BpfProgram, data: &[u32]) -> u32 {
 
 #[test]
 fn every_filter_fits_the_kernels_limit() {
-    for program in programs(1, Containment::Subreaper, &everything()).expect("programs") {
+    for program in
+        programs(1, Containment::Subreaper, NetworkAccess::Refused, &everything()).expect("programs")
+    {
         assert!(program.len() < INSTRUCTIONS_MAX, "{}", program.len());
     }
 }
@@ -87,12 +110,12 @@ fn every_filter_fits_the_kernels_limit() {
 #[test]
 fn no_call_is_listed_twice() {
     let allowed = ALLOWED.iter().copied().flatten().chain(ALLOWED_HERE).copied();
-    let refused = refused(1, Containment::Subreaper, &everything()).expect("rules");
+    let refused = refused(1, Containment::Subreaper, NetworkAccess::Refused, &everything()).expect("rules");
     let lists = [
         allowed.clone().collect::<Vec<_>>(),
         refused.iter().map(|(call, _)| *call).collect(),
         allowed
-            .chain(REFUSED.iter().chain(REFUSED_HERE).copied())
+            .chain(REFUSED.iter().chain(REFUSED_HERE).chain(SOCKETS).copied())
             .collect(),
     ];
     for mut calls in lists {
@@ -107,7 +130,9 @@ fn no_call_is_listed_twice() {
 fn an_unlisted_call_does_not_exist() {
     let named: Vec<c_long> = ALLOWED.iter().copied().flatten().copied().collect();
     for call in (0..2_000).filter(|call| !named.contains(call) && !ALLOWED_HERE.contains(call)) {
-        let is_refused = REFUSED.contains(&call) || REFUSED_HERE.contains(&call);
+        let is_refused = [REFUSED, REFUSED_HERE, SOCKETS]
+            .iter()
+            .any(|list| list.contains(&call));
         let answer = errno(if is_refused { libc::EPERM } else { libc::ENOSYS });
         assert_eq!(judge(Containment::Namespace, call, [0; 6]), answer, "{call}");
     }
@@ -169,6 +194,56 @@ fn only_connected_socket_pairs_are_allowed() {
         );
         assert_eq!(answer, errno(libc::EPERM), "{family}");
     }
+}
+
+#[test]
+fn only_internet_and_route_sockets_exist_in_a_separate_network() {
+    let arguments = |family: i32, kind: i32, protocol: i32| {
+        [family, kind, protocol, 0, 0, 0].map(|value| u64::from(value.cast_unsigned()))
+    };
+    let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    for family in 0..48 {
+        for kind in 0..16 {
+            for protocol in [0, 1, 2, 6, 12, 17, 58, 132, 255, 262] {
+                let is_internet = [libc::AF_INET, libc::AF_INET6].contains(&family)
+                    && [1, 2].contains(&kind)
+                    && [0, 6, 17].contains(&protocol);
+                let is_route = family == libc::AF_NETLINK && [2, 3].contains(&kind) && protocol == 0;
+                let expected = if is_internet || is_route {
+                    ALLOW
+                } else {
+                    errno(libc::EPERM)
+                };
+                for flags in [0, flags] {
+                    let arguments = arguments(family, kind | flags, protocol);
+                    let found = judge_in_network(libc::SYS_socket, arguments);
+                    assert_eq!(found, expected, "{family} {kind} {protocol}");
+                    let alone = judge(Containment::Namespace, libc::SYS_socket, arguments);
+                    assert_eq!(alone, errno(libc::EPERM));
+                }
+            }
+        }
+    }
+    for call in [libc::SYS_connect, libc::SYS_bind, libc::SYS_accept4] {
+        assert_eq!(judge_in_network(call, [3, 0, 0, 0, 0, 0]), ALLOW);
+        assert_eq!(
+            judge(Containment::Subreaper, call, [3, 0, 0, 0, 0, 0]),
+            errno(libc::EPERM)
+        );
+    }
+}
+
+#[test]
+fn a_socket_option_is_refused_at_its_own_level_only() {
+    let option = |level: i32, option: u64| {
+        let level = u64::from(level.cast_unsigned());
+        judge_in_network(libc::SYS_setsockopt, [3, level, option, 0, 0, 0])
+    };
+    // SO_ATTACH_FILTER has the number of IPV6_V6ONLY.
+    assert_eq!(option(libc::SOL_SOCKET, 26), errno(libc::EPERM));
+    assert_eq!(option(libc::IPPROTO_IPV6, 26), ALLOW);
+    assert_eq!(option(libc::IPPROTO_TCP, 31), errno(libc::EPERM));
+    assert_eq!(option(libc::IPPROTO_TCP, 1), ALLOW);
 }
 
 #[test]

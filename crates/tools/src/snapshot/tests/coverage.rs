@@ -1,0 +1,169 @@
+//! Which files a snapshot covers, and that nothing in a workspace influences it.
+
+use std::process::Command;
+
+use wakeful_core::snapshot::UncoveredReason;
+
+use super::*;
+
+#[test]
+fn nothing_of_a_hostile_repository_is_executed() {
+    let project = Project::new();
+    let marker = project.home.join("marker");
+    let script = format!("#!/bin/sh\ntouch {}\ncat\n", marker.display());
+    let tool = project.path("evil.sh");
+    fs::write(&tool, script).expect("a script");
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let git = |arguments: &[&str]| {
+        let done = Command::new("git")
+            .arg("-C")
+            .arg(&project.workspace)
+            .args(arguments)
+            .output();
+        assert!(done.expect("git").status.success(), "{arguments:?}");
+    };
+    git(&["init", "-q"]);
+    let tool = tool.to_str().expect("text");
+    for name in [
+        "core.fsmonitor",
+        "filter.evil.clean",
+        "filter.evil.smudge",
+        "filter.evil.process",
+        "diff.evil.textconv",
+        "diff.evil.command",
+        "diff.external",
+        "core.sshCommand",
+        "credential.helper",
+    ] {
+        git(&["config", name, tool]);
+    }
+    for hook in [
+        "pre-commit",
+        "post-index-change",
+        "reference-transaction",
+        "post-checkout",
+        "pre-auto-gc",
+    ] {
+        fs::copy(tool, project.path(&format!(".git/hooks/{hook}"))).expect("a hook");
+    }
+    let attributes = "* filter=evil diff=evil text eol=crlf ident working-tree-encoding=UTF-16\n";
+    project.write(".gitattributes", attributes);
+    project.write(".git/info/attributes", attributes);
+    let _ = fs::remove_file(&marker);
+    let index = fs::read(project.path(".git/index")).ok();
+    project.write("text", "$Id$\nline\r\n");
+    project.before();
+    project.write("text", "other\n");
+    project.write(".gitattributes", "* filter=evil diff=evil -text\n");
+    project.after();
+    assert!(project.changes().diff.contains("-line\r\n"));
+    project.undo();
+    project.snapshots.0.prune(Millis(10_000));
+    assert!(!marker.exists());
+    assert_eq!(project.read("text").as_deref(), Some("$Id$\nline\r\n"));
+    assert_eq!(fs::read(project.path(".git/index")).ok(), index);
+}
+
+#[test]
+fn nested_repositories_are_plain_folders_and_git_data_is_left_alone() {
+    let project = Project::new();
+    let elsewhere = project.home.join("elsewhere");
+    fs::create_dir_all(&elsewhere).expect("a folder");
+    project.write(".git", &format!("gitdir: {}\n", elsewhere.display()));
+    project.write("nested/.git/HEAD", "ref: refs/heads/main\n");
+    project.write("nested/code", "one");
+    project.write("other/.GIT/config", "x");
+    symlink("/etc/passwd", project.path(".gitmodules")).expect("a link");
+    project.before();
+    project.write("nested/code", "two");
+    project.write("nested/.git/HEAD", "changed");
+    project.after();
+    assert_eq!(
+        project.changed(),
+        [("nested/code".to_owned(), FileChangeKind::Modified)]
+    );
+    let uncovered = project.changes().not_covered;
+    assert_eq!(uncovered.count, 4, "{uncovered:?}");
+    assert!(
+        uncovered
+            .first
+            .iter()
+            .all(|entry| entry.reason == UncoveredReason::GitData)
+    );
+    project.undo();
+    assert_eq!(project.read("nested/code").as_deref(), Some("one"));
+    assert_eq!(project.read("nested/.git/HEAD").as_deref(), Some("changed"));
+    assert!(fs::read_dir(elsewhere).expect("a folder").next().is_none());
+}
+
+#[test]
+fn ignored_and_huge_files_are_listed_and_never_touched() {
+    let project = Project::new();
+    project.write(".gitignore", "*.log\ntarget/\n");
+    project.write("old.log", "before");
+    project.write("target/debug/app", "binary");
+    let huge = File::create(project.path("huge")).expect("a file");
+    huge.set_len(wakeful_core::snapshot::FILE_BYTES_MAX + 1)
+        .expect("a size");
+    project.before();
+    // None of these three may look like a file that the run created.
+    project.write(".gitignore", "README\n");
+    huge.set_len(10).expect("a size");
+    project.write("README", "changed\n");
+    project.after();
+    let changes = project.changes();
+    let named: Vec<(&str, UncoveredReason)> = changes
+        .not_covered
+        .first
+        .iter()
+        .map(|entry| (entry.path.as_str(), entry.reason))
+        .collect();
+    let mut named = named;
+    named.sort();
+    assert_eq!(
+        named,
+        [
+            ("huge", UncoveredReason::TooLarge),
+            ("old.log", UncoveredReason::Ignored),
+            ("target", UncoveredReason::Ignored),
+        ]
+    );
+    let modified = FileChangeKind::Modified;
+    assert_eq!(
+        project.changed(),
+        [
+            (".gitignore".to_owned(), modified),
+            ("README".to_owned(), modified)
+        ]
+    );
+    project.undo();
+    assert_eq!(project.read("old.log").as_deref(), Some("before"));
+    assert!(project.path("target/debug/app").exists() && project.path("huge").exists());
+}
+
+#[test]
+fn ten_thousand_files_are_covered_within_the_time_limit() {
+    let project = Project::new();
+    for folder in 0..100 {
+        for file in 0..100 {
+            project.write(
+                &format!("many/{folder}/{file}.txt"),
+                &format!("{folder}/{file}\n").repeat(200),
+            );
+        }
+    }
+    let began = Instant::now();
+    project.before();
+    let first = began.elapsed();
+    project.write("many/5/5.txt", "changed\n");
+    let began = Instant::now();
+    project.after();
+    let second = began.elapsed();
+    let began = Instant::now();
+    assert_eq!(
+        project.changed(),
+        [("many/5/5.txt".to_owned(), FileChangeKind::Modified)]
+    );
+    println!("before {first:?}, after {second:?}, diff {:?}", began.elapsed());
+    assert_eq!(project.undo().restored_total, 1);
+}

@@ -1,0 +1,67 @@
+//! `WebFetch`: reads a page through the agent's rules for hosts, without a command.
+
+mod arguments;
+mod fetch;
+mod text;
+
+use serde_json::Value;
+use wakeful_core::network_scope::HostRules;
+use wakeful_core::policy::{CallFacts, HostScope, Target};
+use wakeful_core::sandbox_scope::SandboxScope;
+use wakeful_core::step::ToolError;
+use wakeful_ports::tool::{StopSignal, ToolOutcome};
+
+use self::arguments::WebRequest;
+pub(crate) use self::arguments::{TOOL, spec};
+use crate::network::connector::Connector;
+use crate::outcome::{failed, succeeded};
+
+/// Checks the arguments.
+pub(crate) fn check(input: &Value) -> Result<(), ToolError> {
+    WebRequest::parse(input).map(drop)
+}
+
+/// The host of a call. It is not resolved here: the addresses are judged when the connection is made.
+pub(crate) fn facts(input: &Value, scope: &SandboxScope) -> CallFacts {
+    let Ok(request) = WebRequest::parse(input) else {
+        return CallFacts::default();
+    };
+    let place = request.place;
+    let rules = HostRules::parse(scope);
+    // Lists that cannot be read deny.
+    let scope = rules.map_or(HostScope::Denied, |rules| {
+        rules.judge(&place.host, place.port).scope
+    });
+    CallFacts {
+        targets: vec![Target::Host {
+            host: place.host.to_string(),
+            port: place.port,
+            scope,
+        }],
+        command: None,
+    }
+}
+
+/// Fetches. It ends early when `stop` resolves.
+pub(crate) async fn perform(connector: &Connector, input: &Value, stop: impl StopSignal) -> ToolOutcome {
+    let fetched = fetch_json(connector, input, stop).await;
+    fetched.map_or_else(|fault| failed(TOOL, &fault), succeeded)
+}
+
+async fn fetch_json(
+    connector: &Connector,
+    input: &Value,
+    stop: impl StopSignal,
+) -> Result<String, ToolError> {
+    let request = WebRequest::parse(input)?;
+    let content = tokio::select! {
+        biased;
+        () = stop.stopped() => Err(ToolError::new("cancelled", "the request was stopped", "")),
+        done = fetch::fetch(connector, request) => done,
+    }?;
+    serde_json::to_string(&content)
+        .map_err(|error| ToolError::new("internal", &format!("the result cannot be written: {error}"), ""))
+}
+
+#[cfg(test)]
+mod tests;
