@@ -113,7 +113,7 @@ impl PreparedAdmission {
             && let StartAttempt::Claimed(mut commit) = start.commit(tx)?
         {
             commit.events.insert(0, admitted.clone());
-            return Ok(StartedAdmission::Started(commit));
+            return Ok(StartedAdmission::Started(*commit));
         }
         Ok(StartedAdmission::NotStarted(outcome))
     }

@@ -5,10 +5,12 @@ mod agent_settings;
 mod attention;
 pub mod budget;
 mod cancel;
+mod changes;
 pub mod decision;
 pub mod decision_input;
 mod event;
 pub mod external_trigger;
+mod history;
 pub mod journal;
 mod message;
 mod planted_bugs;
@@ -42,7 +44,7 @@ pub use self::message::{
     IncomingMessage, MessageApi, MessageReceipt, TRANSCRIPT_BYTES_MAX, ThreadSummary, TranscriptItem,
     TranscriptPage, TranscriptRun,
 };
-pub use self::retry::RetryRequest;
+pub use self::retry::{RetryRequest, RetryStart};
 pub use self::run::{Previewed, RunApi};
 pub(crate) use self::run_list::brake_of;
 pub use self::run_list::{ListedRun, RUNS_EXAMINED_MAX, RunPage, RunQuery};

@@ -9,6 +9,7 @@
 //! | `step` | chooses and performs the next effect of a run |
 //! | `model_call` | one model request: gates, reservation, sending; the core decides about retries |
 //! | `tool_call` | performs actions in the sandbox |
+//! | `snapshot` | records the workspace before a run's first write and after its last one |
 //! | `sub_run` | starts runs of other agents and reports their ends to the parent |
 //! | `interject` | lets a person's message join a run in progress |
 //! | `wait` | waits for timers, people's answers and the ends of sub-runs |
@@ -35,6 +36,7 @@ pub mod api;
 mod halt;
 pub mod hub;
 mod interject;
+mod judgement;
 mod missing_blob;
 mod model_call;
 pub mod notice;
@@ -45,6 +47,7 @@ pub mod run;
 pub mod saga;
 pub mod schedule;
 pub mod service;
+mod snapshot;
 mod stamp;
 mod step;
 pub mod stored_run;
@@ -72,6 +75,7 @@ use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::GuidanceSource;
 use wakeful_ports::policy::Policy;
+use wakeful_ports::snapshot::{SnapshotError, WorkspaceSnapshots};
 pub use wakeful_ports::tool::OutputStream;
 use wakeful_store::Store;
 /// Re-exported for crates that do not depend on the store.
@@ -89,6 +93,8 @@ pub struct Engine<M, T> {
     pub policy: Arc<dyn Policy>,
     /// Provides the instructions that people wrote for agents.
     pub guidance: Arc<dyn GuidanceSource>,
+    /// Records the workspace before a run's first write, and what the run left.
+    pub snapshots: Arc<dyn WorkspaceSnapshots>,
     pub clock: Arc<dyn Clock>,
     /// Source of salts.
     pub entropy: Arc<dyn Entropy>,
@@ -236,6 +242,11 @@ pub enum EngineError {
     /// Only ended runs can be erased or exported.
     #[error("run {run} has not ended")]
     NotEnded { run: RunKey },
+    /// Another retry of the run has not ended.
+    #[error("another retry of run {run} has not ended: run {retry}")]
+    RetryOpen { run: RunKey, retry: RunKey },
+    #[error("run {run} has no step {step}")]
+    UnknownStep { run: RunKey, step: OperationId },
     /// The record of an erasure cannot be erased.
     #[error("event {seq} records an erasure and cannot be erased")]
     NotErasable { seq: u64 },
@@ -297,6 +308,9 @@ pub enum EngineError {
     /// An operation on a schedule was refused.
     #[error(transparent)]
     Schedule(#[from] ScheduleRefusal),
+    /// The changes of a run cannot be shown or undone.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
     /// The database operation failed.
     #[error(transparent)]
     Store(#[from] StoreError),

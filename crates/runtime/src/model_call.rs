@@ -195,6 +195,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             request: claimed.machine.requests,
             opening: &thread.opening,
             entries: &thread.entries,
+            answer_schema: claimed
+                .thread
+                .as_ref()
+                .and_then(|thread| thread.answer_schema.as_ref()),
             tools: self.specs(&claimed.settings),
         }))
     }
@@ -456,6 +460,11 @@ fn answered(
         }
         Ok(((mut reply, blob), blocks)) => {
             reply.duration_ms = duration_ms;
+            let schema = claimed
+                .thread
+                .as_ref()
+                .and_then(|thread| thread.answer_schema.as_ref());
+            reply.violations = schema.map_or_else(Vec::new, |schema| reply::violations(&blocks, schema));
             let usage = reply.usage;
             reply.bill = permit.bill(|reserved, price| price.settled(usage, reserved));
             claimed.asked = asked(&blocks);

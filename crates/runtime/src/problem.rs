@@ -7,6 +7,7 @@ use wakeful_core::key::RunKey;
 use wakeful_core::problem::{Problem, with_causes};
 use wakeful_core::run::{BUDGET_EXCEEDED, is_newer};
 use wakeful_core::wake::Refusal;
+use wakeful_ports::snapshot::SnapshotError;
 
 use crate::api::subscription::SubscriptionError;
 use crate::{EngineError, ScheduleRefusal};
@@ -34,8 +35,7 @@ pub const CALLER_IS_TOOL_PROCESS: &str = "caller_is_tool_process";
 /// The problem of a process started by an agent's tool that tries to act as a person.
 #[must_use]
 pub fn caller_is_tool_process() -> Problem {
-    let message =
-        "this process was started by an agent's tool, and tools may not answer decisions or release brakes";
+    let message = "this process was started by an agent's tool, and tools may not answer decisions, release brakes or undo runs";
     let hint = "do this on the page, or in your own terminal";
     Problem::new(CALLER_IS_TOOL_PROCESS, message, hint)
 }
@@ -81,10 +81,13 @@ fn code(error: &EngineError) -> Cow<'static, str> {
         EngineError::Unanswerable(why) => unanswerable(why).0,
         EngineError::NotQuarantined { .. } => "run_not_quarantined",
         EngineError::NotEnded { .. } => "run_open",
+        EngineError::RetryOpen { .. } => "retry_open",
+        EngineError::UnknownStep { .. } => "step_unknown",
         EngineError::NotErasable { .. } => "event_not_erasable",
         EngineError::RunErased { .. } => "run_erased",
         EngineError::RunPruned { .. } => "run_pruned",
         EngineError::InvalidState { .. } => "run_state_invalid",
+        EngineError::Snapshot(error) => of_snapshot(error).0,
     };
     fixed.into()
 }
@@ -100,11 +103,7 @@ fn hint(error: &EngineError) -> String {
         EngineError::KeyReused { run } => {
             return format!("use a new key; `wakeful runs show {run}` shows the run that has this one");
         }
-        EngineError::DecisionPending { run, .. } => {
-            return format!(
-                "`wakeful decision list` lists open decisions; answer it, or `wakeful runs cancel {run}`"
-            );
-        }
+        EngineError::DecisionPending { run, .. } => return pending_hint(*run),
         EngineError::CrashLoop { run, .. } => {
             return format!(
                 "`wakeful doctor` looks for the cause; `wakeful runs show {run}` shows the run's progress"
@@ -120,6 +119,10 @@ fn hint(error: &EngineError) -> String {
         }
         EngineError::NotEnded { run } | EngineError::Refused(Refusal::RunOpen { run }) => {
             return open_run_hint(*run);
+        }
+        EngineError::RetryOpen { retry, .. } => return open_run_hint(*retry),
+        EngineError::UnknownStep { run, .. } => {
+            return format!("`wakeful runs show {run}` lists its steps");
         }
         EngineError::NoEngine { problem, .. } | EngineError::Setting(problem) => &problem.hint,
         EngineError::Store(error) => return Problem::from(error).hint,
@@ -155,8 +158,37 @@ fn hint(error: &EngineError) -> String {
         }
         EngineError::RunErased { .. } => ERASED,
         EngineError::RunPruned { .. } => PRUNED,
+        EngineError::Snapshot(error) => of_snapshot(error).1,
     };
     fixed.to_owned()
+}
+
+fn pending_hint(run: RunKey) -> String {
+    format!("`wakeful decision list` lists open decisions; answer it, or `wakeful runs cancel {run}`")
+}
+
+/// The code and the hint of an error about snapshots.
+const fn of_snapshot(error: &SnapshotError) -> (&'static str, &'static str) {
+    match error {
+        SnapshotError::Missing(_) => (
+            "snapshot_missing",
+            "runs that only read have none, and `wakeful retention show` shows how long they are kept",
+        ),
+        SnapshotError::Unavailable(_) => (
+            "snapshot_unavailable",
+            "use your own version control, or compare with a backup; `wakeful runs show` lists what the run did",
+        ),
+        SnapshotError::NoWorkspace(_) => ("workspace_unusable", "create the folder again, then try again"),
+        SnapshotError::WorkspaceBusy(_) => (
+            "workspace_busy",
+            "wait for that run, or end it with `wakeful runs cancel`, then try again",
+        ),
+        SnapshotError::Locked => ("snapshot_locked", "try again in a moment"),
+        SnapshotError::Failed(_) => (
+            "snapshot_failed",
+            "check that the folder `snapshots` in the home and the workspace can be read and written",
+        ),
+    }
 }
 
 /// The problem of a refused operation on a schedule.

@@ -19,6 +19,7 @@ use wakeful_core::retention::{
 };
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::snapshot::WorkspaceSnapshots;
 use wakeful_store::rows::{DataSize, FileSweep, PruneCandidate, PruneResult, PruneTarget, RetentionStateRow};
 use wakeful_store::{Store, StoreError, Tx, View};
 
@@ -42,6 +43,8 @@ pub struct RetentionWorker {
     pub entropy: Arc<dyn Entropy>,
     /// Receives committed events.
     pub observer: Arc<dyn Observer>,
+    /// Snapshots of workspaces, which are kept as long as traces.
+    pub snapshots: Arc<dyn WorkspaceSnapshots>,
 }
 
 /// The size of one class of data.
@@ -65,6 +68,8 @@ pub struct RetentionRound {
     pub swept: DataSize,
     /// Files without a row that were removed.
     pub files: FileSweep,
+    /// Runs whose snapshots of the workspace were removed.
+    pub snapshots: u64,
     /// Whether the round finished; false if it was halted.
     pub is_done: bool,
 }
@@ -74,7 +79,7 @@ impl RetentionRound {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let taken = self.pruned.values().chain([&self.swept, &self.files.removed]);
-        taken.into_iter().all(|held| held.rows == 0)
+        self.snapshots == 0 && taken.into_iter().all(|held| held.rows == 0)
     }
 }
 
@@ -162,6 +167,9 @@ impl RetentionWorker {
             cared.swept = self.sweep(below, halt).await?;
         }
         cared.files = self.store.sweep_files().await?;
+        if let Some(cutoff) = self.retention.of(DataClass::Traces).cutoff(clock) {
+            cared.snapshots = self.snapshots.prune(cutoff).await;
+        }
         let done = RetentionStateRow {
             pruned_at: Some(now),
             // Blobs that were stored too recently are examined in the next round.

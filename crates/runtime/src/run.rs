@@ -16,7 +16,7 @@ use std::sync::Arc;
 use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::conversation::{ToolCall, TranscriptEntry};
 use wakeful_core::failure::truncate_chars;
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::RunKey;
 use wakeful_core::run::{Effect, InputReads, Interjection, RunInput, RunMachine, is_known};
 use wakeful_core::wake::{Suspension, Wait};
@@ -67,12 +67,16 @@ pub struct ClaimedRun {
     pub(crate) asked: Vec<ToolCall>,
     /// The actions of the run so far, to recognize repeated ones without a query.
     known: ActionHistory,
+    /// The version of the policy that judged the planned actions; none after the run was claimed.
+    pub(crate) judged_by: Option<PolicyVersion>,
     /// The first transcript entry of a run that this process started; none after it was moved to `thread`.
     opening: Option<TranscriptEntry>,
     /// The messages of the sub-runs to start next.
     pub(crate) starts: Vec<SubRunMessage>,
     /// Records of refused sub-runs, for the transaction that reports them.
     pub(crate) refused: Vec<WakeRow>,
+    /// Whether an action may have written since the state of the workspace was recorded.
+    pub(crate) has_written: bool,
 }
 
 /// The outcome of driving a run. A run over budget is [`EngineError::BudgetExceeded`].
@@ -95,6 +99,8 @@ enum TransitAttempt {
     Interjected(Vec<Interjection>),
     /// Nothing is written, because the settings in the agent's record changed to these.
     Reconfigured(Box<AgentSettings>),
+    /// Nothing is written, because the policy changed.
+    PolicyChanged,
 }
 
 impl ClaimedRun {
@@ -110,9 +116,11 @@ impl ClaimedRun {
             thread: None,
             asked: Vec::new(),
             known: ActionHistory::nothing_yet(),
+            judged_by: None,
             opening: Some(start.entry),
             starts: Vec::new(),
             refused: Vec::new(),
+            has_written: false,
         }
     }
 
@@ -192,7 +200,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     async fn drive_loop(&self, mut claimed: Box<ClaimedRun>) -> Result<DriveOutcome, EngineError> {
         let mut conflicts = 0;
         while claimed.machine.outcome().is_none() {
-            let performed = match self.perform(&mut claimed).await? {
+            let next = self.perform_and_record(&mut claimed).await?;
+            self.record_unless_acting(&mut claimed, &next).await;
+            let performed = match next {
                 NextAction::Input(performed) => *performed,
                 NextAction::Stop => {
                     suspend_run(&self.store, claimed, None).await?;
@@ -227,6 +237,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 Err(error) => return Err(error),
             }
         }
+        self.record_after(&mut claimed).await;
         Ok(DriveOutcome::Ended)
     }
 
@@ -253,11 +264,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 }
                 Ok(TransitAttempt::Reconfigured(settings)) => {
                     claimed.settings = *settings;
-                    reads = InputReads {
-                        hold: reads.hold,
-                        interjected: reads.interjected,
-                        ..self.reads(claimed, &performed.input).await?
-                    };
+                    reads = self.read_again(claimed, &performed.input, reads).await?;
+                }
+                Ok(TransitAttempt::PolicyChanged) => {
+                    reads = self.read_again(claimed, &performed.input, reads).await?;
                 }
                 Err(EngineError::Store(StoreError::Braked(_))) if !reads.hold => reads.hold = true,
                 // A person withdrew an interjection. Only this process has the result of the action, so the
@@ -319,6 +329,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             CommitOutcome::Events(events) => events,
             CommitOutcome::Interjected(interjected) => return Ok(TransitAttempt::Interjected(interjected)),
             CommitOutcome::Reconfigured(settings) => return Ok(TransitAttempt::Reconfigured(settings)),
+            CommitOutcome::PolicyChanged => return Ok(TransitAttempt::PolicyChanged),
         };
         fail_point::fail_point("transition.after_commit");
         self.observer.on_events(&claimed.row.agent_id, &events);

@@ -19,6 +19,7 @@ use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::Model;
+use wakeful_ports::snapshot::{NoSnapshots, WorkspaceSnapshots};
 use wakeful_ports::tool::ToolHost;
 use wakeful_store::rows::Agent;
 use wakeful_store::{Store, StoreError, WorkQuery};
@@ -75,6 +76,11 @@ pub trait EngineFactory: Send + Sync {
         &self,
         agent: &AgentId,
     ) -> Result<EndingEngine<Self::Model, Self::Tools>, EngineError>;
+
+    /// The states of workspaces before and after runs, which the engines record.
+    fn snapshots(&self) -> Arc<dyn WorkspaceSnapshots> {
+        Arc::new(NoSnapshots)
+    }
 }
 
 /// An engine that ends a run, and a value that must live as long.
@@ -166,6 +172,7 @@ impl<W: EngineFactory + 'static> Service<W> {
             entropy: Arc::clone(&options.entropy),
             hub: Arc::clone(&options.hub),
             governance: options.governance,
+            snapshots: options.engine_factory.snapshots(),
         });
         let stuck = StuckAgents::default();
         let starter = ServiceStarter {

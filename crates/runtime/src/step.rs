@@ -6,10 +6,14 @@ use wakeful_core::budget::BudgetExceeded;
 use wakeful_core::conversation::{Block, ToolCall, calls_of};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::policy::{ActionRules, PolicyQuery};
+use wakeful_core::policy::{
+    ActionRules, CallFacts, PolicyEffect, PolicyQuery, PolicyVerdict, UNCLASSIFIED_TOOL,
+};
 use wakeful_core::run::{Effect, RunInput, RunPhase};
 use wakeful_core::step::{CallReads, CrashRecovery, EffectClass, PriorActions, ToolError};
 use wakeful_core::sub_run::{START_RUN, SubRunRequest};
+use wakeful_core::tool::gate::{self, GateQuery, GateStop};
+use wakeful_core::tool::risk::{self, RiskFields, ToolRisk};
 use wakeful_core::wake::Suspension;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
@@ -98,7 +102,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let run = claimed.run_key();
         let acting = matches!(claimed.machine.phase, RunPhase::Acting { .. });
         let unknown = claimed.freshness == Freshness::Recovered && acting && may_have_begun(&claimed.effects);
-        let mut look = self.read_interrupts(claimed).await?;
+        let mut look = self.refresh(claimed).await?;
         // An interrupted action is settled first, so that neither a halt nor a cancellation hides an
         // unknown outcome.
         if let Some(next) = self.on_interrupts(claimed, look).filter(|_| !unknown) {
@@ -106,7 +110,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
         if claimed.thread.is_none() {
             self.load_thread(claimed).await?;
-            look = self.read_interrupts(claimed).await?;
+            look = self.refresh(claimed).await?;
             if let Some(next) = self.on_interrupts(claimed, look).filter(|_| !unknown) {
                 return Ok(next);
             }
@@ -212,61 +216,120 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 
     /// The known facts about one call, before the machine decides on it.
-    pub(crate) fn call_reads(
-        &self,
-        tool: &str,
-        input: &Value,
-        seen: PriorActions,
-        rules: &ActionRules,
-    ) -> CallReads {
+    pub(crate) fn call_reads(&self, call: &JudgedCall<'_>, seen: PriorActions) -> CallReads {
+        let JudgedCall {
+            agent_id,
+            tool,
+            input,
+            rules,
+        } = *call;
         let starts = (tool == START_RUN).then(|| SubRunRequest::read(input));
         let known = self.tools.class(tool);
+        let checked = known.map(|_| self.tools.check(tool, input));
+        let facts = match (&starts, &checked) {
+            (Some(Ok(order)), _) => order.facts(),
+            (None, Some(Ok(()))) => self.tools.facts(tool, input, &rules.sandbox),
+            (Some(Err(_)), _) | (None, Some(Err(_)) | None) => CallFacts::default(),
+        };
         let class = match &starts {
             Some(_) => EffectClass::Internal,
             None => known.unwrap_or(EffectClass::Plain),
         };
-        let verdict = self.policy.decide(&PolicyQuery {
+        let stop = self.gate(tool, rules);
+        let query = PolicyQuery {
+            agent_id,
             tool,
             rules,
-            starts: starts
-                .as_ref()
-                .and_then(|order| Some(order.as_ref().ok()?.agent_id.as_str())),
+            facts: &facts,
             class,
-        });
-        if let Some(order) = starts {
-            // A run that may start no sub-runs was not offered this tool, so its arguments do not matter.
-            let fault = order.err().filter(|_| !rules.may_start.is_empty());
-            return CallReads {
-                class,
-                fault,
-                verdict,
-                retry: None,
-                seen,
-            };
-        }
-        let Some(class) = known else {
-            return CallReads {
-                class,
-                fault: None,
-                verdict,
-                retry: None,
-                seen,
-            };
+            risk: self.tools.risk(tool),
+            sandbox_level: self.tools.sandbox_level(),
         };
-        let fault: Option<ToolError> = self.tools.check(tool, input).err();
+        let risk = self.risk_of(tool);
+        let verdict = match &stop {
+            // The policy is not asked about a call that an earlier gate stopped.
+            Some(stop) => PolicyVerdict {
+                effect: PolicyEffect::Deny,
+                rule: stop.code.clone(),
+                policy_version: self.policy.version(agent_id, rules),
+            },
+            None => escalated(self.policy.decide(&query), risk.is_classified),
+        };
+        let fault: Option<ToolError> = match starts {
+            // A run that may start no sub-runs was not offered this tool, so its arguments do not matter.
+            Some(order) => order.err().filter(|_| !rules.may_start.is_empty()),
+            None => checked.and_then(Result::err),
+        };
+        let may_repeat = !matches!(class, EffectClass::Plain | EffectClass::Internal);
+        // Computed only if a person will read it, because it reads files.
+        let asks = fault.is_none() && (verdict.effect == PolicyEffect::Ask || seen.unknown);
+        let diff = asks.then(|| self.diff(call)).flatten();
         CallReads {
             class,
             fault,
+            stop,
             verdict,
-            retry: self.tools.retry(tool).filter(|_| class != EffectClass::Plain),
+            risk: Some(risk.into()),
+            retry: self.tools.retry(tool).filter(|_| may_repeat),
             seen,
+            diff,
         }
+    }
+
+    /// The gate before the policy that stops a call, if any.
+    fn gate(&self, tool: &str, rules: &ActionRules) -> Option<GateStop> {
+        let contract = self.tools.contract(tool);
+        let query = GateQuery {
+            contract: contract.as_ref(),
+            access: &rules.access,
+            wake_reason: rules.wake_reason,
+        };
+        gate::check(query).err()
+    }
+
+    /// The risk of a call. Calls do not state any of it themselves.
+    fn risk_of(&self, tool: &str) -> ToolRisk {
+        let found = self.tools.risk_classification(tool);
+        risk::fill(found.as_ref(), RiskFields::default())
+    }
+}
+
+impl<M: Model, T: ToolHost> Engine<M, T> {
+    /// What a call would change in files, without the keys of this run's providers.
+    fn diff(&self, call: &JudgedCall<'_>) -> Option<String> {
+        let diff = self.tools.preview(call.tool, call.input, &call.rules.sandbox)?;
+        let redacted = self.model.redact_keys(diff.as_bytes());
+        Some(
+            redacted
+                .and_then(|bytes| String::from_utf8(bytes).ok())
+                .unwrap_or(diff),
+        )
+    }
+}
+
+/// A call to judge, with the rules that apply to its run.
+pub(crate) struct JudgedCall<'a> {
+    pub(crate) agent_id: &'a AgentId,
+    pub(crate) tool: &'a str,
+    pub(crate) input: &'a Value,
+    pub(crate) rules: &'a ActionRules,
+}
+
+/// The verdict after the risk registry: without a classification a person decides about a permitted call.
+fn escalated(verdict: PolicyVerdict, is_classified: bool) -> PolicyVerdict {
+    if is_classified || verdict.effect != PolicyEffect::Permit {
+        return verdict;
+    }
+    PolicyVerdict {
+        effect: PolicyEffect::Ask,
+        rule: UNCLASSIFIED_TOOL.to_owned(),
+        ..verdict
     }
 }
 
 /// The stop requests against a run that are pending in memory, if any. Accesses neither the database nor
 /// the disk, so it works while those hang.
-fn pending_stops(store: &Store, run: RunKey, agent: &AgentId) -> Option<Interrupts> {
+pub(crate) fn pending_stops(store: &Store, run: RunKey, agent: &AgentId) -> Option<Interrupts> {
     let stops = store.stops();
     let pending = Interrupts {
         is_cancelled: stops.is_cancelled(&run),

@@ -11,6 +11,7 @@ use wakeful_core::message::Message;
 use wakeful_core::run::{RunMachine, RunOutcome, RunPhase, RunStatus, WaitingFor};
 use wakeful_core::step::StepStatus;
 use wakeful_core::sub_run::{RunHold, RunLink};
+use wakeful_core::tool::{CallContext, ToolInvocation};
 use wakeful_core::wake::{Candidate, RunFacts, Wait};
 use wakeful_ports::planted_bugs;
 use wakeful_store::rows::{RunCounts, RunRow, StepRow, WakeRow};
@@ -94,6 +95,18 @@ impl StoredRun {
     /// The tool calls among the steps.
     pub fn tool_calls(&self) -> impl Iterator<Item = &StepRow> {
         self.steps.iter().filter(|step| step.class.is_some())
+    }
+
+    /// The audit record of a tool call that has ended.
+    #[must_use]
+    pub fn invocation(&self, step: &StepRow) -> Option<ToolInvocation> {
+        let context = CallContext {
+            operation_id: step.operation_id,
+            tool: &step.name,
+            agent_id: &self.row.agent_id,
+            thread_id: &self.row.thread_id,
+        };
+        ToolInvocation::of(context, step.call.as_ref()?)
     }
 
     /// Token usage; without a machine, the sum over the steps.

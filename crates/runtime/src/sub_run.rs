@@ -3,6 +3,7 @@
 //! or happen twice.
 
 mod end;
+mod scope;
 
 use std::collections::{BTreeMap, BTreeSet};
 use wakeful_core::wake::WakeOutcome;
@@ -10,7 +11,7 @@ use wakeful_core::wake::WakeOutcome;
 use wakeful_core::blob::Blob;
 use wakeful_core::id::{AgentId, TraceId};
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_core::message::{Message, NewMessage, ParentRun, QUEUE_MAX};
+use wakeful_core::message::{Message, NewMessage, ParentRun, QUEUE_MAX, RunOptions};
 use wakeful_core::report::{LogHead, SealedEvent};
 use wakeful_core::run::{Effect, RunInput, SubRunStart};
 use wakeful_core::step::{ChildRun, EffectClass, ToolError};
@@ -24,6 +25,7 @@ use wakeful_store::{StoreError, Tx, View};
 
 use self::end::ending;
 pub(crate) use self::end::{Withdrawal, agents_to_lock, all_under_way, end_children, ended, parent_of};
+pub(crate) use self::scope::{restricted, settings_of_run};
 use crate::admission::{AdmissionOutcome, QueueEntry, depth_of, wake_row};
 use crate::run::{ClaimedRun, broken};
 use crate::step::{EffectResult, NextAction};
@@ -314,6 +316,13 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         };
         let message = Message::from_run(new, parent, correlation.clone())
             .with_external_cause(claimed.machine.has_external_cause);
+        let message = Message {
+            options: RunOptions {
+                is_read_only: claimed.machine.is_read_only,
+                ..message.options
+            },
+            ..message
+        };
         (message, body, words)
     }
 

@@ -1,99 +1,60 @@
 //! Performs actions.
 
+mod stop;
+
 use std::sync::Arc;
 
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream;
 use tokio::sync::watch;
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::ToolCall;
-use wakeful_core::id::AgentId;
 use wakeful_core::json::NotCanonical;
-use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::key::OperationId;
 use wakeful_core::run::{Effect, RunInput, RunPhase};
-use wakeful_core::step::{CrashRecovery, EffectClass, StepResult, StepStatus, result_blob, unknown_fault};
-use wakeful_ports::clock::Clock;
+use wakeful_core::step::{
+    CrashRecovery, EffectClass, ErrorEnvelope, StepResult, StepStatus, ToolError, result_blob, unknown_fault,
+};
 use wakeful_ports::fail_point;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted_bugs;
-use wakeful_ports::tool::{NOT_BEGUN, StopSignal, ToolHost, ToolOutcome, ToolRequest};
-use wakeful_store::Store;
+use wakeful_ports::tool::{NOT_BEGUN, ToolHost, ToolOutcome, ToolRequest};
 
+use self::stop::{ActionStop, StopLevel};
 use crate::run::{ClaimedRun, broken};
-use crate::step::{
-    EarlyEnd, EffectResult, Freshness, INTERRUPT_POLL_MS, Interrupts, NextAction, asked, read_interrupts,
-};
+use crate::step::{EarlyEnd, EffectResult, Freshness, Interrupts, NextAction, asked};
 use crate::tool_output::PendingOutput;
-use crate::{Engine, EngineError, Halt};
+use crate::{Engine, EngineError};
 
 /// How long a running action may continue after a shutdown request. Together with the tool's own grace time
 /// it stays below the timeouts of service managers.
 const HALT_GRACE_MS: u64 = 3_000;
+
+/// Most repeatable actions of one run that are performed side by side.
+pub(crate) const ACTIONS_AT_ONCE_MAX: usize = 4;
+
+/// How long a tool may take to end after its time limit, before its result is given up.
+const TIME_LIMIT_GRACE_MS: u64 = 5_000;
+
+/// The code of an action that exceeded its time limit.
+const TIMED_OUT: &str = "timed_out";
 
 /// The code of an action that a tool stopped on request, and of one that a halt or a brake ended.
 const CANCELLED: &str = "cancelled";
 const HALTED: &str = "halted";
 const BRAKED: &str = "braked";
 
-/// The requested stop level of an action. It only increases.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum StopLevel {
-    /// Continue.
-    Run,
-    /// Do not start; an action that has started may finish.
-    StartNothing,
-    /// End now.
-    End,
-}
-
-/// The stop signal of an action, and the checks before a delayed start.
-struct ActionStop {
-    wish: watch::Receiver<StopLevel>,
-    store: Store,
-    halt: Halt,
-    clock: Arc<dyn Clock>,
-    run: RunKey,
-    agent: AgentId,
-}
-
-impl ActionStop {
-    async fn wait_for_level(&self, least: StopLevel) {
-        let mut wish = self.wish.clone();
-        // An error means that the watcher was dropped, so no stop can be requested.
-        if wish.wait_for(|wish| *wish >= least).await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    }
-}
-
-impl StopSignal for ActionStop {
-    async fn stopped(&self) {
-        self.wait_for_level(StopLevel::End).await;
-    }
-
-    async fn start_forbidden(&self) {
-        self.wait_for_level(StopLevel::StartNothing).await;
-    }
-
-    async fn start_allowed(&self) {
-        loop {
-            let look = read_interrupts(&self.store, self.run, &self.agent).await;
-            // Checked after the read, which may take time; these checks do not wait.
-            let may_act = !self.halt.is_set() && self.store.holds_lease();
-            match look {
-                Ok(look) if may_act && !look.is_cancelled && !look.is_braked => return,
-                // The watcher of the action reads the same state and reports why it is stopped. A failed
-                // read permits nothing.
-                Ok(_) | Err(_) => self.clock.sleep(INTERRUPT_POLL_MS).await,
-            }
-        }
-    }
-}
-
 /// An action whose intent is committed.
 struct Intent {
     operation_id: OperationId,
     class: EffectClass,
+    call_id: String,
     call: ToolCall,
 }
+
+/// The outcome of an action and its duration in milliseconds.
+type Performed = Result<(ActionOutcome, u64), EngineError>;
 
 enum ActionOutcome {
     Done(ToolOutcome),
@@ -102,14 +63,13 @@ enum ActionOutcome {
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// Performs the intended actions one after another. The interrupts for the first were read with the
-    /// run.
+    /// Performs the intended actions: one plain action, or repeatable ones side by side. The interrupts for
+    /// the first were read with the run.
     pub(crate) async fn act(
         &self,
         claimed: &mut ClaimedRun,
         look: Interrupts,
     ) -> Result<NextAction, EngineError> {
-        let run = claimed.run_key();
         // After a crash the calls are read first.
         let mut look = (!claimed.asked.is_empty()).then_some(look);
         if let RunPhase::Acting { delay_ms: 1.., .. } = claimed.machine.phase {
@@ -118,9 +78,42 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             }
             look = None;
         }
-        let effects = claimed.effects.clone();
-        let (mut results, mut contents, mut blobs) = (Vec::new(), Vec::new(), Vec::new());
-        for effect in effects {
+        let intents = self.intents(claimed).await?;
+        let calls: Vec<_> = intents
+            .iter()
+            .map(|intent| (intent.class, &intent.call))
+            .collect();
+        if self.record_before(claimed, &calls).await {
+            // Reading the workspace may have taken seconds.
+            look = None;
+        }
+        let mut look = match look {
+            Some(look) => Some(look),
+            None => Some(self.refresh(claimed).await?),
+        };
+        if claimed.freshness == Freshness::Fresh && !self.is_judged_by_current_policy(claimed) {
+            // The machine judges them again before it intends them again.
+            return Ok(NextAction::just(RunInput::Postponed));
+        }
+        let claimed = &*claimed;
+        // Boxed, because the compiler cannot show that a stream of borrowing futures is `Send`.
+        let mut actions: Vec<BoxFuture<'_, Performed>> = Vec::with_capacity(intents.len());
+        for intent in &intents {
+            actions.push(Box::pin(self.perform_intent(claimed, intent, look.take())));
+        }
+        // Writes to the journal keep their order.
+        let has_write = intents.iter().any(|intent| intent.class == EffectClass::Saga);
+        let at_once = if has_write { 1 } else { ACTIONS_AT_ONCE_MAX };
+        let performed = stream::iter(actions).buffered(at_once);
+        let performed = performed.collect().await;
+        self.report(claimed, &intents, performed)
+    }
+
+    /// The intended actions with their arguments, up to the first one of the engine itself, which has its own
+    /// transaction.
+    async fn intents(&self, claimed: &mut ClaimedRun) -> Result<Vec<Intent>, EngineError> {
+        let mut intents = Vec::new();
+        for effect in claimed.effects.clone() {
             let Effect::Act {
                 operation_id,
                 position,
@@ -130,40 +123,73 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             else {
                 continue;
             };
-            // The engine's own actions have their own transaction.
             if class == EffectClass::Internal {
                 break;
             }
-            let intent = Intent {
+            intents.push(Intent {
                 operation_id,
                 class,
+                call_id,
                 call: self.call_at(claimed, position).await?,
+            });
+        }
+        Ok(intents)
+    }
+
+    /// Performs one action and measures it.
+    async fn perform_intent(
+        &self,
+        claimed: &ClaimedRun,
+        intent: &Intent,
+        look: Option<Interrupts>,
+    ) -> Performed {
+        // The intent is committed. Read again whether a brake was set since: once a brake is acknowledged, no
+        // action may start.
+        let look = match look {
+            Some(look) => look,
+            None => self.read_interrupts(claimed).await?,
+        };
+        let began = self.clock.monotonic_ms();
+        let done = self.perform_action(claimed, intent, look).await?;
+        Ok((done, self.clock.monotonic_ms().saturating_sub(began)))
+    }
+
+    /// The input that reports what was performed. Actions that did not start keep their intents; if none
+    /// started, the reason decides what the run does next.
+    fn report(
+        &self,
+        claimed: &ClaimedRun,
+        intents: &[Intent],
+        performed: Vec<Performed>,
+    ) -> Result<NextAction, EngineError> {
+        let (mut results, mut contents, mut blobs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut unperformed = Ok(None);
+        for (intent, performed) in intents.iter().zip(performed) {
+            let (done, duration_ms) = match performed {
+                Ok((ActionOutcome::Done(done), duration_ms)) => (done, duration_ms),
+                Ok((ActionOutcome::Held(next), _)) => {
+                    unperformed = unperformed.map(|first: Option<NextAction>| first.or(Some(next)));
+                    continue;
+                }
+                // A lost lease means that another process may act for the agent: nothing is reported.
+                Err(error @ EngineError::LeaseLost(_)) => return Err(error),
+                Err(error) => {
+                    unperformed = Err(error);
+                    continue;
+                }
             };
-            // The intent is committed. Read again whether a brake was set since: once a brake is
-            // acknowledged, no action may start.
-            let look = match look.take() {
-                Some(look) => look,
-                None => match self.read_interrupts(claimed).await {
-                    Ok(look) => look,
-                    // Report the results so far first.
-                    Err(_) if !results.is_empty() => break,
-                    Err(error) => return Err(error),
-                },
-            };
-            let began = self.clock.monotonic_ms();
-            let done = match self.perform_action(claimed, &intent, look).await? {
-                ActionOutcome::Done(done) => done,
-                ActionOutcome::Held(_) if !results.is_empty() => break,
-                ActionOutcome::Held(next) => return Ok(next),
-            };
-            let duration_ms = self.clock.monotonic_ms().saturating_sub(began);
             let (result, content, more) = self
-                .ended(operation_id, &call_id, done, duration_ms)
-                .map_err(|e| broken(run, &e))?;
+                .ended(intent.operation_id, &intent.call_id, done, duration_ms)
+                .map_err(|e| broken(claimed.run_key(), &e))?;
             results.push(result);
             contents.push(content.clone());
             blobs.push(content);
             blobs.extend(more);
+        }
+        if results.is_empty()
+            && let Some(next) = unperformed?
+        {
+            return Ok(next);
         }
         Ok(NextAction::Input(Box::new(EffectResult {
             input: RunInput::Settled { results },
@@ -183,6 +209,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             operation_id,
             class,
             ref call,
+            ..
         } = *intent;
         match (claimed.freshness, class.after_crash()) {
             // An action that may have started is settled even if the run was cancelled.
@@ -208,7 +235,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 Ok(ActionOutcome::Held(NextAction::just(RunInput::Postponed)))
             }
             (Freshness::Recovered | Freshness::Fresh, CrashRecovery::Unknown | CrashRecovery::Again) => {
-                self.run_tool(claimed, operation_id, call).await
+                self.run_tool(claimed, intent).await
             }
         }
     }
@@ -224,7 +251,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     ) -> Result<(StepResult, Blob, Vec<Blob>), NotCanonical> {
         let done = self.without_keys(done);
         let status = StepStatus::of_code(done.code.as_deref());
-        let content = result_blob(call_id, status != StepStatus::Ok, done.content)?;
+        let error = status
+            .is_error()
+            .then(|| ErrorEnvelope::of_receipt(&done.content))
+            .flatten();
+        let content = result_blob(call_id, status.is_error(), done.content)?;
         let result = StepResult {
             operation_id,
             status,
@@ -233,6 +264,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             sandbox: done.sandbox,
             exit_status: done.exit_status,
             code: done.code,
+            error,
             again: done.retry_after,
         };
         Ok((result, content, done.blobs))
@@ -258,12 +290,13 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         done
     }
 
-    async fn run_tool(
-        &self,
-        claimed: &ClaimedRun,
-        operation_id: OperationId,
-        call: &ToolCall,
-    ) -> Result<ActionOutcome, EngineError> {
+    async fn run_tool(&self, claimed: &ClaimedRun, intent: &Intent) -> Result<ActionOutcome, EngineError> {
+        let Intent {
+            operation_id,
+            class,
+            ref call,
+            ..
+        } = *intent;
         // The lease is checked last, because that does not wait.
         if !self.store.holds_lease() {
             return Err(EngineError::LeaseLost(claimed.row.agent_id.clone()));
@@ -277,6 +310,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             input: call.input.clone(),
             agent_id: claimed.row.agent_id.clone(),
             at: self.clock.now(),
+            grant: self.grant(claimed, operation_id, call, class),
+            scope: claimed.settings.sandbox.clone(),
+            access: claimed.settings.access(),
+            is_read_only: claimed.machine.is_read_only,
             output: output.sink(Arc::clone(&self.model)),
         };
         let told = ActionStop {
@@ -297,6 +334,15 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 return Ok(ActionOutcome::Done(done));
             }
             early = self.wait_for_early_end(claimed) => early,
+            limit_ms = self.time_limit(intent) => {
+                let _ = wishes.send(StopLevel::End);
+                let late = tokio::select! {
+                    biased;
+                    done = &mut performing => Some(done),
+                    () = self.clock.sleep(TIME_LIMIT_GRACE_MS) => None,
+                };
+                return Ok(ActionOutcome::Done(self.timed_out(intent, limit_ms, late).await));
+            }
         };
         if let EarlyEnd::Halted = early {
             // An action that waits for a slot must not start, so there is nothing to wait for.
@@ -310,6 +356,41 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
         let _ = wishes.send(StopLevel::End);
         cut_short(claimed, early, performing.await)
+    }
+
+    /// Resolves with the limit after the time that a tool may take; never for a tool with limits of its own,
+    /// nor for a journal write, which the databases limit: an abandoned one could still be committed.
+    async fn time_limit(&self, intent: &Intent) -> u64 {
+        let limit_ms = self.tools.time_limit_ms(&intent.call.name);
+        let Some(limit_ms) = limit_ms.filter(|_| intent.class != EffectClass::Saga) else {
+            return std::future::pending().await;
+        };
+        self.clock.sleep(limit_ms).await;
+        limit_ms
+    }
+
+    /// The outcome of an action that exceeded its time limit, and what it reported after the stop.
+    async fn timed_out(&self, intent: &Intent, limit_ms: u64, late: Option<ToolOutcome>) -> ToolOutcome {
+        match late {
+            // Its effect is known.
+            Some(done) if done.code.as_deref() != Some(CANCELLED) => return done,
+            None if intent.class.after_crash() == CrashRecovery::Unknown => {
+                return self.unknown(intent.operation_id, &intent.call).await;
+            }
+            Some(_) | None => {}
+        }
+        let tool = &intent.call.name;
+        let message = format!("{tool} did not end within {limit_ms} ms and was stopped");
+        let hint = "ask for less at once, or for a smaller range";
+        let fault = ToolError::new(TIMED_OUT, &message, hint);
+        ToolOutcome {
+            content: fault.receipt(tool),
+            code: Some(fault.kind),
+            exit_status: None,
+            sandbox: None,
+            blobs: Vec::new(),
+            retry_after: None,
+        }
     }
 
     /// Stops leftover processes of the action, then reports an unknown outcome.

@@ -23,6 +23,7 @@ use wakeful_store::{StoreError, Tx};
 use crate::absorb::{AgentWork, FirstEntry, absorb, all_wait, find_target, known_gates};
 use crate::admission::wake_row;
 use crate::run::{Applied, ClaimedRun, PreparedCommit, broken};
+use crate::sub_run::restricted;
 use crate::{Engine, EngineError, Observer};
 
 /// The resolved options of a run.
@@ -74,7 +75,7 @@ pub(crate) struct StartCommit {
 
 /// The result of the transaction that starts a run.
 pub(crate) enum StartAttempt {
-    Claimed(StartCommit),
+    Claimed(Box<StartCommit>),
     NotQueued,
     Unknown,
     Refused(Refusal),
@@ -135,7 +136,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let found = self.store.write(move |tx| write.commit(tx)).await?;
         fail_point::fail_point("admit.after_commit");
         match found {
-            StartAttempt::Claimed(commit) => Ok(StartOutcome::Started(prepared.committed(commit))),
+            StartAttempt::Claimed(commit) => Ok(StartOutcome::Started(prepared.committed(*commit))),
             StartAttempt::NotQueued => Ok(StartOutcome::NotQueued(run)),
             StartAttempt::Unknown => Err(EngineError::UnknownAgent(agent)),
             StartAttempt::Refused(refusal) => Err(refusal.into()),
@@ -167,9 +168,14 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             .with_ask_tools(limits.ask_tools);
         let FirstEntry { entry, body, absorbs } = opening;
         let taken_up = absorbs.iter().map(|message| &message.cause);
+        let turn = RunMachine {
+            is_read_only: message.options.is_read_only,
+            ..turn
+        };
         let turn = turn.caused_by([&message.cause].into_iter().chain(taken_up));
         let input = RunInput::Admitted {
             body: body.as_ref().map_or(message.body, Blob::hash),
+            history: message.options.history.clone(),
         };
         let mut moved = turn
             .apply(&InputReads::default(), input.clone())
@@ -244,11 +250,12 @@ impl StartWrite {
         absorb(tx, &self.absorbs, run.run_key, run.started_at)?;
         tx.create_run(run)?;
         let events = self.transition.write_rest(tx, fence)?;
-        Ok(StartAttempt::Claimed(StartCommit {
+        let settings = restricted(tx, agent_id, &run.run_key, agent.settings)?;
+        Ok(StartAttempt::Claimed(Box::new(StartCommit {
             fence,
             events,
-            settings: agent.settings,
-        }))
+            settings,
+        })))
     }
 }
 

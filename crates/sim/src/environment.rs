@@ -328,10 +328,11 @@ impl Environment {
     /// Waits until a daemon notices that a run was cancelled: it polls every second.
     pub(crate) async fn hears_of_end(&self, run: RunKey) {
         let is_asked = || read(&self.store, move |view| view.cancel_requested(&run)).unwrap_or(false);
-        poll_fn(|_| {
+        poll_fn(|context| {
             if is_asked() {
                 Poll::Ready(())
             } else {
+                self.time.register(context);
                 Poll::Pending
             }
         })
@@ -442,9 +443,12 @@ impl Environment {
 
     /// Waits while a process is suspended, and forever if it is dead.
     async fn awake(&self, life: usize) {
-        poll_fn(|_| match self.fate(life) {
+        poll_fn(|context| match self.fate(life) {
             ProcessState::Awake => Poll::Ready(()),
-            ProcessState::Asleep | ProcessState::Dead | ProcessState::Lost => Poll::Pending,
+            ProcessState::Asleep | ProcessState::Dead | ProcessState::Lost => {
+                self.time.register(context);
+                Poll::Pending
+            }
         })
         .await;
     }

@@ -43,6 +43,7 @@ pub mod search;
 mod service;
 mod simulate;
 mod time;
+mod tool_policy;
 mod warning;
 
 pub use crate::coverage::Coverage;

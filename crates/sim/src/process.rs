@@ -8,8 +8,8 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use wakeful_core::id::RunnerId;
 use wakeful_core::key::RunKey;
-use wakeful_core::policy::ToolRules;
 use wakeful_ports::guidance::NoGuidance;
+use wakeful_ports::snapshot::NoSnapshots;
 use wakeful_runtime::run::DriveOutcome;
 use wakeful_runtime::{Engine, EngineDefaults, EngineError};
 
@@ -18,6 +18,7 @@ use crate::faulty_store::{Process, faulty_store};
 use crate::ledger::Site;
 use crate::ports::{Salts, Screen, SimModel, SimTools, VirtualClock};
 use crate::script::{Script, TOOLS};
+use crate::tool_policy::tool_policy;
 
 /// A process as seen by its ports.
 #[derive(Clone)]
@@ -74,8 +75,9 @@ impl SimProcess {
             store: faulty_store(&self.world.store, life.clone(), chance),
             model: Arc::new(SimModel::new(life.clone(), script)),
             tools: Arc::new(SimTools::new(life.clone(), script)),
-            policy: Arc::new(ToolRules::new(names)),
+            policy: Arc::new(tool_policy(names)),
             guidance: Arc::new(NoGuidance),
+            snapshots: Arc::new(NoSnapshots),
             clock: Arc::new(VirtualClock(life.clone())),
             entropy: Arc::new(Salts(life.clone())),
             halt: self.world.halt(self.number),
@@ -94,6 +96,8 @@ impl SimProcess {
         let waker = Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);
         loop {
+            self.world.time.wake_all();
+            woken.0.store(false, Ordering::Relaxed);
             if let Poll::Ready(end) = doings.as_mut().poll(&mut context) {
                 return End::Done(end);
             }

@@ -132,6 +132,7 @@ fn wishes(limits: &ResolvedOptions) -> RunOptions {
         workspace: Some(limits.workspace.clone()),
         deny_tools: limits.deny_tools.clone(),
         ask_tools: limits.ask_tools.clone(),
+        ..RunOptions::default()
     }
 }
 

@@ -387,6 +387,8 @@ impl Simulation {
                 | EngineError::NotEnded { .. }
                 | EngineError::NotErasable { .. }
                 | EngineError::RunErased { .. }
+                | EngineError::RetryOpen { .. }
+                | EngineError::UnknownStep { .. }
                 | EngineError::RunPruned { .. }
                 | EngineError::UnknownDecision(_)
                 | EngineError::AmbiguousDecision { .. }
@@ -394,6 +396,7 @@ impl Simulation {
                 | EngineError::Schedule(_)
                 | EngineError::Lifecycle { .. }
                 | EngineError::Setting(_)
+                | EngineError::Snapshot(_)
                 | EngineError::TimeInPast(_)
                 | EngineError::UnknownTrigger
                 | EngineError::NotQuarantined { .. }
@@ -491,10 +494,6 @@ fn unreadable(error: StoreError) -> Violation {
     violation("TheStoreCanBeRead", format!("{error:?}"))
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "the signature is the one that `map_err` expects"
-)]
-fn bad_id(error: wakeful_core::id::BadId) -> Violation {
+fn bad_id<E: std::fmt::Display>(error: E) -> Violation {
     violation("TheWorldWorks", error.to_string())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 /// The clock of a simulation.
 #[derive(Debug, Default)]
@@ -17,6 +17,8 @@ struct State {
     /// Waits by due time; the second number separates waits for the same time.
     waits: BTreeSet<(u64, u64)>,
     next: u64,
+    /// The tasks that wait for time or for a change of the environment.
+    wakers: Vec<Waker>,
 }
 
 impl Time {
@@ -52,6 +54,17 @@ impl Time {
         Wait { time, entry }
     }
 
+    /// Registers a task that waits, so that combinators that poll only woken tasks poll it again.
+    pub(crate) fn register(&self, context: &Context<'_>) {
+        self.state().wakers.push(context.waker().clone());
+    }
+
+    /// Wakes every waiting task. Each checks again what it waits for.
+    pub(crate) fn wake_all(&self) {
+        let wakers = std::mem::take(&mut self.state().wakers);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -66,11 +79,11 @@ pub(crate) struct Wait {
 impl Future for Wait {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        // No waker is needed: the loop that advances time polls again.
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         if self.time.now_ms() >= self.entry.0 {
             Poll::Ready(())
         } else {
+            self.time.register(context);
             Poll::Pending
         }
     }

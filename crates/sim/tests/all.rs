@@ -5,6 +5,7 @@
     reason = "helpers of tests fail where they stand, as tests do"
 )]
 
+mod action;
 mod causal;
 mod engine_factory;
 mod field;

@@ -17,7 +17,7 @@ const RUNS: &str = "
     SELECT run_key, state FROM run WHERE run_key > ?1 AND prune_level < 2 ORDER BY run_key LIMIT ?2";
 
 const MESSAGES: &str = "
-    SELECT message.run_key, message.body_hash FROM message
+    SELECT message.run_key, message.body_hash, message.options FROM message
     LEFT JOIN wake ON wake.run_key = message.run_key
     LEFT JOIN run ON run.run_key = COALESCE(wake.absorbed_by, message.run_key)
     WHERE message.run_key > ?1 AND COALESCE(run.prune_level, 0) < 2 ORDER BY message.run_key LIMIT ?2";
@@ -58,6 +58,8 @@ impl View<'_> {
                 let page = page(rows, |row, found| {
                     let key = RunKey(row.digest("message.run_key")?);
                     found.push(BlobHash(row.digest("message.body_hash")?));
+                    // The options of a run that continues an earlier one name its conversation.
+                    found.extend(names_in(row.text("message.options")?.as_bytes()));
                     Ok(key)
                 })?;
                 Ok(page.or_next(BlobRefCursor::Steps(None), |key| {
@@ -233,10 +235,11 @@ mod tests {
     use crate::sqlite::open::make_in_memory;
 
     /// Columns that refer to blobs. The code above reads all of them.
-    const NAMING: [&str; 5] = [
+    const NAMING: [&str; 6] = [
         "transcript_entry.content_hash",
         "run_log.input",
         "message.body_hash",
+        "message.options",
         "run.state",
         "step.attempt",
     ];
@@ -250,7 +253,7 @@ mod tests {
         event.agent_id event.hash event.kind event.payload event.payload_hash event.policy_version event.run_key event.salt
         host.host_id run_log.effects_hash run_log.reads_hash run_log.run_key run_log.state_hash
         message.agent_id message.authority message.context message.kind message.run_key message.surface
-        message.thread_id message.options message.cause message.parent_agent message.parent_operation message.parent_run message.retry_of
+        message.thread_id message.cause message.parent_agent message.parent_operation message.parent_run message.retry_of
         privacy_receipt.channel privacy_receipt.policy_version privacy_receipt.provider queue.agent_id queue.run_key
         run.agent_id run.machine run.run_key run.status run.thread_id run.wait_kind run_cancel.run_key runner.machine runner.runner_id
         spend.agent_id spend.model_ref spend.operation_id spend.policy_version spend.rule spend.run_key spend_day.agent_id

@@ -7,6 +7,7 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::cause::Cause;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
+use wakeful_core::message::RunOptions;
 
 use crate::rows::RunRow;
 use crate::sql::{Dialect, Sql, at_most_one};
@@ -87,10 +88,10 @@ impl Tx<'_> {
 
 const JOURNAL: &str = "UPDATE run_log SET input = ?2 WHERE run_key = ?1 AND length(input) > 0";
 
-const CAUSE: &str = "SELECT cause FROM message WHERE run_key = ?1";
+const CAUSE: &str = "SELECT cause, options FROM message WHERE run_key = ?1";
 
 /// A content is named by its plain hash, from which a short content can be guessed.
-const MESSAGE: &str = "UPDATE message SET body_hash = ?2, cause = ?3 WHERE run_key = ?1";
+const MESSAGE: &str = "UPDATE message SET body_hash = ?2, cause = ?3, options = ?4 WHERE run_key = ?1";
 
 const WAKE: &str = "UPDATE wake SET cause = ?2 WHERE run_key = ?1";
 
@@ -114,10 +115,16 @@ fn words(sql: &mut dyn Sql, run: &RunKey) -> Result<()> {
     // An unreadable cause is erased completely.
     let cause: Cause = serde_json::from_str(&row.text("message.cause")?).unwrap_or_default();
     let cause = serde_json::to_string(&cause.erased()).map_err(|_| StoreError::Malformed("message.cause"))?;
-    sql.execute(
-        MESSAGE,
-        &[run.into(), (&BlobHash::ERASED.0).into(), cause.as_str().into()],
-    )?;
+    let options: RunOptions = serde_json::from_str(&row.text("message.options")?).unwrap_or_default();
+    let options =
+        serde_json::to_string(&options.erased()).map_err(|_| StoreError::Malformed("message.options"))?;
+    let params = [
+        run.into(),
+        (&BlobHash::ERASED.0).into(),
+        cause.as_str().into(),
+        options.as_str().into(),
+    ];
+    sql.execute(MESSAGE, &params)?;
     sql.execute(WAKE, &[run.into(), cause.as_str().into()]).map(drop)
 }
 

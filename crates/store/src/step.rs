@@ -3,9 +3,13 @@
 use std::borrow::Cow;
 
 use wakeful_core::attempt::AttemptRecord;
+use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Usage;
+use wakeful_core::id::PolicyVersion;
 use wakeful_core::key::{ActionBase, OperationId, RunKey};
+use wakeful_core::policy::{DenialCategory, GateStage};
 use wakeful_core::step::{EffectClass, PriorActions, StepStatus};
+use wakeful_core::tool::{CallEnd, CallRecord};
 
 use crate::rows::{SpendSettlement, StepRow, StepSettlement};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
@@ -15,15 +19,19 @@ use crate::{Result, StoreError, Tx, View};
 /// and the second would get a conflict; the lock on the head prevents this.
 const PUT: &str = "
     INSERT INTO step (operation_id, run_key, ordinal, name, class, action_base, status, reason, created_at_ms,
-        duration_ms, sandbox, input_tokens, output_tokens)
+        duration_ms, sandbox, input_tokens, output_tokens, call_id, input_hash, policy_version, stage,
+        denial_category, output_hash)
     VALUES (?1, ?2, (SELECT COALESCE(MAX(ordinal), 0) + 1 FROM step WHERE run_key = ?2),
-        ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
     ON CONFLICT DO NOTHING";
 
 impl Tx<'_> {
     /// Stores a step and assigns its ordinal.
     pub fn put_step(&mut self, step: &StepRow) -> Result<()> {
         let (name, reason) = (storable(&step.name), storable(&step.reason));
+        let call = step.call.as_ref();
+        let end = call.and_then(|call| call.end);
+        let call_id = call.map(|call| storable(&call.call_id));
         let params = [
             (&step.operation_id).into(),
             (&step.run_key).into(),
@@ -37,6 +45,14 @@ impl Tx<'_> {
             step.sandbox.as_deref().into(),
             step.usage.input_tokens.into(),
             step.usage.output_tokens.into(),
+            call_id.as_deref().into(),
+            call.map(|call| &call.input).into(),
+            call.map(|call| call.policy_version.as_str()).into(),
+            end.map(|end| end.stage.as_str()).into(),
+            end.and_then(|end| end.category)
+                .map(DenialCategory::as_str)
+                .into(),
+            end.as_ref().map(|end| &end.output.0).into(),
         ];
         self.sql.run_once(PUT, &params)
     }
@@ -92,7 +108,8 @@ impl Tx<'_> {
 
 const SETTLE: &str = "
     UPDATE step SET status = ?2, duration_ms = ?3, sandbox = ?4, input_tokens = ?5, output_tokens = ?6,
-        reason = COALESCE(?7, reason), attempt = ?8, exit_status = ?9
+        reason = COALESCE(?7, reason), attempt = ?8, exit_status = ?9, stage = ?10, denial_category = ?11,
+        output_hash = ?12
     WHERE operation_id = ?1 AND status IN ('planned', 'waiting_for_approval', 'intended')";
 
 impl Tx<'_> {
@@ -112,6 +129,12 @@ impl Tx<'_> {
             reason.as_deref().into(),
             attempt.as_deref().into(),
             end.exit_status.map(i64::from).into(),
+            end.end.map(|end| end.stage.as_str()).into(),
+            end.end
+                .and_then(|end| end.category)
+                .map(DenialCategory::as_str)
+                .into(),
+            end.end.as_ref().map(|end| &end.output.0).into(),
         ];
         self.sql.run_once(SETTLE, &params)?;
         if end.status == StepStatus::OutcomeUnknown {
@@ -142,7 +165,8 @@ impl Tx<'_> {
 
 const AFTER: &str = "
     SELECT operation_id, run_key, ordinal, name, class, action_base, status, reason, created_at_ms,
-        duration_ms, sandbox, exit_status, input_tokens, output_tokens, attempt
+        duration_ms, sandbox, exit_status, input_tokens, output_tokens, attempt, call_id, input_hash,
+        policy_version, stage, denial_category, output_hash
     FROM step WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
 
 impl View<'_> {
@@ -174,7 +198,32 @@ fn read(mut row: Row) -> Result<StepRow> {
             .and_then(|status| i32::try_from(status).ok()),
         usage: Usage::of(row.count("step.input_tokens")?, row.count("step.output_tokens")?),
         attempt: attempt(row.optional_text("step.attempt")?)?,
+        call: call(&mut row)?,
     })
+}
+
+/// The record of a tool call. The schema keeps its columns together.
+fn call(row: &mut Row) -> Result<Option<CallRecord>> {
+    let call_id = row.optional_text("step.call_id")?;
+    let input = row.optional_digest("step.input_hash")?;
+    let policy_version = row.optional_text("step.policy_version")?.map(PolicyVersion::new);
+    let stage = row.optional_word("step.stage", GateStage::parse)?;
+    let category = row.optional_word("step.denial_category", DenialCategory::parse)?;
+    let output = row.optional_digest("step.output_hash")?.map(BlobHash);
+    let end = stage.zip(output).map(|(stage, output)| CallEnd {
+        stage,
+        category,
+        output,
+    });
+    let (Some(call_id), Some(input), Some(policy_version)) = (call_id, input, policy_version) else {
+        return Ok(None);
+    };
+    Ok(Some(CallRecord {
+        call_id,
+        input,
+        policy_version,
+        end,
+    }))
 }
 
 fn attempt(json: Option<String>) -> Result<Option<AttemptRecord>> {

@@ -76,6 +76,25 @@ impl View<'_> {
     }
 }
 
+const BEFORE: &str = "
+    SELECT run_key, role, content_hash, at_ms FROM transcript_entry
+    WHERE thread_id = ?1 AND position < ?2 ORDER BY position DESC LIMIT ?3";
+
+impl View<'_> {
+    /// Returns the newest entries of a thread before a position, oldest first.
+    pub fn entries_before(
+        &mut self,
+        thread: &ThreadId,
+        position: i64,
+        at_most: u32,
+    ) -> Result<Vec<TranscriptEntryRow>> {
+        let params = [thread.into(), position.into(), limit(at_most)];
+        let mut entries = records(self.sql.query(BEFORE, &params)?, read)?;
+        entries.reverse();
+        Ok(entries)
+    }
+}
+
 fn read(mut row: Row) -> Result<TranscriptEntryRow> {
     Ok(TranscriptEntryRow {
         run_key: RunKey(row.digest("transcript_entry.run_key")?),

@@ -189,6 +189,7 @@ impl HostedModel {
             system: request.system.clone(),
             entries: Vec::new(),
             tools: request.tools.clone(),
+            answer_schema: request.answer_schema.clone(),
             cache: request.cache.clone(),
         };
         let body = wire::body(&self.shape.lowering(&self.model, ProviderThread::Kept), &frame);

@@ -4,6 +4,7 @@
 //! The same request always gives the same bytes. Unknown fields and blocks are ignored, because providers
 //! add both without notice.
 
+mod answer_schema;
 mod anthropic;
 mod attachment;
 mod chat;

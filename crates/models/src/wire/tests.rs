@@ -1,6 +1,7 @@
 //! Requests and helpers for the tests of the formats.
 
 mod answer;
+mod answer_schema;
 mod attachment;
 mod cache;
 mod request;
@@ -93,6 +94,7 @@ fn opening() -> ModelRequest {
             description: "Looks.".to_owned(),
             input_schema: json!({"type": "object", "properties": {"at": {"type": "string"}}}),
         }],
+        answer_schema: None,
         cache: PromptCache::none(AgentId::parse("main").expect("an id")),
     }
 }

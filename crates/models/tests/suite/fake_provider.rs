@@ -247,6 +247,7 @@ pub(super) fn request(provider: Provider) -> ModelRequest {
             description: "Looks.".to_owned(),
             input_schema: serde_json::json!({"type": "object"}),
         }],
+        answer_schema: None,
         cache: PromptCache::none(AgentId::parse("tester").expect("an id")),
     }
 }

@@ -1,15 +1,16 @@
 //! Retries: an ended run is run again by a new message that is linked to it.
 
 use wakeful_core::blob::Blob;
-use wakeful_core::conversation::{Block, text_of};
-use wakeful_core::key::RunKey;
-use wakeful_core::message::{Message, RetryContents, RunOptions};
+use wakeful_core::conversation::{Attachment, Block, Role, text_of};
+use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::message::{Message, RetryContents};
 use wakeful_core::report::SealedEvent;
-use wakeful_core::run::RunStatus;
+use wakeful_core::run::{EntryWrite, RunStatus};
 use wakeful_core::wake::CauseFacts;
 use wakeful_store::rows::PackedBlob;
 use wakeful_store::{StoreError, Tx, View};
 
+use super::history::{self, EarlierEntries};
 use super::message::MessageReceipt;
 use super::run::RunApi;
 use crate::admission::{AdmissionOutcome, PreparedAdmission};
@@ -19,10 +20,24 @@ use crate::{EngineError, Stamp, stored_run};
 /// What to change when a run is run again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RetryRequest {
-    /// Another text.
-    pub text: Option<String>,
+    pub start: RetryStart,
     /// Another model.
     pub model: Option<String>,
+}
+
+/// Where a run that is run again begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RetryStart {
+    /// With its message, or with another text and the same attachments.
+    Message(Option<String>),
+    /// With the conversation before the model request that led to a step, and an additional message.
+    Step(OperationId, Option<String>),
+}
+
+impl Default for RetryStart {
+    fn default() -> Self {
+        Self::Message(None)
+    }
 }
 
 /// The ended run, and the contents of its message.
@@ -34,9 +49,9 @@ struct EndedRun {
 
 /// A retry that is ready to be admitted.
 struct PreparedRetry {
+    /// The message of the ended run, with the options of the retry.
     old: Message,
     contents: RetryContents,
-    options: RunOptions,
     text: String,
     body: PackedBlob,
 }
@@ -45,11 +60,13 @@ struct PreparedRetry {
 enum RetryOutcome {
     /// A retry of the run is queued or open.
     UnderWay(RunKey),
+    /// A different retry of the run is queued or open.
+    Differs(RunKey),
     Admitted(RunKey, AdmissionOutcome),
 }
 
 impl RunApi {
-    /// Runs an ended run again. While a retry is queued or open, that one is returned.
+    /// Runs an ended run again. While the same retry is queued or open, that one is returned.
     pub async fn retry(&self, run: RunKey, request: RetryRequest) -> Result<MessageReceipt, EngineError> {
         let found = self.shared.store.read(move |view| ended(view, run)).await?;
         let EndedRun {
@@ -73,27 +90,30 @@ impl RunApi {
         let (Some(body), Some(blocks)) = (body, blocks) else {
             return Err(EngineError::RunErased { run });
         };
-        let (contents, text, blob) = match request.text {
+        let (step, text) = match request.start {
+            RetryStart::Message(text) => (None, text),
+            RetryStart::Step(step, text) => (Some(step), text),
+        };
+        let (contents, text, blob) = match text {
             None => (RetryContents::Same, text_of(&blocks), Blob::new(body)),
             Some(text) => {
-                let attachments = blocks.into_iter().filter_map(|block| match block {
-                    Block::Attachment(attachment) => Some(attachment),
-                    Block::Text { .. }
-                    | Block::Thinking { .. }
-                    | Block::ToolUse(_)
-                    | Block::ToolResult { .. } => None,
-                });
-                let (_, blob) = opening(&text, attachments.collect());
+                // A history already contains the attachments.
+                let kept = match step {
+                    None if message.keeps_attachments() => attachments(blocks),
+                    None | Some(_) => Vec::new(),
+                };
+                let (_, blob) = opening(&text, kept);
                 (RetryContents::Written(blob.hash()), text, blob)
             }
         };
+        let mut old = message;
+        old.options.model_ref = request.model.or(old.options.model_ref);
+        if let Some(step) = step {
+            old.options.history = self.history(run, step, contents).await?;
+        }
         let retry = PreparedRetry {
-            options: RunOptions {
-                model_ref: request.model.or_else(|| message.options.model_ref.clone()),
-                ..message.options.clone()
-            },
             body: self.shared.store.pack(blob).await?,
-            old: message,
+            old,
             contents,
             text,
         };
@@ -108,9 +128,41 @@ impl RunApi {
                     is_new: false,
                 })
             }
+            RetryOutcome::Differs(retry) => Err(EngineError::RetryOpen { run, retry }),
             RetryOutcome::Admitted(run_key, outcome) => self.shared.sent(agent, run_key, outcome),
         }
     }
+
+    /// The conversation before the model request that led to a step, and then the person's message.
+    async fn history(
+        &self,
+        run: RunKey,
+        step: OperationId,
+        contents: RetryContents,
+    ) -> Result<Vec<EntryWrite>, EngineError> {
+        let found = self
+            .shared
+            .store
+            .read(move |view| history::before_step(view, run, step));
+        let mut entries = match found.await? {
+            EarlierEntries::Found(entries) => entries,
+            EarlierEntries::UnknownStep => return Err(EngineError::UnknownStep { run, step }),
+            EarlierEntries::Removed => return Err(EngineError::RunPruned { run }),
+        };
+        if let RetryContents::Written(content) = contents {
+            let role = Role::User;
+            entries.push(EntryWrite { role, content });
+        }
+        Ok(entries)
+    }
+}
+
+fn attachments(blocks: Vec<Block>) -> Vec<Attachment> {
+    let attached = blocks.into_iter().filter_map(|block| match block {
+        Block::Attachment(attachment) => Some(attachment),
+        Block::Text { .. } | Block::Thinking { .. } | Block::ToolUse(_) | Block::ToolResult { .. } => None,
+    });
+    attached.collect()
 }
 
 fn ended(view: &mut View<'_>, run: RunKey) -> Result<Option<EndedRun>, StoreError> {
@@ -137,13 +189,15 @@ impl PreparedRetry {
             if is_ended(tx, &key)? {
                 ended = ended.saturating_add(1);
             } else {
-                return Ok(RetryOutcome::UnderWay(key));
+                let open = tx.message(&key)?;
+                let is_same = open.is_some_and(|open| self.requests(&open));
+                return Ok(match is_same {
+                    true => RetryOutcome::UnderWay(key),
+                    false => RetryOutcome::Differs(key),
+                });
             }
         }
-        let message = Message {
-            options: self.options.clone(),
-            ..self.old.retry(self.contents, ended, stamp.at)
-        };
+        let message = self.old.retry(self.contents, ended, stamp.at);
         let run_key = message.run_key;
         let sealed = self.seal(&message, stamp)?;
         let admission = PreparedAdmission {
@@ -158,6 +212,15 @@ impl PreparedRetry {
             tx.dismiss_run(&self.old.run_key)?;
         }
         Ok(RetryOutcome::Admitted(run_key, outcome))
+    }
+
+    /// Whether an open retry has the same contents and options.
+    fn requests(&self, open: &Message) -> bool {
+        let body = match self.contents {
+            RetryContents::Same => self.old.body,
+            RetryContents::Written(body) => body,
+        };
+        open.body == body && open.options == self.old.options
     }
 
     fn seal(&self, message: &Message, stamp: Stamp) -> Result<SealedEvent, StoreError> {

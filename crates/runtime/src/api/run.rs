@@ -113,7 +113,12 @@ impl RunApi {
     async fn with_contents(&self, run: RunKey, selection: Selection) -> Result<StoredRun, EngineError> {
         let stored = stored_run::load(&self.shared.store, run).await?;
         let read = self.shared.store.read(move |view| {
-            let contents = step_contents::read(view, &stored, selection)?;
+            let mut contents = step_contents::read(view, &stored, selection)?;
+            for step in &stored.steps {
+                if let Some(invocation) = stored.invocation(step) {
+                    contents.entry(step.operation_id).or_default().invocation = Some(invocation);
+                }
+            }
             Ok(StoredRun {
                 contents,
                 ..stored.clone()

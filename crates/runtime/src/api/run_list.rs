@@ -65,7 +65,7 @@ pub struct RunPage {
 /// A run before its counts are read.
 struct Candidate {
     row: RunRow,
-    text: Option<String>,
+    preview: Option<String>,
     is_erased: bool,
     cause_kind: Option<MessageKind>,
     waiting_for: Option<WaitingFor>,
@@ -77,7 +77,8 @@ pub(super) fn page(view: &mut View<'_>, query: &RunQuery) -> Result<RunPage, Sto
         None => Some(count(view, query)?),
         Some(_) => None,
     };
-    let (found, next_before) = scan(view, query)?;
+    let mut found = Vec::new();
+    let next_before = scan(view, query, |one| found.push(one))?;
     let keys: Vec<RunKey> = found.iter().map(|found| found.row.run_key).collect();
     let steps = view.run_counts(&keys)?;
     let runs = found.into_iter().map(|found| finish(found, &steps));
@@ -94,7 +95,7 @@ pub(super) fn listed(view: &mut View<'_>, rows: Vec<RunRow>) -> Result<Vec<Liste
     let steps = view.run_counts(&keys)?;
     let mut brakes = Brakes::default();
     let runs = rows.into_iter().map(|row| {
-        let found = candidate(view, row, &mut brakes)?;
+        let (found, _) = candidate(view, row, &mut brakes)?;
         Ok(finish(found, &steps))
     });
     runs.collect()
@@ -103,7 +104,7 @@ pub(super) fn listed(view: &mut View<'_>, rows: Vec<RunRow>) -> Result<Vec<Liste
 fn finish(found: Candidate, steps: &BTreeMap<RunKey, RunCounts>) -> ListedRun {
     let Candidate {
         row,
-        text,
+        preview,
         is_erased,
         cause_kind,
         waiting_for,
@@ -111,7 +112,7 @@ fn finish(found: Candidate, steps: &BTreeMap<RunKey, RunCounts>) -> ListedRun {
     ListedRun {
         counts: steps.get(&row.run_key).copied().unwrap_or_default(),
         machine: decode(&row).ok(),
-        preview: text.map(|text| preview(&text)),
+        preview,
         row,
         is_erased,
         cause_kind,
@@ -119,10 +120,15 @@ fn finish(found: Candidate, steps: &BTreeMap<RunKey, RunCounts>) -> ListedRun {
     }
 }
 
-/// Finds the runs of a page, and where the next page starts.
-fn scan(view: &mut View<'_>, query: &RunQuery) -> Result<(Vec<Candidate>, Option<RunKey>), StoreError> {
+/// Passes the runs of a page on, one at a time, and returns where the next page starts. Complete messages and
+/// states are not kept, because a search examines many runs.
+fn scan(
+    view: &mut View<'_>,
+    query: &RunQuery,
+    mut take: impl FnMut(Candidate),
+) -> Result<Option<RunKey>, StoreError> {
     let wanted = usize::try_from(query.limit).unwrap_or(usize::MAX);
-    let (mut found, mut examined): (Vec<Candidate>, usize) = (Vec::new(), 0);
+    let (mut found, mut last, mut examined) = (0_usize, None, 0_usize);
     let (mut before, mut brakes) = (query.before, Brakes::default());
     let is_filtered = !query.statuses.is_empty() || query.cause.is_some() || query.search.is_some();
     loop {
@@ -139,24 +145,24 @@ fn scan(view: &mut View<'_>, query: &RunQuery) -> Result<(Vec<Candidate>, Option
             },
         })?;
         if rows.is_empty() {
-            return Ok((found, None));
+            return Ok(None);
         }
         for row in rows {
             if query.since.is_some_and(|since| row.started_at < since) {
-                return Ok((found, None));
+                return Ok(None);
             }
             let key = row.run_key;
-            let one = candidate(view, row, &mut brakes)?;
-            if query.selects(&one) {
-                if found.len() == wanted {
-                    let last = found.last().map(|one| one.row.run_key);
-                    return Ok((found, last));
+            let (one, text) = candidate(view, row, &mut brakes)?;
+            if query.selects(&one, text.as_deref()) {
+                if found == wanted {
+                    return Ok(last);
                 }
-                found.push(one);
+                (found, last) = (found + 1, Some(key));
+                take(one);
             }
             (before, examined) = (Some(key), examined + 1);
             if is_filtered && examined == RUNS_EXAMINED_MAX {
-                return Ok((found, before));
+                return Ok(before);
             }
         }
     }
@@ -179,17 +185,16 @@ fn count(view: &mut View<'_>, query: &RunQuery) -> Result<StatusCounts, StoreErr
         limit: u32::MAX,
         ..query.clone()
     };
-    let (found, rest) = scan(view, &all)?;
     let mut counts = StatusCounts::default();
-    for one in &found {
+    let rest = scan(view, &all, |one| {
         counts.add(one.row.status, 1, u64::from(one.waiting_for.is_some()));
-    }
+    })?;
     counts.is_lower_bound = rest.is_some();
     Ok(counts)
 }
 
 impl RunQuery {
-    fn selects(&self, run: &Candidate) -> bool {
+    fn selects(&self, run: &Candidate, text: Option<&str>) -> bool {
         let (status, waiting) = (run.row.status, run.waiting_for);
         let mut statuses = self.statuses.iter();
         let is_status = self.statuses.is_empty() || statuses.any(|one| one.selects(status, waiting));
@@ -198,7 +203,6 @@ impl RunQuery {
             && is_cause
             && self.search.as_ref().is_none_or(|searched| {
                 let searched = searched.to_lowercase();
-                let text = run.text.as_ref();
                 text.is_some_and(|text| text.to_lowercase().contains(&searched))
                     || run.row.run_key.to_string().starts_with(&searched)
             })
@@ -208,7 +212,12 @@ impl RunQuery {
 /// The agents whose brakes were read.
 type Brakes = BTreeMap<AgentId, BrakeState>;
 
-fn candidate(view: &mut View<'_>, row: RunRow, brakes: &mut Brakes) -> Result<Candidate, StoreError> {
+/// Reads what a list shows about a run, and the complete text of its message.
+fn candidate(
+    view: &mut View<'_>,
+    row: RunRow,
+    brakes: &mut Brakes,
+) -> Result<(Candidate, Option<String>), StoreError> {
     let message = view.message(&row.run_key)?;
     let text = match &message {
         Some(message) => stored_run::text(view, message)?,
@@ -222,13 +231,14 @@ fn candidate(view: &mut View<'_>, row: RunRow, brakes: &mut Brakes) -> Result<Ca
             brake
         }
     };
-    Ok(Candidate {
+    let found = Candidate {
         waiting_for: WaitingFor::of(row.status, row.wait().map(Wait::kind), brake),
         is_erased: message.as_ref().is_some_and(Message::is_erased),
         cause_kind: message.map(|message| message.kind),
-        text,
+        preview: text.as_deref().map(preview),
         row,
-    })
+    };
+    Ok((found, text))
 }
 
 /// Whether a brake applies to an agent.

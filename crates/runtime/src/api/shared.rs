@@ -10,6 +10,7 @@ use wakeful_core::report::payload::{AgentStateChanged, BrakeChanged, Payload};
 use wakeful_core::report::{Event, EventDraft, LogHead, SealedEvent};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::snapshot::{NoSnapshots, WorkspaceSnapshots};
 use wakeful_store::rows::{Agent, AgentOutboxRow};
 use wakeful_store::{Store, StoreError, Tx, View, WorkQuery};
 
@@ -36,6 +37,8 @@ pub struct ApiContext {
     pub hub: Arc<Hub>,
     /// Defaults for everything that is not configured.
     pub governance: EngineDefaults,
+    /// The states of workspaces before and after runs.
+    pub snapshots: Arc<dyn WorkspaceSnapshots>,
 }
 
 impl ApiContext {
@@ -47,6 +50,7 @@ impl ApiContext {
             entropy,
             hub: Arc::default(),
             governance: EngineDefaults::default(),
+            snapshots: Arc::new(NoSnapshots),
         }
     }
 }
@@ -59,6 +63,7 @@ pub(crate) struct Shared {
     pub(super) hub: Arc<Hub>,
     pub(super) work: Arc<WorkSignal>,
     pub(super) governance: EngineDefaults,
+    pub(super) snapshots: Arc<dyn WorkspaceSnapshots>,
     /// Held while a stop request is stored or a brake is released, so that one does not undo the other.
     pub(super) stop_lock: Arc<tokio::sync::Mutex<()>>,
     pub(super) ingress: Ingress,
@@ -83,6 +88,7 @@ impl Shared {
             hub: context.hub,
             work: Arc::default(),
             governance: context.governance,
+            snapshots: context.snapshots,
             stop_lock: Arc::default(),
             ingress,
         }
@@ -97,6 +103,7 @@ impl Shared {
             hub: Arc::clone(&self.hub),
             work: Arc::clone(&self.work),
             governance: self.governance,
+            snapshots: Arc::clone(&self.snapshots),
             stop_lock: Arc::clone(&self.stop_lock),
             ingress,
         }

@@ -11,8 +11,9 @@ use serde_json::Value;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::{Block, Role, ToolCall, calls_of, text_of};
 use wakeful_core::key::{ActionBase, DecisionId, OperationId};
-use wakeful_core::run::{RunMachine, RunPhase};
+use wakeful_core::run::{EntryWrite, RunMachine, RunPhase};
 use wakeful_core::step::{ActionStatus, StepStatus, action_parts};
+use wakeful_core::tool::ToolInvocation;
 use wakeful_store::rows::{RunRow, StepRow};
 use wakeful_store::{StoreError, View};
 
@@ -45,6 +46,8 @@ pub struct StepContents {
     pub error_output: Option<BoundedText>,
     /// The decision that the call waits for.
     pub decision: Option<DecisionId>,
+    /// The audit record of a tool call that has ended.
+    pub invocation: Option<ToolInvocation>,
 }
 
 /// A text within a bound.
@@ -124,9 +127,12 @@ pub(super) fn read(
     let mut replies = stored.steps.iter().filter(is_reply);
     let mut calls: BTreeMap<String, OperationId> = BTreeMap::new();
     let mut entries = Entries::new(row, turn);
+    let history = stored.cause.as_ref().map(|cause| &cause.message.options.history);
+    let history = history.map_or(&[][..], Vec::as_slice);
+    let is_complete = entries.skip_history(view, history)?;
     // A partly pruned transcript no longer starts with the message, and its replies cannot be counted.
-    let mut is_first = true;
-    while let Some(entry) = entries.next(view)? {
+    let mut is_first = history.is_empty();
+    while is_complete && let Some(entry) = entries.next(view)? {
         if std::mem::take(&mut is_first) && entry.role != Role::User {
             break;
         }
@@ -188,7 +194,10 @@ pub(super) fn call(
         return Ok(calls.find(|call| call.call_id == action.call_id).cloned());
     }
     let mut entries = Entries::new(row, turn);
-    while let Some(entry) = entries.next(view)? {
+    let message = view.message(&row.run_key)?;
+    let history = message.map(|message| message.options.history).unwrap_or_default();
+    let is_complete = entries.skip_history(view, &history)?;
+    while is_complete && let Some(entry) = entries.next(view)? {
         let mut calls = entry.calls.into_iter();
         if let Some((_, call)) = calls.find(|(operation, _)| *operation == wanted) {
             return Ok(Some(call));
@@ -329,16 +338,31 @@ impl<'r> Entries<'r> {
         }
     }
 
-    fn next(&mut self, view: &mut View<'_>) -> Result<Option<Entry>, StoreError> {
-        if !self.searched.has_room() {
-            return Ok(None);
+    /// Skips the conversation that the run began with. Returns false if a part of it was pruned: then it cannot
+    /// be told apart from the run's own entries.
+    fn skip_history(&mut self, view: &mut View<'_>, history: &[EntryWrite]) -> Result<bool, StoreError> {
+        for earlier in history {
+            if self.next_content(view)? != Some((earlier.role, earlier.content)) {
+                return Ok(false);
+            }
         }
+        Ok(true)
+    }
+
+    fn next_content(&mut self, view: &mut View<'_>) -> Result<Option<(Role, BlobHash)>, StoreError> {
         if self.page.is_empty() {
             let page = view.contents(self.row, self.after, PAGE)?;
             self.after = page.last().map_or(self.after, |(position, _, _)| *position);
             self.page = page.into_iter().map(|(_, role, hash)| (role, hash)).collect();
         }
-        let Some((role, content)) = self.page.pop_front() else {
+        Ok(self.page.pop_front())
+    }
+
+    fn next(&mut self, view: &mut View<'_>) -> Result<Option<Entry>, StoreError> {
+        if !self.searched.has_room() {
+            return Ok(None);
+        }
+        let Some((role, content)) = self.next_content(view)? else {
             return Ok(None);
         };
         let body = body(view, &content)?;

@@ -118,6 +118,7 @@ fn log_removed(removed: &RetentionRound) {
         pruned,
         swept,
         files,
+        snapshots,
         is_done,
     } = removed;
     for (class, held) in pruned {
@@ -132,6 +133,7 @@ fn log_removed(removed: &RetentionRound) {
         contents = swept.rows,
         files = files.removed.rows,
         bytes = swept.bytes + files.removed.bytes,
+        snapshots,
         is_done,
         "retention removed unreferenced contents"
     );

@@ -14,12 +14,13 @@ use super::reads::ActionHistory;
 use super::{CLAIMS_MAX, ClaimedRun, decode, release, unsupported};
 use crate::EngineError;
 use crate::step::Freshness;
+use crate::sub_run::settings_of_run;
 
 /// The result of the claiming transaction.
 enum ClaimOutcome {
     /// The claim succeeded; contains the number of claims without progress and the settings in the
     /// agent's record.
-    Won(RunRow, Fence, u32, AgentSettings),
+    Won(RunRow, Fence, u32, Box<AgentSettings>),
     /// Another runner drives the agent.
     Held(RunRow, RunnerId),
     /// The run waits for its turn behind this one.
@@ -70,15 +71,18 @@ pub async fn claim(
         row,
         machine: turn,
         fence,
-        settings,
+        settings: *settings,
         effects,
         freshness: Freshness::Recovered,
         thread: None,
         asked: Vec::new(),
         known: ActionHistory::not_all(),
+        judged_by: None,
         opening: None,
         starts: Vec::new(),
         refused: Vec::new(),
+        // The process that drove it may have ended before it recorded the workspace.
+        has_written: true,
     })))
 }
 
@@ -106,9 +110,14 @@ fn claim_in(tx: &mut Tx<'_>, runner: &RunnerId, run: RunKey) -> Result<ClaimOutc
         Some(other) => ClaimOutcome::Behind(other),
         None => {
             // A run without its agent cannot exist; the error is that of an unreadable record.
-            let settings = tx.agent_settings(&row.agent_id)?;
+            let settings = settings_of_run(tx, &row.agent_id, &run)?;
             let settings = settings.ok_or(StoreError::Malformed("agent.settings"))?;
-            return Ok(ClaimOutcome::Won(row, fence, tx.count_claim(&run)?, settings));
+            return Ok(ClaimOutcome::Won(
+                row,
+                fence,
+                tx.count_claim(&run)?,
+                Box::new(settings),
+            ));
         }
     };
     tx.release_head(&row.agent_id, fence)?;

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use wakeful_core::key::ActionBase;
-use wakeful_core::policy::{PolicyEffect, PolicyQuery};
+use wakeful_core::policy::PolicyEffect;
 use wakeful_core::run::{InputReads, ModelReply, Restriction, RunInput, RunPhase, preview};
 use wakeful_core::step::{Action, ActionStatus, PriorActions};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 
 use super::ClaimedRun;
+use crate::step::JudgedCall;
 use crate::{Engine, EngineError};
 
 /// Maximum number of a run's actions that are held in memory. Beyond it the database is queried for each.
@@ -56,6 +57,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             now: may_lapse.then(|| self.clock.now()),
             ..InputReads::default()
         };
+        // Nothing begins with this input; the actions whose intents it reverts are judged with the next one.
+        if matches!(input, RunInput::Postponed) {
+            return Ok(nothing);
+        }
         let RunInput::Replied(reply) = input else {
             return Ok(InputReads {
                 restricted: self.restrictions(claimed).await?,
@@ -64,12 +69,35 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         };
         let seen = self.seen(claimed, reply).await?;
         let rules = claimed.settings.rules(&claimed.machine, &self.policy.defaults());
+        let agent_id = &claimed.row.agent_id;
+        claimed.judged_by = Some(self.policy.version(agent_id, &rules));
         let calls = reply.calls.iter().zip(&claimed.asked).zip(seen);
-        let calls =
-            calls.map(|((call, asked), seen)| self.call_reads(&call.parts.tool, &asked.input, seen, &rules));
+        let calls = calls.map(|((call, asked), seen)| {
+            let judged = JudgedCall {
+                agent_id,
+                tool: &call.parts.tool,
+                input: &asked.input,
+                rules: &rules,
+            };
+            self.call_reads(&judged, seen)
+        });
         Ok(InputReads {
             calls: calls.collect(),
             ..nothing
+        })
+    }
+
+    /// Loads the read set again after the rules changed.
+    pub(super) async fn read_again(
+        &self,
+        claimed: &mut ClaimedRun,
+        input: &RunInput,
+        before: InputReads,
+    ) -> Result<InputReads, EngineError> {
+        Ok(InputReads {
+            hold: before.hold,
+            interjected: before.interjected,
+            ..self.reads(claimed, input).await?
         })
     }
 
@@ -79,17 +107,12 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             return Ok(Vec::new());
         };
         let rules = claimed.settings.rules(&claimed.machine, &self.policy.defaults());
-        // Without arguments, so that a run found after a crash loads its calls only if the rules require it.
-        let is_restricted = |action: &Action| {
-            let (tool, class, starts) = (action.tool.as_str(), action.class, None);
-            let query = PolicyQuery {
-                tool,
-                rules: &rules,
-                starts,
-                class,
-            };
-            restricts(self.policy.decide(&query).effect, action)
-        };
+        // Equal versions give equal verdicts, so the calls are loaded only if a rule changed, or after a
+        // crash.
+        let version = self.policy.version(&claimed.row.agent_id, &rules);
+        if claimed.judged_by.as_ref() == Some(&version) {
+            return Ok(Vec::new());
+        }
         let may_begin = |action: &Action| match action.fate {
             ActionStatus::Waiting | ActionStatus::AwaitingApproval => true,
             // It begins again only after a transient failure.
@@ -97,22 +120,32 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             ActionStatus::Started(_) | ActionStatus::Settled(_) => false,
         };
         let open = actions.iter().enumerate();
-        let open = open.filter(|(_, action)| may_begin(action) && is_restricted(action));
+        let open = open.filter(|(_, action)| may_begin(action));
         let open: Vec<_> = open
             .map(|(position, action)| (position, action.clone()))
             .collect();
         let mut restricted = Vec::new();
         for (position, action) in open {
             let call = self.call_at(claimed, position).await?;
-            let read = self.call_reads(&call.name, &call.input, PriorActions::default(), &rules);
+            let judged = JudgedCall {
+                agent_id: &claimed.row.agent_id,
+                tool: &call.name,
+                input: &call.input,
+                rules: &rules,
+            };
+            let read = self.call_reads(&judged, PriorActions::default());
             if restricts(read.verdict.effect, &action) {
                 restricted.push(Restriction {
                     operation_id: action.operation_id,
                     preview: preview(&call.input.to_string()),
                     verdict: read.verdict,
+                    stop: read.stop,
+                    risk: read.risk,
+                    diff: read.diff,
                 });
             }
         }
+        claimed.judged_by = Some(version);
         Ok(restricted)
     }
 

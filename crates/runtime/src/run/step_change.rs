@@ -29,6 +29,7 @@ pub(super) fn step_change(run_key: RunKey, write: StepWrite, input: &RunInput, a
             base,
             status,
             reason,
+            call,
         } => StepChange::Put(Box::new(StepRow {
             operation_id,
             run_key,
@@ -44,6 +45,7 @@ pub(super) fn step_change(run_key: RunKey, write: StepWrite, input: &RunInput, a
             exit_status: None,
             usage: Usage::default(),
             attempt: None,
+            call,
         })),
         StepWrite::Saga(saga) => StepChange::Saga(saga),
         StepWrite::Intend(operation_id) => StepChange::Intend(operation_id),
@@ -59,6 +61,7 @@ pub(super) fn step_change(run_key: RunKey, write: StepWrite, input: &RunInput, a
             reason,
             usage,
             attempt,
+            end,
         } => StepChange::Settle(StepSettlement {
             operation_id,
             status,
@@ -67,6 +70,7 @@ pub(super) fn step_change(run_key: RunKey, write: StepWrite, input: &RunInput, a
             exit_status,
             reason,
             usage,
+            end,
             settlement: match (attempt.as_ref().and_then(|attempt| attempt.cost), input) {
                 (Some(_), _) if planted_bugs::is_planted("money_kept") => SpendSettlement::Nothing,
                 (Some(cost), _) => SpendSettlement::Cost(cost),

@@ -1,6 +1,7 @@
 //! The transcript in memory: loaded once when a run is claimed, extended with every commit, and bounded.
 
 use serde_json::Value;
+use wakeful_core::answer_schema::AnswerSchema;
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::conversation::{Block, Role, TranscriptEntry};
 use wakeful_core::key::RunKey;
@@ -24,6 +25,8 @@ pub(crate) struct Thread {
     pub(crate) kind: MessageKind,
     /// The guidance as of the claim.
     pub(crate) guidance: Guidance,
+    /// The schema that the answer must fit.
+    pub(crate) answer_schema: Option<AnswerSchema>,
 }
 
 /// A stored entry: its role, and its body unless it was removed.
@@ -43,14 +46,17 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             let kind = message
                 .as_ref()
                 .map_or(MessageKind::OperatorPrompt, |message| message.kind);
+            let schema = message
+                .as_ref()
+                .and_then(|message| message.options.answer_schema.clone());
             let begun = begun_with(view, &run)?;
             let opening = match begun.or(message.map(|message| message.body)) {
                 Some(body) => view.blob(&body)?,
                 None => None,
             };
-            Ok((newest_bodies(view, &rows)?, opening, kind))
+            Ok((newest_bodies(view, &rows)?, opening, (kind, schema)))
         });
-        let (stored, body, kind) = loaded.await?;
+        let (stored, body, (kind, answer_schema)) = loaded.await?;
         let entries = stored
             .iter()
             .map(|(role, body)| entry(run, *role, body.as_deref()));
@@ -68,6 +74,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             entries,
             kind,
             guidance,
+            answer_schema,
         });
         Ok(())
     }
@@ -105,7 +112,7 @@ fn begun_with(view: &mut View<'_>, run: &RunKey) -> Result<Option<BlobHash>, Sto
     let first = view.run_log(run, 0, 1)?.pop();
     let input = first.and_then(|row| serde_json::from_slice::<(RunInput, Value)>(&row.body).ok());
     Ok(match input {
-        Some((RunInput::Admitted { body }, _)) => Some(body),
+        Some((RunInput::Admitted { body, .. }, _)) => Some(body),
         Some(_) | None => None,
     })
 }

@@ -29,6 +29,7 @@ use wakeful_store::{StoreError, Tx};
 use super::step_change::{StepChange, step_change};
 use super::{ClaimedRun, broken};
 use crate::interject::{self, InterjectionHint};
+use crate::judgement::Judgement;
 use crate::proof::recorded;
 use crate::sub_run::{self, LockedHeads, SubRunMessage};
 use crate::wait::{Need, TransitionEvents, attach_records};
@@ -63,6 +64,8 @@ pub(crate) struct PreparedCommit {
     begins: bool,
     /// The settings that the agent's record must have; none if no effect starts with the transition.
     settings: Option<AgentSettings>,
+    /// The policy that must still be in force; none if no action starts with the transition.
+    judgement: Option<Judgement>,
     decisions: Vec<DecisionWrite>,
     /// What the run needs before it can continue afterwards.
     need: Need,
@@ -92,6 +95,8 @@ pub(crate) enum CommitOutcome {
     Interjected(Vec<Interjection>),
     /// Nothing is written, because the agent's record has these settings now.
     Reconfigured(Box<AgentSettings>),
+    /// Nothing is written, because the policy has another version now.
+    PolicyChanged,
 }
 
 impl PreparedCommit {
@@ -113,10 +118,13 @@ impl PreparedCommit {
         }
         // The rules that permit the next effect must still be those of the agent's record.
         if let Some(used) = &self.settings
-            && let Some(current) = tx.agent_settings(&self.run.agent_id)?
+            && let Some(current) = sub_run::settings_of_run(tx, &self.run.agent_id, &self.run.run_key)?
             && current != *used
         {
             return Ok(CommitOutcome::Reconfigured(Box::new(current)));
+        }
+        if self.judgement.as_ref().is_some_and(|used| !used.is_current()) {
+            return Ok(CommitOutcome::PolicyChanged);
         }
         if self.listens {
             let words = interject::waiting(tx, &self.run.agent_id, &self.run.thread_id)?;
@@ -269,9 +277,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let input = applied.input;
         let listens = words == InterjectionHint::Maybe && starts_work(&applied.moved.effects).1;
         let transition = self.transition(claimed.row.clone(), applied);
+        let transition = transition.await?;
         let transition = PreparedCommit {
             listens,
-            ..transition.await?
+            judgement: self.judgement(claimed).filter(|_| transition.begins),
+            ..transition
         };
         Ok(match input {
             RunInput::Started { .. } => PreparedCommit {
@@ -344,6 +354,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             rounds: u64::from(usage.is_some()),
             begins,
             settings: settings.filter(|_| !moved.effects.is_empty()).cloned(),
+            judgement: None,
             decisions: moved.decisions,
             need,
             starts: Vec::new(),

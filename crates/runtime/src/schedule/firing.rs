@@ -59,6 +59,7 @@ impl FiringCause<'_> {
                 schedule: timer.schedule_id.clone(),
                 scheduled_at: firing.due_at,
                 is_catch_up: firing.is_catch_up,
+                is_by_hand: matches!(self, Self::ByHand(_)),
                 event: match self {
                     Self::Event(event, _) => Some(event.clone()),
                     Self::Tick | Self::ByHand(_) => None,

@@ -218,6 +218,8 @@ impl SimDaemon {
             | EngineError::CrashLoop { .. }
             | EngineError::Panicked(_)
             | EngineError::NotEnded { .. }
+            | EngineError::RetryOpen { .. }
+            | EngineError::UnknownStep { .. }
             | EngineError::NotErasable { .. }
             | EngineError::RunErased { .. }
             | EngineError::RunPruned { .. }
@@ -226,6 +228,7 @@ impl SimDaemon {
             | EngineError::Unanswerable(_)
             | EngineError::NotQuarantined { .. }
             | EngineError::DecisionPending { .. }
+            | EngineError::Snapshot(_)
             | EngineError::Braked { .. } => false,
         }
     }

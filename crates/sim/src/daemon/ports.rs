@@ -13,7 +13,6 @@ use wakeful_core::inference::ModelProfile;
 use wakeful_core::journal::{Author, Mutation};
 use wakeful_core::key::OperationId;
 use wakeful_core::message::Message;
-use wakeful_core::policy::ToolRules;
 use wakeful_core::prompt::ModelRequest;
 use wakeful_core::run::runtime_failure;
 use wakeful_core::step::{EffectClass, ToolError};
@@ -23,6 +22,7 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuidance;
 use wakeful_ports::journal::{Journal as _, WriteRequest};
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
+use wakeful_ports::snapshot::NoSnapshots;
 use wakeful_ports::tool::{StopSignal, ToolHost, ToolOutcome, ToolRequest};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{EndingEngine, EngineFactory};
@@ -36,6 +36,7 @@ use super::world::DaemonProcess;
 use crate::faulty_store::Process as _;
 use crate::ledger::Site;
 use crate::rng::Rng;
+use crate::tool_policy::tool_policy;
 
 /// A tool that writes a task to the journal.
 const WRITE: &str = "Write";
@@ -269,8 +270,9 @@ impl EngineFactory for SimEngineFactory {
             store: self.store.clone(),
             model: Arc::new(AlertModel(self.being.clone())),
             tools: Arc::new(AlertTools(self.being.clone())),
-            policy: Arc::new(ToolRules::new(names.into())),
+            policy: Arc::new(tool_policy(names.into())),
             guidance: Arc::new(NoGuidance),
+            snapshots: Arc::new(NoSnapshots),
             clock: Arc::new(AlertClock(self.being.clone())),
             entropy: Arc::new(AlertSalts(self.being.clone())),
             halt: self.halt.clone(),

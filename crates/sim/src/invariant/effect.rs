@@ -34,10 +34,11 @@ pub(super) fn reported_ok_means_done(evidence: &Evidence) -> Verdict {
     for (run, step, class) in classified(evidence) {
         let count = evidence.ledger.count(step.operation_id);
         let is_true = match (step.status, class) {
-            (StepStatus::Ok, EffectClass::Plain) => count == 1,
-            (StepStatus::Ok, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => {
-                count >= 1
-            }
+            (StepStatus::Ok | StepStatus::Partial, EffectClass::Plain) => count == 1,
+            (
+                StepStatus::Ok | StepStatus::Partial,
+                EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga,
+            ) => count >= 1,
             (StepStatus::OutcomeUnknown, EffectClass::Plain) => count <= 1,
             (
                 StepStatus::OutcomeUnknown,
@@ -68,7 +69,7 @@ pub(super) fn done_is_reported(evidence: &Evidence) -> Verdict {
             return Err(format!("{} has no stored step", deed.operation_id));
         };
         let is_said = match step.status {
-            StepStatus::Ok | StepStatus::OutcomeUnknown => true,
+            StepStatus::Ok | StepStatus::Partial | StepStatus::OutcomeUnknown => true,
             StepStatus::Intended => run.is_open() || run.is_quarantined(),
             StepStatus::Failed => deed.class == EffectClass::Idempotent && evidence.ledger.has_sleepers(),
             StepStatus::Planned | StepStatus::WaitingForApproval | StepStatus::Denied => {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::message::Message;
-use wakeful_core::policy::ToolRules;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuidance;
 use wakeful_ports::model::Model;
+use wakeful_ports::policy::Policy;
+use wakeful_ports::snapshot::NoSnapshots;
 use wakeful_ports::tool::ToolHost;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{EndingEngine, EngineFactory};
@@ -21,8 +22,7 @@ pub(crate) struct SameEngineFactory<M, T> {
     pub(crate) store: Store,
     pub(crate) model: Arc<M>,
     pub(crate) tools: Arc<T>,
-    /// The permitted tools.
-    pub(crate) rules: BTreeSet<String>,
+    pub(crate) policy: Arc<dyn Policy>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) hub: Arc<Hub>,
@@ -48,8 +48,9 @@ impl<M: Model, T: ToolHost> EngineFactory for SameEngineFactory<M, T> {
             store: self.store.clone(),
             model: Arc::clone(&self.model),
             tools: Arc::clone(&self.tools),
-            policy: Arc::new(ToolRules::new(self.rules.clone())),
+            policy: Arc::clone(&self.policy),
             guidance: Arc::new(NoGuidance),
+            snapshots: Arc::new(NoSnapshots),
             clock: Arc::clone(&self.clock),
             entropy: Arc::clone(&self.entropy),
             halt: Halt::never(),

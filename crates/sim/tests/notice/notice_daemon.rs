@@ -18,6 +18,7 @@ use wakeful_core::prompt::ModelRequest;
 use wakeful_core::step::{EffectClass, ToolError};
 use wakeful_core::subscription::SubscriptionSpec;
 use wakeful_core::time::Millis;
+use wakeful_policy::{PolicyEngine, ToolRegistry};
 use wakeful_ports::clock::Clock;
 use wakeful_ports::journal::{Journal as _, WriteRequest};
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
@@ -172,7 +173,9 @@ impl Home {
             store: self.store.clone(),
             model: Arc::new(Asking(Arc::clone(&self.oracle))),
             tools: Arc::new(Writer(self.journal.clone())),
-            rules: [TOOL.to_owned()].into(),
+            policy: Arc::new(
+                PolicyEngine::new(ToolRegistry::new([TOOL.to_owned()].into())).expect("a policy"),
+            ),
             clock: Arc::<Ticks>::clone(&self.ticks),
             entropy: Arc::new(Salts),
             hub: Arc::clone(&hub),

@@ -97,6 +97,7 @@ impl RetentionFixture {
             clock: Arc::clone(&clock) as _,
             entropy: Arc::new(Count::default()),
             observer: Arc::new(Nobody),
+            snapshots: Arc::new(wakeful_ports::snapshot::NoSnapshots),
         };
         let made = Agent {
             agent_id: agent.clone(),

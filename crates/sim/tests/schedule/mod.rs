@@ -75,6 +75,7 @@ async fn a_firing_is_recorded_with_its_time_cause_and_run() {
         schedule: rule("hourly"),
         scheduled_at: one.row.due_at,
         is_catch_up: false,
+        is_by_hand: false,
     };
     assert_eq!(cause.origin, origin);
 }

@@ -20,6 +20,7 @@ use wakeful_core::prompt::ModelRequest;
 use wakeful_core::schedule::{ExecutionOutcome, FiringTime, Reason, Schedule, ScheduleDraft};
 use wakeful_core::step::{EffectClass, ToolError};
 use wakeful_core::time::Millis;
+use wakeful_policy::{PolicyEngine, ToolRegistry};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::{Journal, WriteRequest};
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
@@ -278,7 +279,7 @@ impl ScheduledDaemon {
             store: ground.store.clone(),
             model: Arc::new(Counting(says, Arc::clone(&ground.asked))),
             tools: Arc::new(NoTools),
-            rules: BTreeSet::new(),
+            policy: Arc::new(PolicyEngine::new(ToolRegistry::new(BTreeSet::new())).expect("a policy")),
             clock: Arc::<SimClock>::clone(&ground.wall),
             entropy: Arc::new(Salts(Arc::clone(&ground.wall))),
             hub: Arc::clone(&hub),

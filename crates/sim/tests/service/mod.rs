@@ -29,16 +29,17 @@ use wakeful_core::id::{AgentId, RunnerId, TurnId};
 use wakeful_core::inference::ModelProfile;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::{Message, RunOptions};
-use wakeful_core::policy::ToolRules;
 use wakeful_core::problem::Problem;
 use wakeful_core::prompt::ModelRequest;
 use wakeful_core::run::MACHINE_VERSION;
 use wakeful_core::step::{EffectClass, ToolError};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::AgentControl;
+use wakeful_policy::{PolicyEngine, ToolRegistry};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuidance;
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
+use wakeful_ports::snapshot::NoSnapshots;
 use wakeful_ports::tool::{StopSignal, ToolHost, ToolOutcome, ToolRequest};
 use wakeful_runtime::api::{IncomingMessage, NewAgent, RuntimeApi};
 use wakeful_runtime::hub::Hub;
@@ -272,8 +273,11 @@ impl EngineFactory for TestEngineFactory {
             store: self.store.clone(),
             model: Arc::new(SlowModel(self.first, Arc::clone(&self.faults))),
             tools: Arc::clone(&self.mailer),
-            policy: Arc::new(ToolRules::new([TOOL.to_owned()].into())),
+            policy: Arc::new(
+                PolicyEngine::new(ToolRegistry::new([TOOL.to_owned()].into())).expect("a policy"),
+            ),
             guidance: Arc::new(NoGuidance),
+            snapshots: Arc::new(NoSnapshots),
             clock: Arc::<Ticks>::clone(&self.ticks),
             entropy: Arc::new(Salts),
             halt: self.halt.clone(),

@@ -12,13 +12,14 @@ use wakeful_core::id::{AgentId, RunnerId, TurnId};
 use wakeful_core::inference::ModelProfile;
 use wakeful_core::key::{RunKey, derived_hash};
 use wakeful_core::message::{Message, RunOptions};
-use wakeful_core::policy::ToolRules;
 use wakeful_core::prompt::ModelRequest;
 use wakeful_core::run::RunStatus;
 use wakeful_core::step::StepStatus;
 use wakeful_core::sub_run::START_RUN;
+use wakeful_policy::{PolicyEngine, ToolRegistry};
 use wakeful_ports::guidance::NoGuidance;
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
+use wakeful_ports::snapshot::NoSnapshots;
 use wakeful_runtime::api::{IncomingMessage, NewAgent, RuntimeApi};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{EndingEngine, EngineFactory, Options, Service, WriterMode};
@@ -151,8 +152,11 @@ impl EngineFactory for SubRunEngineFactory {
                 agent: agent.clone(),
             }),
             tools: Arc::new(Mailer::default()),
-            policy: Arc::new(ToolRules::new([START_RUN.to_owned()].into())),
+            policy: Arc::new(
+                PolicyEngine::new(ToolRegistry::new([START_RUN.to_owned()].into())).expect("a policy"),
+            ),
             guidance: Arc::new(NoGuidance),
+            snapshots: Arc::new(NoSnapshots),
             clock: Arc::<Ticks>::clone(&self.ticks),
             entropy: Arc::new(Salts),
             halt: Halt::never(),

@@ -214,6 +214,21 @@ CREATE TABLE step (
     input_tokens  BIGINT           NOT NULL,
     output_tokens BIGINT           NOT NULL,
     attempt       TEXT COLLATE "C",
+    -- The audit record of a tool call. A call has every link, whether it was performed or denied: the arguments and
+    -- the policy from the plan on, the result and the last stage from its end on. Only a call whose run was abandoned
+    -- while it was performed has no result.
+    call_id         TEXT COLLATE "C",
+    input_hash      BYTEA CHECK (octet_length(input_hash) = 32),
+    policy_version  TEXT COLLATE "C",
+    stage           TEXT COLLATE "C",
+    denial_category TEXT COLLATE "C",
+    output_hash     BYTEA CHECK (octet_length(output_hash) = 32),
+    CHECK ((class IS NULL) = (call_id IS NULL)),
+    CHECK ((class IS NULL) = (input_hash IS NULL)),
+    CHECK ((class IS NULL) = (policy_version IS NULL)),
+    CHECK (class IS NULL OR status NOT IN ('ok', 'partial', 'failed', 'denied')
+        OR (stage IS NOT NULL AND output_hash IS NOT NULL)),
+    CHECK (class IS NULL OR (status = 'denied') = (denial_category IS NOT NULL)),
     UNIQUE (run_key, ordinal)
 );
 -- Equal actions of a run are counted before each plan.

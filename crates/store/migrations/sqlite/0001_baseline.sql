@@ -211,6 +211,21 @@ CREATE TABLE step (
     input_tokens  INTEGER NOT NULL,
     output_tokens INTEGER NOT NULL,
     attempt       TEXT,
+    -- The audit record of a tool call. A call has every link, whether it was performed or denied: the arguments and
+    -- the policy from the plan on, the result and the last stage from its end on. Only a call whose run was abandoned
+    -- while it was performed has no result.
+    call_id         TEXT,
+    input_hash      BLOB CHECK (length(input_hash) = 32),
+    policy_version  TEXT,
+    stage           TEXT,
+    denial_category TEXT,
+    output_hash     BLOB CHECK (length(output_hash) = 32),
+    CHECK ((class IS NULL) = (call_id IS NULL)),
+    CHECK ((class IS NULL) = (input_hash IS NULL)),
+    CHECK ((class IS NULL) = (policy_version IS NULL)),
+    CHECK (class IS NULL OR status NOT IN ('ok', 'partial', 'failed', 'denied')
+        OR (stage IS NOT NULL AND output_hash IS NOT NULL)),
+    CHECK (class IS NULL OR (status = 'denied') = (denial_category IS NOT NULL)),
     UNIQUE (run_key, ordinal)
 ) STRICT;
 -- Equal actions of a run are counted before each plan.

@@ -126,12 +126,14 @@ fn the_counts_of_a_run_follow_from_its_steps() {
             }
             let denied = StepRow {
                 status: StepStatus::Denied,
+                call: Some(sample::call(Some(sample::call_end(StepStatus::Denied)))),
                 ..sample::step("run", "denied")
             };
             tx.put_step(&denied)?;
             let model = StepRow {
                 class: None,
                 base: None,
+                call: None,
                 status: StepStatus::Ok,
                 ..sample::step("run", "model")
             };

@@ -24,6 +24,7 @@ fn tick(at: i64) -> Cause {
             schedule: RuleId::parse("daily").expect("id"),
             scheduled_at: Millis(at),
             is_catch_up: false,
+            is_by_hand: false,
         },
         ..Cause::default()
     }

@@ -16,6 +16,7 @@ use crate::fixture::{everywhere, sample};
 fn question(run: &str, name: &str, at: i64) -> Decision {
     let inquiry = ApprovalRequest::new(
         ProposedAction {
+            risk: None,
             operation_id: sample::operation(name),
             tool: "ExecCommand",
             input: "rm -r build – wörtlich",

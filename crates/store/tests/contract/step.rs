@@ -27,6 +27,7 @@ fn steps_are_read_back_unchanged_with_ordinals_from_one() {
             name: "openai/gpt".into(),
             class: None,
             base: None,
+            call: None,
             status: StepStatus::Intended,
             usage: Usage::of(1, 2),
             ..sample::step("run", "model")
@@ -34,6 +35,7 @@ fn steps_are_read_back_unchanged_with_ordinals_from_one() {
         let tool = StepRow {
             class: Some(EffectClass::Idempotent),
             status: StepStatus::Denied,
+            call: Some(sample::call(Some(sample::call_end(StepStatus::Denied)))),
             reason: "rule «no network» – §3".into(),
             duration_ms: Some(0),
             sandbox: Some("none".into()),
@@ -106,6 +108,46 @@ fn an_operation_is_stored_once() {
     });
 }
 
+// Conformance: A-197
+#[test]
+fn a_tool_call_without_any_one_link_is_refused() {
+    everywhere(async |store| {
+        let ended = sample::call(Some(sample::call_end(StepStatus::Denied)));
+        let denied = StepRow {
+            status: StepStatus::Denied,
+            call: Some(ended.clone()),
+            ..sample::step("run", "denied")
+        };
+        put(&store, vec![denied.clone()]).await;
+        let [kept] = steps(&store, "run").await.try_into().expect("one step");
+        assert_eq!(kept.call, Some(ended));
+        // The session and the agent come from the run, whose key is never null.
+        let partial = |call| StepRow {
+            call,
+            ..sample::step("run", "partial")
+        };
+        let without_result = StepRow {
+            status: StepStatus::Ok,
+            ..partial(Some(sample::call(None)))
+        };
+        let without_category = StepRow {
+            status: StepStatus::Denied,
+            ..partial(Some(sample::call(Some(sample::call_end(StepStatus::Ok)))))
+        };
+        for row in [partial(None), without_result, without_category] {
+            let refused = store.write(move |tx| tx.put_step(&row)).await;
+            assert!(refused.is_err(), "{refused:?}");
+        }
+        put(&store, vec![sample::step("run", "open")]).await;
+        let unrecorded = StepSettlement {
+            end: None,
+            ..sample::end("open", StepStatus::Ok)
+        };
+        let refused = store.write(move |tx| tx.settle_step(&unrecorded)).await;
+        assert!(refused.is_err(), "{refused:?}");
+    });
+}
+
 #[test]
 fn a_name_invented_by_a_model_can_always_be_stored() {
     everywhere(async |store| {
@@ -166,6 +208,7 @@ fn a_step_ends_once() {
                 sandbox: end.sandbox,
                 exit_status: end.exit_status,
                 usage: end.usage,
+                call: Some(sample::call(end.end)),
                 ..sample::step("run", name)
             };
             assert_eq!(steps(&store, "run").await[index], expected);

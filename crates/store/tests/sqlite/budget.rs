@@ -204,6 +204,7 @@ fn model_step(name: &str) -> StepRow {
     StepRow {
         base: None,
         class: None,
+        call: None,
         name: "openai/gpt-5-mini".into(),
         reason: String::new(),
         ..step

@@ -38,6 +38,7 @@ fn request(request: u32) -> ModelRequest {
         system: vec![],
         entries: vec![],
         tools: vec![],
+        answer_schema: None,
         cache: wakeful_core::prompt::PromptCache::none(
             wakeful_core::id::AgentId::parse("tester").expect("an id"),
         ),

@@ -24,6 +24,7 @@ fn played(text: &str, rounds: usize) -> Vec<Result<ModelResponse, ModelFailure>>
             system: vec![],
             entries: vec![],
             tools: vec![],
+            answer_schema: None,
             cache: PromptCache::none(AgentId::parse("tester").expect("an id")),
         };
         runtime.block_on(script.call(request, &NoDeltaSink))

@@ -8,6 +8,7 @@ use wakeful_core::conversation::{Attachment, Block};
 use wakeful_core::prompt::{ModelRequest, PromptBlock, Stability};
 
 use crate::thinking::ThinkingRequest;
+use crate::wire::answer_schema::{OutputFormat, enforced_by};
 use crate::wire::attachment::{AttachmentForm, carried, misplaced};
 use crate::wire::{
     Lowering, ProviderPromptCapability, Speaker, arguments_schema, as_object, plain_name, turns,
@@ -54,7 +55,16 @@ enum Thinking {
 
 #[derive(Debug, Serialize)]
 struct OutputConfig {
-    effort: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<OutputFormat>,
+}
+
+impl OutputConfig {
+    fn new(effort: Option<&'static str>, format: Option<OutputFormat>) -> Option<Self> {
+        (effort.is_some() || format.is_some()).then_some(Self { effort, format })
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -140,6 +150,14 @@ enum Source<'a> {
     Text { media_type: &'static str, data: String },
 }
 
+/// The format of the answer, if the provider enforces a schema.
+fn output_format(lowering: &Lowering<'_>, request: &ModelRequest) -> Option<OutputFormat> {
+    let schema = enforced_by(lowering, request)?;
+    Some(OutputFormat::JsonSchema {
+        schema: schema.schema,
+    })
+}
+
 impl<'a> RequestBody<'a> {
     pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a ModelRequest) -> Self {
         let may = |capability| lowering.may(capability);
@@ -166,7 +184,7 @@ impl<'a> RequestBody<'a> {
             model: lowering.model,
             max_tokens: lowering.output_tokens_max.unwrap_or(OUTPUT_TOKENS_MAX),
             thinking,
-            output_config: effort.map(|effort| OutputConfig { effort }),
+            output_config: OutputConfig::new(effort, output_format(lowering, request)),
             system: Vec::new(),
             tools: tools.collect(),
             context_management: may(ProviderPromptCapability::ContextManagement).then_some(

@@ -8,6 +8,7 @@ use wakeful_core::conversation::{Attachment, Block, Role, TranscriptEntry};
 use wakeful_core::prompt::ModelRequest;
 use wakeful_core::schema::SchemaMode;
 
+use crate::wire::answer_schema::{ResponseFormat, enforced_by};
 use crate::wire::attachment::{AttachmentForm, carried, data_url, misplaced, quoted};
 use crate::wire::{
     Lowering, ProviderPromptCapability, arguments_schema, as_object, plain_name, sent, system,
@@ -26,6 +27,8 @@ pub(in crate::wire) struct RequestBody<'a> {
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
     messages: Vec<Message<'a>>,
@@ -140,6 +143,9 @@ impl<'a> RequestBody<'a> {
             max_completion_tokens: lowering.output_tokens_max.filter(|_| lowering.own_server),
             max_tokens: lowering.output_tokens_max.filter(|_| !lowering.own_server),
             reasoning_effort: lowering.effort(),
+            response_format: enforced_by(lowering, request).map(|schema| ResponseFormat::JsonSchema {
+                json_schema: schema.into(),
+            }),
             prompt_cache_key: key,
             messages: system.into_iter().chain(said).collect(),
             stream: true,

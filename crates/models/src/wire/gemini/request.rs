@@ -9,6 +9,7 @@ use wakeful_core::conversation::{Attachment, Block};
 use wakeful_core::prompt::ModelRequest;
 
 use crate::thinking::ThinkingRequest;
+use crate::wire::answer_schema::enforced_by;
 use crate::wire::attachment::{AttachmentForm, carried, misplaced};
 use crate::wire::{Lowering, Speaker, arguments_schema, as_object, plain_name, turns};
 
@@ -38,6 +39,11 @@ struct GenerationConfig {
     max_output_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking_config: Option<ThinkingConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_mime_type: Option<&'static str>,
+    /// Not `responseSchema`, which supports only a part of JSON Schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_json_schema: Option<Value>,
 }
 
 #[derive(Debug, Serialize)]
@@ -49,17 +55,20 @@ enum ThinkingConfig {
 }
 
 impl GenerationConfig {
-    /// Returns the thinking settings, if any are configured.
-    fn new(lowering: &Lowering<'_>) -> Option<Self> {
+    /// Returns the settings, if any are configured.
+    fn new(lowering: &Lowering<'_>, request: &ModelRequest) -> Option<Self> {
         let thinking_config = lowering.thinking.map(|thinking| match thinking {
             ThinkingRequest::Nothing => ThinkingConfig::ThinkingBudget(0),
             ThinkingRequest::Tokens(tokens) => ThinkingConfig::ThinkingBudget(tokens),
             ThinkingRequest::Effort(effort) => ThinkingConfig::ThinkingLevel(effort.level()),
         });
         let max_output_tokens = lowering.output_tokens_max;
-        (max_output_tokens.is_some() || thinking_config.is_some()).then_some(Self {
+        let schema = enforced_by(lowering, request).map(|schema| schema.schema);
+        (max_output_tokens.is_some() || thinking_config.is_some() || schema.is_some()).then_some(Self {
             max_output_tokens,
             thinking_config,
+            response_mime_type: schema.is_some().then_some("application/json"),
+            response_json_schema: schema,
         })
     }
 }
@@ -163,7 +172,7 @@ impl<'a> RequestBody<'a> {
             tools: (!declarations.is_empty()).then_some([Tools {
                 function_declarations: declarations,
             }]),
-            generation_config: GenerationConfig::new(lowering),
+            generation_config: GenerationConfig::new(lowering, request),
             contents,
         }
     }

@@ -11,6 +11,7 @@ use wakeful_core::conversation::{Attachment, Block, Role, TranscriptEntry};
 use wakeful_core::prompt::ModelRequest;
 
 use crate::provider::Provider;
+use crate::wire::answer_schema::{TextOptions, enforced_by};
 use crate::wire::attachment::{AttachmentForm, carried, data_url, misplaced, quoted};
 use crate::wire::{
     Lowering, ProviderPromptCapability, ProviderThread, arguments_schema, as_object, plain_name, sent, system,
@@ -32,6 +33,8 @@ pub(in crate::wire) struct RequestBody<'a> {
     /// Codex requires the field even if it is empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<Option<Reasoning>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<TextOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     include: Option<&'static [&'static str]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,6 +150,7 @@ impl<'a> RequestBody<'a> {
             tools: tools.collect(),
             max_output_tokens,
             reasoning,
+            text: enforced_by(lowering, request).map(TextOptions::from),
             include,
             prompt_cache_key: key,
             store: thread != ProviderThread::NotKept,

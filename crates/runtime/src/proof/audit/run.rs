@@ -76,6 +76,7 @@ impl RebuiltRun {
                 base,
                 status,
                 reason,
+                call,
             } => self.steps.push(StepRow {
                 operation_id: *operation_id,
                 run_key,
@@ -93,6 +94,7 @@ impl RebuiltRun {
                 exit_status: None,
                 usage: Usage::default(),
                 attempt: None,
+                call: call.clone(),
             }),
             StepWrite::Intend(id) => self.set(*id, |step| step.status = StepStatus::Intended),
             StepWrite::Postpone(id) | StepWrite::Approve(id) => {
@@ -110,6 +112,7 @@ impl RebuiltRun {
                 reason,
                 usage,
                 attempt,
+                end,
             } => self.set(*operation_id, |step| {
                 step.status = *status;
                 step.duration_ms = Some(*duration_ms);
@@ -117,6 +120,9 @@ impl RebuiltRun {
                 step.exit_status = *exit_status;
                 step.usage = *usage;
                 step.attempt = attempt.as_deref().cloned();
+                if let Some(call) = &mut step.call {
+                    call.end = end.or(call.end);
+                }
                 if let Some(reason) = reason {
                     step.reason = storable(reason);
                 }
@@ -374,6 +380,7 @@ fn differing(step: &StepRow, expected: &StepRow) -> Vec<&'static str> {
             "step.output_tokens",
         ),
         (step.attempt == expected.attempt, "step.attempt"),
+        (step.call == expected.call, "step.call_id"),
     ];
     let wrong = compared.into_iter().filter(|(is_same, _)| !is_same);
     wrong.map(|(_, column)| column).collect()
