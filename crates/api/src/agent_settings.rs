@@ -8,7 +8,8 @@ use wakeful_core::agent_settings::{Change, SettingsChange};
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
-use wakeful_core::policy::ExternalCausePolicy;
+use wakeful_core::policy::{ExternalCausePolicy, PermissionMode};
+use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::wake::{InteractionMode, Visibility};
 
 use crate::AgentStatus;
@@ -82,6 +83,10 @@ pub struct AgentSettings {
     pub daily_usd: Option<String>,
     /// The folder in which the agent's commands run.
     pub workspace: String,
+    /// How much the agent's runs may do without a person.
+    pub permission_mode: PermissionMode,
+    /// What the agent's sandbox allows beyond its workspace.
+    pub sandbox: SandboxScope,
     /// The categories of the journal that the agent may use; `*` alone means every category.
     pub allowed_category_ids: Vec<String>,
 }
@@ -140,6 +145,12 @@ macro_rules! with_settings {
             #[serde(default, skip_serializing_if = "Change::is_keep")]
             #[schemars(with = "Option<String>", length(min = 1, max = 4096))]
             pub workspace: Change<String>,
+            /// How much the agent's runs may do without a person.
+            #[serde(default, skip_serializing_if = "Change::is_keep")]
+            pub permission_mode: Change<PermissionMode>,
+            /// What the agent's sandbox allows beyond its workspace. The whole value is replaced.
+            #[serde(default, skip_serializing_if = "Change::is_keep")]
+            pub sandbox: Change<SandboxScope>,
             /// The categories of the journal that the agent may use; `*` alone means every category, which is
             /// the default.
             #[serde(default, skip_serializing_if = "Change::is_keep")]
@@ -165,6 +176,8 @@ macro_rules! with_settings {
                     max_rounds: request.max_rounds,
                     daily_usd: request.daily_usd.map(|text| text.0),
                     workspace: request.workspace,
+                    permission_mode: request.permission_mode,
+                    sandbox: request.sandbox,
                     allowed_category_ids: request.allowed_category_ids,
                 }
             }
@@ -186,6 +199,8 @@ macro_rules! with_settings {
                     max_rounds: settings.max_rounds,
                     daily_usd: settings.daily_usd.map(Text),
                     workspace: settings.workspace,
+                    permission_mode: settings.permission_mode,
+                    sandbox: settings.sandbox,
                     allowed_category_ids: settings.allowed_category_ids,
                 }
             }

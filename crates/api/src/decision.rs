@@ -93,6 +93,10 @@ pub struct Decision {
     pub input: String,
     /// Whether `input` is shortened. `GET /api/decisions/{decision_id}` returns the complete arguments.
     pub is_input_cut: bool,
+    /// What the action would change in files when the question was asked, as a unified diff of at most 12,000
+    /// characters. Invisible characters are escaped. Absent if it changes no files, and in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
     /// Why the complete arguments are not available. Absent if they are, and in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_gone: Option<InputGone>,

@@ -22,9 +22,11 @@ mod journal;
 mod journal_record;
 mod login;
 mod message;
+mod policy;
 mod predicate;
 mod provider;
 mod run;
+mod run_change;
 mod runtime;
 mod schedule;
 mod settings;
@@ -60,6 +62,10 @@ pub use wakeful_core::saga::{SagaPhase, SagaStatus};
 pub use wakeful_core::schedule::{
     Concurrency, ExecutionOutcome, Reason as ExecutionReason, ScheduleStatus, TriggerSource,
 };
+pub use wakeful_core::snapshot::{
+    ChangedFile, FileChangeKind, NotCovered, RunChanges, SkipReason, SkippedFile, UncoveredEntry,
+    UncoveredReason, UndoDirection, UndoReport,
+};
 pub use wakeful_core::step::StepStatus;
 pub use wakeful_core::sub_run::RunLink;
 pub use wakeful_core::wake::{AgentControl, Gate, HoldCode, InteractionMode, Lifecycle, Visibility};
@@ -80,8 +86,10 @@ pub use self::journal::*;
 pub use self::journal_record::*;
 pub use self::login::*;
 pub use self::message::*;
+pub use self::policy::*;
 pub use self::provider::*;
 pub use self::run::*;
+pub use self::run_change::*;
 pub use self::runtime::*;
 pub use self::schedule::*;
 pub use self::settings::*;
@@ -108,8 +116,10 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
         journal_record::OPERATIONS,
         provider::OPERATIONS,
         run::OPERATIONS,
+        run_change::OPERATIONS,
         runtime::OPERATIONS,
         schedule::OPERATIONS,
+        policy::OPERATIONS,
         settings::OPERATIONS,
         source::OPERATIONS,
         subscription::OPERATIONS,

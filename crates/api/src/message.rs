@@ -8,14 +8,14 @@ use wakeful_core::id::{AgentId, SessionId, TurnId};
 
 use crate::TriggerDeliveryResult;
 use crate::endpoint::{Access, BODY_BYTES_MAX, Header, endpoints};
-use crate::text::{DateTime, Text, whole};
+use crate::text::{DateTime, Object, Text, whole};
 
 endpoints! { "messages":
     /// Adds a message to an agent's queue. The message is durable when the response is sent.
     SendMessage = Post "/api/agents/{agent_id}/messages" -> AcceptedMessage {
         202 "The message is stored; its run starts now or later",
         409 "The key was already used for a different message, the two keys differ, an attachment does not match its media type, \
-            or the model, the workspace or a tool does not exist",
+            the schema of the answer cannot be used (`bad_answer_schema`), or the model, the workspace or a tool does not exist",
     } with { headers: &[IDEMPOTENCY_KEY], body_bytes_max: MESSAGE_BODY_BYTES_MAX }
     /// Wakes the agent of an external trigger.
     ///
@@ -78,6 +78,16 @@ pub struct SendMessage {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub ask_tools: Vec<String>,
+    /// A JSON Schema that the answer must fit; at most 32 KiB. The supported keywords are those of `wakeful help
+    /// schema`; another one is refused. The model may correct an answer that does not fit once, then the run fails
+    /// with `answer_not_valid`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Object>")]
+    pub answer_schema: Option<serde_json::Value>,
+    /// Whether this run may only read and plan: it changes no file, record or remote system. Its commands
+    /// cannot write in the workspace.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_read_only: bool,
     /// The priority in the queue. Defaults to `normal`. It does not affect trust.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
@@ -101,6 +111,8 @@ impl SendMessage {
             workspace: None,
             deny_tools: Vec::new(),
             ask_tools: Vec::new(),
+            answer_schema: None,
+            is_read_only: false,
             priority: None,
             attachments: Vec::new(),
         }

@@ -1,4 +1,6 @@
-//! Endpoints and types for runs and their steps.
+//! Endpoints and types for runs.
+
+mod step;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,10 +14,10 @@ use wakeful_core::cause::Priority;
 use wakeful_core::failure::FailureArtifact;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_core::step::StepStatus;
 use wakeful_core::sub_run::RunLink;
 use wakeful_core::time::Millis;
 
+pub use self::step::{Step, StepKind, StepText, ToolCall};
 use crate::endpoint::endpoints;
 use crate::text::{DateTime, Hex, Limit, NO_CONTROL, Spelling, Text};
 use crate::{AcceptedMessage, PendingCancel, WhyRun};
@@ -56,11 +58,15 @@ endpoints! { "runs":
     }
     /// Runs an ended run again: a new message of the same agent and conversation, linked to the run.
     ///
-    /// While a retry of the run is queued or open, that one is returned as a duplicate.
+    /// While the same retry of the run is queued or open, that one is returned as a duplicate. With `from_step`,
+    /// the new run has its own conversation. It begins with everything before the model request of that step, so
+    /// that nothing that happened before is repeated.
     RetryRun = Post "/api/runs/{run_key}/retry" -> AcceptedMessage {
         202 "The message is stored; its run starts now or later",
-        409 "The run has not ended (`run_open`), is quarantined (`run_quarantined`), its message was erased (`run_erased`), \
-            or the model does not exist",
+        404 "The run or the step does not exist (`run_unknown`, `step_unknown`)",
+        409 "The run has not ended (`run_open`), is quarantined (`run_quarantined`), its message or the conversation before the step \
+            was erased (`run_erased`) or pruned (`run_pruned`), another retry of it has not ended (`retry_open`), or the model does \
+            not exist",
     }
     /// Resumes a quarantined run.
     ResumeRun { run_key: Text<RunKey> } = Post "/api/runs/{run_key}/resume" -> Run {
@@ -110,10 +116,18 @@ pub struct ListRuns {
 pub struct RetryRun {
     /// The run's key.
     pub run_key: Text<RunKey>,
-    /// Another text. Attachments and options are kept.
+    /// Another text. Attachments and options are kept. Not with `from_step`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 262144))]
     pub text: Option<String>,
+    /// The operation id of a step of the run. The new run begins with the conversation before the model request
+    /// that this step is or belongs to, and asks the model again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_step: Option<Text<OperationId>>,
+    /// A message to add after that conversation. Only with `from_step`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 262144))]
+    pub message: Option<String>,
     /// Another model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 4096))]
@@ -142,6 +156,9 @@ pub struct Run {
     pub outcome: RunStatus,
     /// The text of the model's last reply.
     pub final_text: String,
+    /// The answer as JSON, if it had to fit a schema and the run completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<serde_json::Value>,
     /// What an open run waits for. Absent if it works or has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_for: Option<WaitingFor>,
@@ -400,85 +417,4 @@ impl Spelling for Statuses {
         let words: Vec<&str> = self.0.iter().map(|status| status.as_str()).collect();
         words.join(",")
     }
-}
-
-/// One tool call of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ToolCall {
-    /// The name of the tool.
-    pub name: String,
-    /// The operation id of the call.
-    pub operation_id: String,
-    /// The status of the call.
-    pub status: StepStatus,
-    /// The sandbox that was enforced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sandbox: Option<String>,
-    /// The exit status of a command. Absent for other tools.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit_status: Option<i32>,
-}
-
-/// One step of a run: a model round or a tool call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Step {
-    /// The operation id of the step.
-    pub operation_id: String,
-    /// The kind of step.
-    pub kind: StepKind,
-    /// The name of the tool or model.
-    pub name: String,
-    /// The status of the step.
-    pub status: StepStatus,
-    /// The rule that allowed or denied the step, or the error.
-    pub reason: String,
-    /// When the step was created.
-    #[schemars(with = "DateTime")]
-    pub at: String,
-    /// The duration in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
-    /// The tokens used by a model round.
-    pub token_usage: TokenUsage,
-    /// The sandbox that was enforced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sandbox: Option<String>,
-    /// The arguments of a tool call as JSON. Absent if they were erased, removed by retention, or are too far
-    /// back in a long run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<StepText>,
-    /// The standard output of a command, the result of another tool as JSON, or the text of a model reply.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<StepText>,
-    /// The error output of a command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error_output: Option<StepText>,
-    /// The exit status of a command; 128 and more if a signal ended it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit_status: Option<i32>,
-    /// The pending decision that the tool call waits for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decision_id: Option<String>,
-}
-
-/// A text of a step, within a bound.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct StepText {
-    /// The text. If it is truncated: its beginning, a line that states what is omitted, and its end.
-    pub text: String,
-    /// The size of the whole text in bytes.
-    pub bytes: u64,
-    /// Whether `text` is not the whole text.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub truncated: bool,
-}
-
-/// The kind of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum StepKind {
-    /// A model round.
-    Model,
-    /// A tool call.
-    Tool,
 }

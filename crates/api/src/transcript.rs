@@ -6,6 +6,7 @@ use serde_json::Value;
 use wakeful_core::conversation::Role;
 use wakeful_core::id::{AgentId, SessionId};
 use wakeful_core::run::{RunStatus, WaitingFor};
+use wakeful_core::step::ErrorEnvelope;
 
 use crate::RunExplanation;
 use crate::endpoint::endpoints;
@@ -137,5 +138,8 @@ pub enum Block {
         is_error: bool,
         /// The result that the model reads: JSON as a string.
         content: String,
+        /// The error with its parts. Absent if the call succeeded, or if the result itself describes the failure.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<ErrorEnvelope>,
     },
 }

@@ -212,6 +212,8 @@ async fn view(call: &Call, agent: AgentId, stored: StoredSettings) -> Result<Age
         max_rounds: record.max_rounds,
         daily_usd: stored.daily_usd.map(|cap| cap.to_string()),
         workspace: stored.workspace,
+        permission_mode: record.permission_mode,
+        sandbox: record.sandbox,
         allowed_category_ids: list(record.allowed_category_ids),
     })
 }

@@ -15,11 +15,12 @@ use tower::ServiceExt as _;
 use tower::util::BoxCloneSyncService;
 use wakeful_api::client::InProcessRouter;
 use wakeful_api::{
-    AgentModelState, BackupStatus, DefaultModel, LastFailure, Readiness, SettingsList, SettingsProblem,
+    AgentModelState, AgentPolicy, BackupStatus, DefaultModel, LastFailure, PolicyExplanation, Readiness,
+    SettingsList, SettingsProblem,
 };
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::RunOptions;
-use wakeful_core::policy::RuleDefaults;
+use wakeful_core::policy::{ActionRules, RuleDefaults};
 use wakeful_core::problem::Problem;
 use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
@@ -35,13 +36,14 @@ use crate::error::ApiError;
 use crate::login::{LoginHost, Logins, NoLogins};
 use crate::metrics::Metrics;
 use crate::peer::Peer;
+use crate::policy::ExplainedCall;
 use crate::provider::ProviderHost;
 use crate::rate::Rates;
 use crate::route::Routes;
 use crate::{
     agent, agent_settings, attention, brake, budget, decision, descriptor, erasure, event, external_trigger,
-    guard, journal, journal_record, login, message, metrics, openapi, page, provider, run, runtime, schedule,
-    settings, source, subscription, transcript, why,
+    guard, journal, journal_record, login, message, metrics, openapi, page, policy, provider, run,
+    run_change, runtime, schedule, settings, source, subscription, transcript, why,
 };
 
 /// Most concurrent requests. The store has one writer; a longer internal queue would only hide the
@@ -136,11 +138,17 @@ pub trait Host: Send + Sync + 'static {
     /// Changes a setting in the settings file; null removes it. Writes a file.
     fn change_setting(&self, name: &str, value: &Value) -> Result<(), Problem>;
 
-    /// Why the settings file is not in force, and which changed settings need a restart.
+    /// Why the settings file or a policy file is not in force, and which changed settings need a restart.
     fn settings_status(&self) -> (Option<SettingsProblem>, Vec<String>);
 
     /// The rules for all agents.
     fn rule_defaults(&self) -> RuleDefaults;
+
+    /// The policies in force for an agent under these rules. Reads files.
+    fn policies(&self, agent: &AgentId, rules: &ActionRules) -> Result<AgentPolicy, Problem>;
+
+    /// Explains the verdict on a call. Reads files.
+    fn explain_call(&self, call: &ExplainedCall) -> Result<PolicyExplanation, Problem>;
 
     /// The names of all tools.
     fn tools(&self) -> BTreeSet<String>;
@@ -417,6 +425,7 @@ pub(crate) fn endpoints() -> Routes {
         .merge(attention::routes())
         .merge(message::routes())
         .merge(run::routes())
+        .merge(run_change::routes())
         .merge(event::routes())
         .merge(transcript::routes())
         .merge(erasure::routes())
@@ -427,6 +436,7 @@ pub(crate) fn endpoints() -> Routes {
         .merge(journal_record::routes())
         .merge(provider::routes())
         .merge(schedule::routes())
+        .merge(policy::routes())
         .merge(settings::routes())
         .merge(why::routes())
         .merge(external_trigger::routes())

@@ -15,6 +15,7 @@ use wakeful_core::recurrence::RecurrenceError;
 use wakeful_core::schedule::ScheduleError;
 use wakeful_core::watch::BadSource;
 use wakeful_ports::journal::JournalError;
+use wakeful_ports::snapshot::SnapshotError;
 use wakeful_runtime::api::subscription::SubscriptionError;
 use wakeful_runtime::watch::WatchError;
 use wakeful_runtime::{EngineError, ScheduleRefusal, StoreError};
@@ -173,6 +174,7 @@ fn status_of(error: &EngineError) -> StatusCode {
     match error {
         EngineError::UnknownAgent(_)
         | EngineError::UnknownRun(_)
+        | EngineError::UnknownStep { .. }
         | EngineError::UnknownDecision(_)
         | EngineError::UnknownTrigger
         | EngineError::Unanswerable(AnswerError::NoOption { .. })
@@ -211,6 +213,7 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::AgentBusy { .. }
         | EngineError::AgentExists(_)
         | EngineError::NotEnded { .. }
+        | EngineError::RetryOpen { .. }
         | EngineError::NotErasable { .. }
         | EngineError::RunErased { .. }
         | EngineError::RunPruned { .. } => StatusCode::CONFLICT,
@@ -221,6 +224,14 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::InvalidState { .. }
         | EngineError::CrashLoop { .. }
         | EngineError::Panicked(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        EngineError::Snapshot(SnapshotError::Missing(_)) => StatusCode::NOT_FOUND,
+        EngineError::Snapshot(SnapshotError::Failed(_)) => StatusCode::INTERNAL_SERVER_ERROR,
+        EngineError::Snapshot(
+            SnapshotError::Unavailable(_)
+            | SnapshotError::NoWorkspace(_)
+            | SnapshotError::WorkspaceBusy(_)
+            | SnapshotError::Locked,
+        ) => StatusCode::CONFLICT,
         EngineError::Store(error) => status_of_store(error),
     }
 }

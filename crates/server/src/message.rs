@@ -3,6 +3,7 @@
 use axum::http::HeaderMap;
 use axum::http::StatusCode;
 use wakeful_api::{AcceptedMessage, Admission, AttachmentInput, SendMessage};
+use wakeful_core::answer_schema::AnswerSchema;
 use wakeful_core::attachment;
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::{AgentId, TurnId};
@@ -53,6 +54,9 @@ async fn send(call: Call, asked: SendMessage) -> Result<AcceptedMessage, ApiErro
         workspace: asked.workspace,
         deny_tools: asked.deny_tools.into_iter().collect(),
         ask_tools: asked.ask_tools.into_iter().collect(),
+        is_read_only: asked.is_read_only,
+        answer_schema: asked.answer_schema.map(answer_schema).transpose()?,
+        ..RunOptions::default()
     };
     let post = IncomingMessage {
         agent: asked.agent_id.0.clone(),
@@ -69,6 +73,18 @@ async fn send(call: Call, asked: SendMessage) -> Result<AcceptedMessage, ApiErro
     let posted = call.runtime()?.messages.send(post).await?;
     call.metrics.message_accepted();
     Ok(accepted(posted, asked.agent_id.to_string()))
+}
+
+fn answer_schema(schema: serde_json::Value) -> Result<AnswerSchema, ApiError> {
+    AnswerSchema::new(schema).map_err(|error| {
+        let hint = "`wakeful help schema` lists the supported keywords";
+        ApiError::new(
+            StatusCode::CONFLICT,
+            "bad_answer_schema",
+            format!("answer_schema: {error}"),
+            hint,
+        )
+    })
 }
 
 pub(crate) fn accepted(receipt: MessageReceipt, agent_id: String) -> AcceptedMessage {

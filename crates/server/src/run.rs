@@ -8,7 +8,7 @@ use wakeful_api::{
     ResumeRun, RetryRun, Run, RunList, Step,
 };
 use wakeful_core::message::{PROMPT_BYTES_MAX, RunOptions};
-use wakeful_runtime::api::{CancelAck, RetryRequest, RunQuery};
+use wakeful_runtime::api::{CancelAck, RetryRequest, RetryStart, RunQuery};
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -122,6 +122,7 @@ async fn abandon(call: Call, asked: AbandonRun) -> Result<Run, ApiError> {
 async fn retry(call: Call, asked: RetryRun) -> Result<AcceptedMessage, ApiError> {
     let fields = [
         ("text", &asked.text, PROMPT_BYTES_MAX),
+        ("message", &asked.message, PROMPT_BYTES_MAX),
         ("model", &asked.model, NAME_BYTES_MAX),
     ];
     for (field, value, bytes_max) in fields {
@@ -141,10 +142,24 @@ async fn retry(call: Call, asked: RetryRun) -> Result<AcceptedMessage, ApiError>
         .host
         .check_options(options)
         .map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))?;
-    let request = RetryRequest {
-        text: asked.text,
-        model: options.model_ref,
+    let start = match (asked.from_step, asked.text, asked.message) {
+        (None, text, None) => RetryStart::Message(text),
+        (Some(step), None, message) => RetryStart::Step(step.0, message),
+        (None, _, Some(_)) => {
+            let hint = "add `from_step`, or send `text` instead";
+            return Err(ApiError::bad("bad_field", "message: needs `from_step`", hint));
+        }
+        (Some(_), Some(_), _) => {
+            let hint = "send `message` instead, which is added after the conversation";
+            return Err(ApiError::bad(
+                "bad_field",
+                "text: not together with `from_step`",
+                hint,
+            ));
+        }
     };
+    let model = options.model_ref;
+    let request = RetryRequest { start, model };
     let runs = &call.runtime()?.runs;
     let receipt = runs.retry(asked.run_key.0, request).await?;
     let agent = runs.get(receipt.run_key).await?.row.agent_id;

@@ -33,7 +33,7 @@ use wakeful_core::conversation::{self, Usage};
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::Guidance;
 use wakeful_core::run::{RunMachine, RunPhase, RunStatus};
-use wakeful_core::step::StepStatus;
+use wakeful_core::step::{ErrorEnvelope, StepStatus};
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::step_contents::{BoundedText, StepContents};
@@ -222,6 +222,13 @@ fn explanation(found: attention::RunExplanation) -> RunExplanation {
 }
 
 /// A run with all its details.
+/// The answer of a run that had to fit a schema.
+fn answer(stored: &StoredRun) -> Option<serde_json::Value> {
+    let schema = stored.cause.as_ref()?.message.options.answer_schema.as_ref()?;
+    let is_done = stored.row.status == RunStatus::Completed;
+    schema.check(&stored.final_text).ok().filter(|_| is_done)
+}
+
 #[must_use]
 pub fn run(stored: &StoredRun) -> Run {
     let (row, turn) = (&stored.row, stored.turn());
@@ -236,6 +243,7 @@ pub fn run(stored: &StoredRun) -> Run {
         agent_id: row.agent_id.to_string(),
         outcome: row.status,
         final_text: stored.final_text.clone(),
+        answer: answer(stored),
         waiting_for: stored.waiting_for,
         explanation: attention::RunExplanation::of_run(row.status, turn).map(explanation),
         rounds: stored.rounds(),
@@ -308,6 +316,7 @@ pub fn step(step: &StepRow, contents: Option<&StepContents>) -> Step {
         decision_id: contents
             .and_then(|found| found.decision)
             .map(|decision| decision.to_string()),
+        invocation: contents.and_then(|found| found.invocation.clone()),
     }
 }
 
@@ -371,6 +380,7 @@ fn block(block: conversation::Block) -> Block {
             is_error,
             content,
         } => Block::ToolResult {
+            error: is_error.then(|| ErrorEnvelope::of_receipt(&content)).flatten(),
             call_id,
             is_error,
             content,

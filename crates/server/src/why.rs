@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wakeful_api::{GetWhyNot, GetWhyRun, WhyNot, WhyRun};
+use wakeful_core::run::WaitingFor;
 use wakeful_core::wake::{BrakeSet, Hold, HoldCode, WakeOutcome};
 
 use crate::app::MissingKey;
@@ -38,13 +39,17 @@ async fn agent(call: Call, asked: GetWhyNot) -> Result<WhyNot, ApiError> {
         });
         report.holds = explained.collect();
     }
-    if let Some(run) = report
-        .overview
-        .open_run
-        .filter(|_| report.overview.is_waiting_for_budget)
-    {
+    if let Some(run) = report.overview.open_run {
         let run = runtime.runs.get(run).await?;
-        report.holds.extend(run.exceeded().map(Hold::over_budget));
+        let budget = run.exceeded().filter(|_| report.overview.is_waiting_for_budget);
+        if run.waiting_for == Some(WaitingFor::Approval) {
+            let explained = report.holds.into_iter().map(|hold| match hold.code {
+                HoldCode::Refusal(WakeOutcome::RunOpen) => hold.with_question(),
+                HoldCode::Refusal(_) | HoldCode::Delay(_) | HoldCode::Wait(_) | HoldCode::Model(_) => hold,
+            });
+            report.holds = explained.collect();
+        }
+        report.holds.extend(budget.map(Hold::over_budget));
     }
     let host = Arc::clone(&call.host);
     // Looking up a key may ask a keyring.

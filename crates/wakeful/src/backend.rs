@@ -11,7 +11,7 @@ use wakeful_api::Endpoint;
 use wakeful_api::client::{Client, ClientError};
 
 pub(crate) use self::decision::{AttentionSummary, decision_id, refuse_tool_process};
-pub(crate) use self::find::IdKind;
+pub(crate) use self::find::{IdKind, STEP};
 use crate::discover::daemon;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;

@@ -100,6 +100,16 @@ impl Failure {
         Self { exit: USAGE, ..self }
     }
 
+    /// Names the option that the failure is about.
+    pub(crate) fn about(self, option: &str) -> Self {
+        let message = format!("{option}: {}", self.problem.message);
+        let problem = Problem {
+            message,
+            ..self.problem
+        };
+        Self { problem, ..self }
+    }
+
     pub(crate) fn with_exit(self, exit: u8) -> Self {
         Self { exit, ..self }
     }
@@ -196,6 +206,8 @@ impl From<Problem> for Failure {
         let exit = match &*problem.code {
             BUDGET_EXCEEDED => OUT_OF_MONEY,
             "decision_pending" => UNDECIDED,
+            // A wrong value on the command line, found by the process that serves the request.
+            "unknown_tool" | "model_unknown" | "bad_answer_schema" => USAGE,
             "braked" | ANSWER_NOT_ALLOWED | CALLER_IS_TOOL_PROCESS => DENIED,
             _ => FAILED,
         };

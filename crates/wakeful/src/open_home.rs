@@ -1,6 +1,8 @@
 //! An open home: the folder, its database, and the engine on them.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod tooling;
+
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,20 +15,21 @@ use wakeful_runtime::saga::{SagaRecovery, recover};
 use wakeful_runtime::{Engine, EngineDefaults, Halt, Observer};
 use wakeful_store::rows::Runner;
 use wakeful_store::{PostgresOptions, SchemaUpgrade, SqliteOptions, Store, StoreError};
-use wakeful_tools::{DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
+use wakeful_tools::Tools;
 
+pub(crate) use self::tooling::tools_for_facts;
+use self::tooling::tools_of;
 use crate::config::{self, LiveSettings, Overrides, Settings};
-use crate::denied_paths;
 use crate::device;
 use crate::failure::Failure;
 use crate::global_args::GlobalArgs;
 use crate::guidance::GuidanceFiles;
 use crate::home::{Home, HomeLock};
 use crate::journal::{Access, HomeJournal, JournalLocation};
-use crate::policy::ConfiguredPolicy;
+use crate::policy::{ConfiguredPolicy, policy_engine};
 use crate::show::Out;
 use crate::system::{RealClock, RealEntropy, fresh_id, is_dead_here, this_runner};
-use crate::workspace::{WorkspacePath, explain};
+use crate::workspace::{WorkspacePath, explain, snapshots};
 
 /// The argument with which the program enters the sandbox.
 pub(crate) const SANDBOX_VERB: &str = "sandbox";
@@ -319,28 +322,21 @@ impl OpenHome {
 
     pub(crate) fn engine(&self, tooling: EngineOptions<'_>) -> Result<RealEngine, Failure> {
         let settings = self.settings.current();
-        let tools = Tools::new(ToolsOptions {
-            program: "/proc/self/exe".into(),
-            program_args_prefix: vec![SANDBOX_VERB.to_owned()],
-            home: self.home.root().to_owned(),
-            workspace: tooling.workspace.text.clone().into(),
-            scratch: self.home.scratch(),
-            environment: environment(),
-            closed: denied_paths::places(&settings),
-            limits: settings.tools.limits(),
-            unsandboxed: match tooling.sandboxing {
-                SandboxRequirement::Required => UnsandboxedPolicy::Refuse,
-                SandboxRequirement::Optional => UnsandboxedPolicy::Allow,
-            },
-            pretend: DisabledFeatures::default(),
-        });
+        let tools = tools_of(
+            &self.home,
+            &settings,
+            tooling.workspace.text.as_ref(),
+            tooling.sandboxing,
+        );
         let tools = tools.map_err(|error| explain(&error))?;
+        let engine = policy_engine(self.home.root(), tooling.sandboxing)?;
         Ok(Engine {
             store: self.store.clone(),
             model: Arc::new(tooling.models),
             tools: Arc::new(tools.with_journal(Arc::clone(&self.journal) as _)),
-            policy: Arc::new(ConfiguredPolicy::new(self.settings.clone())),
+            policy: Arc::new(ConfiguredPolicy::new(self.settings.clone(), engine)),
             guidance: Arc::new(GuidanceFiles::new(self.home.root())),
+            snapshots: Arc::new(snapshots(self.home.root())),
             clock: Arc::new(RealClock::new()),
             entropy: Arc::new(RealEntropy),
             halt: tooling.halt,
@@ -431,13 +427,6 @@ pub(crate) fn tool_names() -> BTreeSet<String> {
     wakeful_tools::TOOL_NAMES
         .iter()
         .map(|name| (*name).to_owned())
-        .collect()
-}
-
-/// The environment for commands. Variables that are not UTF-8 are left out.
-fn environment() -> BTreeMap<String, String> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
 }
 

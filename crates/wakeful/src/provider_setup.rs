@@ -234,6 +234,7 @@ impl ProviderSetup {
             }
             return Err(failure);
         }
+        handle.delete_replaced(before.as_ref(), home.root(), name)?;
         self.models.forget_keys();
         Ok(())
     }

@@ -106,6 +106,19 @@ impl SecretHandle {
         }
     }
 
+    /// Deletes the key that this one replaced, if it was stored in another place.
+    pub(crate) fn delete_replaced(
+        &self,
+        before: Option<&Self>,
+        home: &Path,
+        provider: &str,
+    ) -> Result<(), Failure> {
+        match before.filter(|before| *before != self) {
+            Some(before) => before.delete(home, provider),
+            None => Ok(()),
+        }
+    }
+
     fn in_keyring(provider: &str) -> Self {
         Self::Keyring {
             service: KEYRING_SERVICE.to_owned(),
@@ -240,6 +253,19 @@ mod tests {
         ] {
             assert_eq!(SecretHandle::parse(text), Err(BadHandle), "{text}");
         }
+    }
+
+    #[test]
+    fn a_key_that_moved_is_deleted_at_its_old_place() {
+        let home = tempfile::tempdir().expect("a folder");
+        let path = home.path().join(KEYS).join("acme");
+        fs::create_dir(home.path().join(KEYS)).expect("a folder");
+        fs::write(&path, "key").expect("written");
+        let (file, keyring) = (SecretHandle::File(path.clone()), SecretHandle::in_keyring("acme"));
+        let kept = file.delete_replaced(Some(&file), home.path(), "acme");
+        assert!(kept.is_ok() && path.exists(), "it is the key in use");
+        let moved = keyring.delete_replaced(Some(&file), home.path(), "acme");
+        assert!(moved.is_ok() && !path.exists());
     }
 
     #[test]

@@ -128,7 +128,8 @@ impl Out {
         match self.form {
             OutputFormat::Json => self.json(&view::in_short(run)),
             OutputFormat::Text => {
-                if !(std::io::stdout().is_terminal() && self.display.has_shown(&run.final_text)) {
+                let is_shown = std::io::stdout().is_terminal() && self.display.has_shown(&run.final_text);
+                if !is_shown && !run.final_text.is_empty() {
                     self.text(&run.final_text);
                 }
                 text::ending(run).iter().for_each(|line| self.prose(line));

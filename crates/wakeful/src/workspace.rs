@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use wakeful_tools::snapshot::{GitSnapshots, find_git};
 use wakeful_tools::{Workspace, WorkspaceError};
 
 use crate::cli::confirm::is_affirmed;
@@ -17,6 +18,12 @@ const OTHER_FOLDER: &str = "wakeful-work";
 
 /// The code of a workspace that overlaps the home.
 const OVERLAP: &str = "workspace_overlaps_home";
+
+/// The snapshots of workspaces in a home.
+pub(crate) fn snapshots(home: &Path) -> GitSnapshots {
+    // Read here and nowhere else, because the search path is configuration.
+    GitSnapshots::new(home, find_git(std::env::var_os("PATH").as_deref()))
+}
 
 /// A workspace that was checked.
 #[derive(Debug)]

@@ -26,6 +26,11 @@ pub fn decision(
     Decision {
         input,
         is_input_cut,
+        diff: decision
+            .inquiry
+            .diff
+            .as_deref()
+            .map(decision::escape_invisible_lines),
         input_gone,
         notifications: announcements.iter().map(announcement).collect(),
         ..glance
@@ -44,6 +49,7 @@ fn glance(decision: &decision::Decision) -> Decision {
         tool: inquiry.tool.clone(),
         input: decision::escape_invisible(&inquiry.input),
         is_input_cut: inquiry.is_input_cut(),
+        diff: None,
         input_gone: None,
         options: inquiry.options.clone(),
         recommended_option_id: inquiry.recommended_option_id.clone(),

@@ -125,7 +125,7 @@ async fn two_retries_at_once_are_one_run_and_a_later_one_another() {
     let world = TestServer::new();
     let failed = run_with(&world, "try", RunStatus::Failed).await;
     let path = format!("/api/runs/{failed}/retry");
-    let (one, two) = tokio::join!(world.post(&path, "{}"), world.post(&path, r#"{"text":"other"}"#));
+    let (one, two) = tokio::join!(world.post(&path, "{}"), world.post(&path, "{}"));
     let (one, two) = (json(&one.body), json(&two.body));
     assert_eq!(one["run_key"], two["run_key"], "{one} {two}");
     let mut admissions = [one["admission"].to_string(), two["admission"].to_string()];
@@ -133,6 +133,13 @@ async fn two_retries_at_once_are_one_run_and_a_later_one_another() {
     assert_eq!(admissions, ["\"duplicate\"", "\"new\""]);
     assert_eq!(attention(&world).await, Vec::<Value>::new(), "it was run again");
     let again = one["run_key"].as_str().expect("a key").to_owned();
+    let other = world.post(&path, r#"{"text":"other"}"#).await;
+    assert_eq!(
+        other.code(),
+        (409, "retry_open".to_owned()),
+        "another text is not sent"
+    );
+    assert!(other.hint().contains(&again), "{other:?}");
     start(&world, &again, RunStatus::Completed).await;
     let third = json(&world.post(&path, "{}").await.body);
     assert_ne!(third["run_key"], one["run_key"]);
@@ -157,7 +164,18 @@ async fn a_run_that_has_not_ended_is_not_run_again() {
     let done = run_with(&world, "done", RunStatus::Completed).await;
     let unknown = retry(&done, r#"{"model":"nobody"}"#).await;
     assert_eq!(unknown.code(), (409, "model_unknown".to_owned()));
-    assert_eq!(retry(&done, r#"{"text":""}"#).await.status, 400);
+    for bad in [r#"{"text":""}"#, r#"{"message":"x"}"#] {
+        assert_eq!(
+            retry(&done, bad).await.code(),
+            (400, "bad_field".to_owned()),
+            "{bad}"
+        );
+    }
+    let step = "0".repeat(64);
+    let from = format!(r#"{{"from_step":"{step}"}}"#);
+    assert_eq!(retry(&done, &from).await.code(), (404, "step_unknown".to_owned()));
+    let both = format!(r#"{{"from_step":"{step}","text":"x"}}"#);
+    assert_eq!(retry(&done, &both).await.status, 400);
     assert_eq!(
         retry(&"0".repeat(64), "{}").await.code(),
         (404, "run_unknown".to_owned())

@@ -14,6 +14,7 @@ mod login;
 mod logins;
 mod one_provider;
 mod page;
+mod policy;
 mod schedule;
 mod serve;
 mod services;

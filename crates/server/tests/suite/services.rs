@@ -68,6 +68,7 @@ impl InMemoryServices {
                 catches_up_by_default: true,
                 ..EngineDefaults::default()
             },
+            snapshots: Arc::new(wakeful_ports::snapshot::NoSnapshots),
         };
         Self {
             open: open(context, &journal, &folders),
@@ -214,6 +215,7 @@ fn question() -> Decision {
     let operation = OperationId(Digest::of(b"operation"));
     let inquiry = ApprovalRequest::new(
         ProposedAction {
+            risk: None,
             operation_id: operation,
             tool: "ExecCommand",
             input: "rm -r build",

@@ -18,17 +18,19 @@ use tokio::sync::watch;
 use tower::ServiceExt as _;
 use wakeful_api::client::Client;
 use wakeful_api::{
-    AgentModelState, BackupMode, BackupStatus, DefaultModel, ModelSource, SettingsList, SettingsProblem,
+    AgentModelState, AgentPolicy, BackupMode, BackupStatus, DefaultModel, ModelSource, PolicyExplanation,
+    SettingsList, SettingsProblem,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::message::RunOptions;
-use wakeful_core::policy::RuleDefaults;
+use wakeful_core::policy::{ActionRules, PolicyEffect, RuleDefaults};
 use wakeful_core::problem::Problem;
 use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::rows::Agent;
+use wakeful_server::ExplainedCall;
 use wakeful_server::{
     Access, DaemonFacts, DaemonStage, Host, InProcess, LoginHost, MissingKey, Options, Peer, ProviderHost,
     RateLimits, router,
@@ -182,10 +184,10 @@ impl Answer {
         let members = |value: &Value| {
             value
                 .as_object()
-                .map(|object| object.keys().cloned().collect::<Vec<_>>())
+                .map(|object| object.keys().cloned().collect::<BTreeSet<_>>())
         };
-        assert_eq!(members(&body), Some(vec!["error".to_owned()]), "{self:?}");
-        let names = ["code", "hint", "message"].map(str::to_owned).to_vec();
+        assert_eq!(members(&body), Some(["error".to_owned()].into()), "{self:?}");
+        let names = ["code", "hint", "message"].map(str::to_owned).into();
         assert_eq!(members(&body["error"]), Some(names), "{self:?}");
         let code = body["error"]["code"].as_str().unwrap_or_default();
         (self.status.as_u16(), code.to_owned())
@@ -315,6 +317,34 @@ impl Host for RecordingHost {
 
     fn rule_defaults(&self) -> RuleDefaults {
         RuleDefaults::default()
+    }
+
+    fn policies(&self, agent: &AgentId, rules: &ActionRules) -> Result<AgentPolicy, Problem> {
+        Ok(AgentPolicy {
+            agent_id: agent.to_string(),
+            mode: rules.mode,
+            policy_version: "policy-1-0".to_owned(),
+            policies: Vec::new(),
+            problems: Vec::new(),
+            folders: Vec::new(),
+        })
+    }
+
+    fn explain_call(&self, call: &ExplainedCall) -> Result<PolicyExplanation, Problem> {
+        Ok(PolicyExplanation {
+            agent_id: call.agent_id.to_string(),
+            tool: call.tool.clone(),
+            effect: PolicyEffect::Permit,
+            rule: "registered_tool".to_owned(),
+            reason: if call.rules.is_read_only { "read-only" } else { "" }.to_owned(),
+            category: None,
+            mode: call.rules.mode,
+            policy_version: "policy-1-0".to_owned(),
+            command: None,
+            targets: Vec::new(),
+            alternatives: Vec::new(),
+            recorded: None,
+        })
     }
 
     fn tools(&self) -> BTreeSet<String> {

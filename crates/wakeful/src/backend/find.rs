@@ -25,9 +25,17 @@ const SAGA: IdKind = IdKind {
     noun: "operation",
     list: "wakeful saga list",
 };
+const SUBSCRIPTION: IdKind = IdKind {
+    noun: "subscription",
+    list: "wakeful subscriptions",
+};
 const SCHEDULE: IdKind = IdKind {
     noun: "schedule",
     list: "wakeful schedule list",
+};
+pub(crate) const STEP: IdKind = IdKind {
+    noun: "step",
+    list: "wakeful runs show RUN --json",
 };
 const SOURCE: IdKind = IdKind {
     noun: "source",
@@ -48,7 +56,7 @@ impl IdKind {
         }
     }
 
-    fn unknown(self, given: &str) -> Failure {
+    pub(crate) fn unknown(self, given: &str) -> Failure {
         let message = format!("there is no {} {given}", self.noun);
         let hint = format!("`{}` shows the ids; a unique prefix is enough", self.list);
         Failure::new(format!("{}_unknown", self.noun), message, hint)
@@ -142,6 +150,15 @@ impl Backend {
             after = Some(Text(RuleId::parse(&next)?));
         }
         Ok(Text(RuleId::parse(&SCHEDULE.pick(given, &ids)?)?))
+    }
+
+    /// Finds a subscription by a prefix of its id.
+    pub(crate) async fn find_subscription(&self, given: &str) -> Result<Text<RuleId>, Failure> {
+        // A text that cannot begin an id is a wrong argument and not an unknown subscription.
+        RuleId::parse(given)?;
+        let all = self.subscriptions(None).await?;
+        let ids: Vec<String> = all.into_iter().map(|one| one.subscription_id).collect();
+        Ok(Text(RuleId::parse(&SUBSCRIPTION.pick(given, &ids)?)?))
     }
 
     /// Finds a source by a prefix of its id.

@@ -28,6 +28,7 @@ use crate::journal::{Access, HomeJournal, JournalLocation};
 use crate::model::ModelRegistry;
 use crate::open_home::OpenHome;
 use crate::system::{RealClock, RealEntropy};
+use crate::workspace::snapshots;
 
 impl Backend {
     /// Serves the API on a home that is open for writing.
@@ -39,7 +40,7 @@ impl Backend {
             device,
             ..Parts::of(place)
         };
-        parts.serve(api(&place.store, &config), &config)
+        parts.serve(api(&place.store, place.home.root(), &config), &config)
     }
 
     /// Serves the API of a loop that runs in this process, with that loop's settings.
@@ -64,7 +65,7 @@ impl Backend {
             device: String::new(),
             is_shared: shared.database().is_some(),
         };
-        parts.serve(api(store, &config), &config)
+        parts.serve(api(store, &home, &config), &config)
     }
 }
 
@@ -76,10 +77,11 @@ fn settings(home: &Path) -> Settings {
 }
 
 /// The API of a process that does not run the loop.
-fn api(store: &Store, config: &Settings) -> RuntimeApi {
+fn api(store: &Store, home: &Path, config: &Settings) -> RuntimeApi {
     let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
     RuntimeApi::without_service(ApiContext {
         governance: config.governance(),
+        snapshots: Arc::new(snapshots(home)),
         ..ApiContext::new(store.clone(), clock, entropy)
     })
 }

@@ -9,10 +9,12 @@ use wakeful_core::agent_settings::{ALL_CATEGORIES, Change, SettingsChange};
 use wakeful_core::budget::{DAILY_CAP_MAX, parse_cap};
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
-use wakeful_core::policy::ExternalCausePolicy;
+use wakeful_core::policy::{ExternalCausePolicy, PermissionMode};
 use wakeful_core::prompt::GUIDANCE_BYTES_MAX;
+use wakeful_core::sandbox_scope::SandboxScope;
 
 use super::GlobalArgs;
+use super::agent_sandbox::{self, SandboxArgs};
 use super::run::read_prompt;
 use crate::backend::{Backend, write_existing};
 use crate::config::{self, Overrides};
@@ -66,9 +68,14 @@ pub(crate) struct SettingsArgs {
     /// Folder in which the agent's commands run and may write
     #[arg(long, value_name = "DIR")]
     pub(super) workspace: Option<PathBuf>,
+    /// How much the agent may do without you: `permissive`, `standard`, `restrictive`, or `default`
+    #[arg(long, value_name = "MODE")]
+    permission_mode: Option<String>,
     /// Category of the journal that the agent may use; may be repeated. `all` or `none` stand alone
     #[arg(long, value_name = "ID")]
     category: Vec<String>,
+    #[command(flatten)]
+    sandbox: SandboxArgs,
 }
 
 impl SettingsArgs {
@@ -99,8 +106,18 @@ impl SettingsArgs {
             max_rounds: resettable(self.max_rounds.as_deref(), DEFAULT).try_map(rounds)?,
             daily_usd: resettable(self.daily_usd.as_deref(), NONE).try_map(cap)?,
             workspace: Change::Keep,
+            permission_mode: resettable(self.permission_mode.as_deref(), DEFAULT).try_map(mode)?,
+            sandbox: self.sandbox()?,
             allowed_category_ids: self.categories(),
         })
+    }
+
+    /// The sandbox of a new agent.
+    fn sandbox(&self) -> Result<Change<SandboxScope>, Failure> {
+        if !self.sandbox.is_given() {
+            return Ok(Change::Keep);
+        }
+        self.sandbox.applied_to(SandboxScope::default()).map(Change::Set)
     }
 
     fn instructions(&self) -> Result<Change<String>, Failure> {
@@ -195,6 +212,17 @@ fn policy(word: &str) -> Result<ExternalCausePolicy, Failure> {
     })
 }
 
+fn mode(word: &str) -> Result<PermissionMode, Failure> {
+    PermissionMode::parse(word).ok_or_else(|| {
+        let message = format!("--permission-mode: unknown mode {word:?}");
+        Failure::usage(
+            "bad_setting",
+            message,
+            "use permissive, standard, restrictive or default",
+        )
+    })
+}
+
 fn channels(words: Vec<String>) -> Result<BTreeSet<Channel>, Failure> {
     let parsed = words.into_iter().map(|word| {
         Channel::parse(&word).ok_or_else(|| {
@@ -240,6 +268,12 @@ pub(super) async fn set(
         return Err(Failure::usage("nothing_to_set", message, hint));
     }
     let shown = write_existing(shared, out, async |backend| {
+        let mut change = change.clone();
+        if args.sandbox.is_given() {
+            let agent_id = Text(agent.clone());
+            let now = backend.call(GetAgentSettings { agent_id }).await?;
+            change.sandbox = Change::Set(args.sandbox.applied_to(now.sandbox)?);
+        }
         let asked = ChangeAgentSettings::new(Text(agent.clone()), change);
         backend.call(asked).await
     });
@@ -284,6 +318,7 @@ pub(super) fn text(settings: &AgentSettings) -> String {
             "model",
             settings.model.clone().unwrap_or_else(|| "the default".to_owned()),
         ),
+        ("mode", settings.permission_mode.to_string()),
         ("asks before", asks),
         ("may not use", or(&settings.deny_tools, NONE)),
         ("may start", or(&settings.may_start, NONE)),
@@ -316,6 +351,7 @@ pub(super) fn text(settings: &AgentSettings) -> String {
         words.join(", ")
     });
     lines.extend(channels.map(|channels| ("answered by", channels)));
+    lines.extend(agent_sandbox::lines(&settings.sandbox));
     let lines: Vec<String> = lines
         .into_iter()
         .map(|(name, value)| format!("{name:<15}  {value}"))

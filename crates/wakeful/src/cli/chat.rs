@@ -56,6 +56,9 @@ pub(crate) struct ChatArgs {
     /// Model for the messages: `PROVIDER/MODEL`, `scripted:FILE`, or `demo` [default: the agent's]
     #[arg(long, value_name = "REF")]
     model: Option<String>,
+    /// Only read and plan: nothing is changed, and commands cannot write in the workspace
+    #[arg(long)]
+    read_only: bool,
 }
 
 pub(crate) async fn chat(args: &ChatArgs, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
@@ -87,6 +90,7 @@ pub(crate) async fn chat(args: &ChatArgs, shared: &GlobalArgs, out: &Out) -> Res
         thread: SessionId::new(wakeful_runtime::api::SESSION),
         choice: thread,
         model,
+        is_read_only: args.read_only,
         attachments: Vec::new(),
         editor: Editor::new(history::read(&history::path(&home))),
         parser: KeyParser::default(),
@@ -190,6 +194,8 @@ struct Chat<'a> {
     choice: ThreadChoice,
     /// The model of the next messages, if it is not the agent's.
     model: Option<String>,
+    /// Whether the runs of its messages may change nothing.
+    is_read_only: bool,
     /// The files of the next message.
     attachments: Vec<Attachment>,
     editor: Editor,

@@ -205,6 +205,10 @@ fn in_full(one: &Decision, by: Channel, out: &Out) -> String {
         ),
         format!("channels  {}", channels(one)),
     ];
+    if let Some(diff) = &one.diff {
+        lines.push("changes".to_owned());
+        lines.extend(diff.lines().map(|line| format!("          {line}")));
+    }
     if let (Some(deadline), DecisionStatus::Pending) = (&one.deadline_at, one.status) {
         let then = match one.severity {
             Severity::Critical => "then it is cancelled",

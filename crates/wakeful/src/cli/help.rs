@@ -27,13 +27,15 @@ macro_rules! topics {
 }
 
 /// The guides for users. A topic never has the name of a command.
-const TOPICS: [Topic; 19] = topics! {
+const TOPICS: [Topic; 24] = topics! {
     "alertness" "alertness" "how messages, changes and schedules wake an agent"
     "api" "api" "the HTTP API for programs"
     "configuration" "configuration" "every setting of config.toml, and where values come from"
     "decisions" "decisions-and-brake" "approvals, the brake and notifications"
     "failures" "failure-modes" "what happens after crashes, full disks and lost connections"
     "glossary" "GLOSSARY" "the terms that Wakeful uses"
+    "network" "network" "hosts that commands and tools may reach"
+    "policies" "policy" "permission modes, policies in Cedar, and read-only runs"
     "promises" "promises" "what Wakeful guarantees, and how that is tested"
     "prompt" "prompt" "what a model receives, and the guidance files"
     "proof" "proof" "the signed log: verify, replay, export, erase"
@@ -41,11 +43,14 @@ const TOPICS: [Topic; 19] = topics! {
     "records" "journal" "the journal: tasks, notes and plans"
     "repair" "retention" "backups, retention and repair"
     "schedules" "schedules" "schedules, missed firings and guards"
+    "schema" "schema" "answers that fit a JSON Schema"
     "scripts" "scripts" "scripted models for tests and demos"
     "security" "security" "the sandbox, secrets and who may do what"
     "storage" "storage" "the files and tables of a home"
     "sub-runs" "sub-runs" "runs that start runs of other agents"
     "terminal" "terminal" "run and chat in the terminal"
+    "tools" "tools" "what each tool of an agent does, and its bounds"
+    "undo" "undo" "seeing and undoing what a run changed"
     "watch" "watch" "watched folders and Git repositories"
 };
 
@@ -59,6 +64,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
         "Set up",
         &[
             "config",
+            "policy",
             "models",
             "schedule",
             "subscribe",

@@ -33,6 +33,9 @@ pub(crate) struct MessageArgs {
     /// Tools that need your approval in its run
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     ask_tools: Vec<String>,
+    /// Only read and plan: nothing is changed, and commands cannot write in the workspace
+    #[arg(long)]
+    read_only: bool,
 }
 
 /// Priority in the queue; the wire type documents each value.
@@ -63,6 +66,7 @@ pub(crate) async fn message(args: &MessageArgs, shared: &GlobalArgs, out: &Out) 
         priority: Some(args.priority.into()),
         deny_tools: args.deny_tools.clone(),
         ask_tools: args.ask_tools.clone(),
+        is_read_only: args.read_only,
         ..SendMessage::new(agent.clone(), read_prompt(&args.text)?)
     };
     // Checked before the message is sent, because an accepted message must not be reported as a failure.

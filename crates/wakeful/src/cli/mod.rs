@@ -1,6 +1,7 @@
 //! The command line: the command tree and the code that all commands share. Each command has its own file.
 
 mod agent;
+mod agent_sandbox;
 mod agent_settings;
 pub(crate) mod backup;
 mod brake;
@@ -23,6 +24,7 @@ mod login;
 mod message;
 mod models;
 mod open;
+mod policy;
 mod record;
 mod replay;
 mod restore;
@@ -145,6 +147,9 @@ enum Verb {
     /// Show, change and check settings
     #[command(subcommand)]
     Config(config::ConfigVerb),
+    /// Show, check, explain and edit permission policies
+    #[command(subcommand)]
+    Policy(policy::PolicyVerb),
     /// Check the installation and repair problems
     Doctor(doctor::DoctorArgs),
     /// Show internals, such as the prompt that a model receives
@@ -267,6 +272,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Doctor(args) => doctor::doctor(&args, &shared, out).await,
             Verb::Models(verb) => models::models(&verb, &shared, out).await,
             Verb::Config(verb) => config::config(&verb, &shared, out).await,
+            Verb::Policy(verb) => policy::policy(&verb, &shared, out).await,
             Verb::Service(verb) => service::service(&verb, &shared, out),
             Verb::Backup(args) => backup::backup(&args, &shared, out),
             Verb::Restore(args) => restore::restore(&args, &shared, out).await,

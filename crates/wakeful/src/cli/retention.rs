@@ -1,6 +1,7 @@
 //! `wakeful retention`: shows how much data exists and what exceeds its limits, and deletes it now. A
 //! daemon does this by itself; the command also works while one runs.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Subcommand;
@@ -22,6 +23,7 @@ use crate::show::Out;
 use crate::show::retention::{amount, removed_text};
 use crate::signals::Signals;
 use crate::system::{RealClock, RealEntropy};
+use crate::workspace::snapshots;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RetentionVerb {
@@ -45,14 +47,15 @@ impl Observer for NoObserver {
 }
 
 pub(crate) async fn retention(verb: &RetentionVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
-    let rule = config::load(&shared.home()?, &Overrides::default())?
+    let home = shared.home()?;
+    let rule = config::load(&home, &Overrides::default())?
         .config
         .retention
         .rule();
     match verb {
         RetentionVerb::Show | RetentionVerb::Run { dry_run: true } => {
             let (standing, care) = with_read_only(shared, async |store| {
-                Ok(retention_worker(store, rule).usage().await?)
+                Ok(retention_worker(store, &home, rule).usage().await?)
             })
             .await?;
             show(&rule, &standing, &care, out);
@@ -62,7 +65,7 @@ pub(crate) async fn retention(verb: &RetentionVerb, shared: &GlobalArgs, out: &O
             let mut signals = Signals::listen()?;
             let halt = signals.halt();
             let work = place.run_and_close(out, async |place| {
-                Ok(retention_worker(&place.store, rule)
+                Ok(retention_worker(&place.store, &home, rule)
                     .run_round(GcMode::Always, &halt)
                     .await?)
             });
@@ -73,13 +76,14 @@ pub(crate) async fn retention(verb: &RetentionVerb, shared: &GlobalArgs, out: &O
     Ok(0)
 }
 
-fn retention_worker(store: &Store, retention: Retention) -> RetentionWorker {
+fn retention_worker(store: &Store, home: &Path, retention: Retention) -> RetentionWorker {
     RetentionWorker {
         store: store.clone(),
         retention,
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
         observer: Arc::new(NoObserver),
+        snapshots: Arc::new(snapshots(home)),
     }
 }
 
@@ -131,7 +135,7 @@ fn tell(cared: &RetentionRound, out: &Out) {
         .collect();
     let object = json!({
         "pruned": pruned, "swept": held(&cared.swept), "files": held(&cared.files.removed),
-        "files_left": !cared.files.is_all, "done": cared.is_done,
+        "files_left": !cared.files.is_all, "snapshots": cared.snapshots, "done": cared.is_done,
     });
     out.answer(&object, &removed_text(cared));
 }

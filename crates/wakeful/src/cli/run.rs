@@ -7,16 +7,18 @@ mod local;
 mod prompt;
 mod remote;
 mod resume;
+mod schema;
 mod submit;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use wakeful_core::answer_schema::AnswerSchema;
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::{AgentId, SessionId, TurnId};
 use wakeful_core::key::derived_hash;
-use wakeful_core::policy::ToolRules;
+use wakeful_core::policy::check_tool_names;
 use wakeful_core::run::ROUNDS_MAX;
 use wakeful_models::Models;
 use wakeful_runtime::api::NewAgent;
@@ -65,12 +67,18 @@ pub(crate) struct RunArgs {
     /// Attach an image (PNG, JPEG, GIF, WebP), a PDF or a text file to the prompt; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     attach: Vec<PathBuf>,
+    /// JSON Schema that the answer must fit; standard output then has exactly the JSON (`wakeful help schema`)
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    schema: Option<PathBuf>,
     /// Tools that this run may not use
     #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "resume")]
     deny_tools: Vec<String>,
     /// Tools that need your approval in this run
     #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "resume")]
     ask_tools: Vec<String>,
+    /// Only read and plan: nothing is changed, and commands cannot write in the workspace
+    #[arg(long, conflicts_with = "resume")]
+    read_only: bool,
     /// Idempotency key: repeating the command with the same key starts no second run
     #[arg(long, value_name = "K", conflicts_with = "resume")]
     idempotency_key: Option<String>,
@@ -167,19 +175,22 @@ struct CheckedCall {
     attachments: Vec<Attachment>,
     deny_tools: BTreeSet<String>,
     ask_tools: BTreeSet<String>,
+    schema: Option<AnswerSchema>,
+    is_read_only: bool,
 }
 
 impl CheckedCall {
     fn parse(args: &RunArgs) -> Result<Self, Failure> {
         let prompt = prompt::read(args.prompt.as_deref().unwrap_or_default())?;
         let attachments = attach::read(&args.attach)?;
+        let schema = args.schema.as_deref().map(schema::read).transpose()?;
         let named = args.agent.as_deref().map(AgentId::parse).transpose()?;
         let key = args.idempotency_key.as_deref();
         let turn = TurnId::parse(key.unwrap_or(&fresh_id()))?;
         let thread = args.thread.as_deref().map(SessionId::parse).transpose()?;
         let named_tools = |names: &[String]| -> Result<BTreeSet<String>, Failure> {
             let tools = names.iter().map(|name| name.trim().to_owned()).collect();
-            ToolRules::new(tool_names()).check_denied(&tools)?;
+            check_tool_names(&tool_names(), &tools)?;
             Ok(tools)
         };
         let (deny_tools, ask_tools) = (named_tools(&args.deny_tools)?, named_tools(&args.ask_tools)?);
@@ -196,6 +207,8 @@ impl CheckedCall {
             attachments,
             deny_tools,
             ask_tools,
+            schema,
+            is_read_only: args.read_only,
         })
     }
 

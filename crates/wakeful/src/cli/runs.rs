@@ -2,23 +2,27 @@
 
 mod abandon;
 mod cancel;
+mod change;
 mod retry;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use wakeful_api::{
-    GetAgentState, GetRun, GetRunStep, Limit, ListAgents, ListRuns, ResumeRun, Run, StatusFilter, Statuses,
-    StepText, Text,
+    GetAgentState, GetRun, GetRunStep, Limit, ListAgents, ListRuns, ResumeRun, Run, RunList, StatusFilter,
+    Statuses, StepText, Text,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::message::MessageKind;
 use wakeful_core::time::Millis;
+use wakeful_ports::clock::Clock as _;
 
 use super::GlobalArgs;
+use super::why::past;
 use crate::backend::{Backend, read, write_existing};
 use crate::failure::Failure;
 use crate::show::{Detail, Out, QueuedView, RunSelection};
+use crate::system::RealClock;
 
 /// Runs shown by default.
 const LIST_DEFAULT: u32 = 20;
@@ -49,12 +53,24 @@ pub(crate) enum RunsVerb {
         /// Run key or a unique prefix of it
         run: String,
         /// Another text; attachments and options are kept
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", conflicts_with = "from")]
         text: Option<String>,
+        /// Begin with the conversation before this step, in a conversation of its own, and ask the model again;
+        /// nothing that happened before is repeated. Number of the step in `wakeful runs show`, or a unique
+        /// prefix of its id
+        #[arg(long, value_name = "STEP")]
+        from: Option<String>,
+        /// Message to add after that conversation
+        #[arg(long, value_name = "TEXT", requires = "from")]
+        message: Option<String>,
         /// Another model
         #[arg(long, value_name = "REF")]
         model: Option<String>,
     },
+    /// Show what a run changed in its workspace
+    Diff(change::DiffArgs),
+    /// Restore the files of an ended run to their state before it; files changed since are skipped
+    Undo(change::UndoArgs),
     /// Resume a quarantined run
     Resume {
         /// Run key or a unique prefix of it
@@ -84,11 +100,11 @@ pub(crate) struct RunFilterArgs {
     /// Show only runs started by this kind of message
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(MessageKind::WORDS))]
     cause: Option<String>,
-    /// Show only runs that started at this RFC 3339 time or later
-    #[arg(long, value_name = "TIME")]
+    /// Show only runs that started at this time or later: an RFC 3339 time, or a duration such as 1h before now
+    #[arg(long, value_name = "TIME|DURATION")]
     since: Option<String>,
-    /// Show only runs that started at this RFC 3339 time or earlier
-    #[arg(long, value_name = "TIME")]
+    /// Show only runs that started at this time or earlier: an RFC 3339 time, or a duration before now
+    #[arg(long, value_name = "TIME|DURATION")]
     until: Option<String>,
     /// Show only runs whose message contains this text, or whose key begins with it
     #[arg(long, value_name = "TEXT")]
@@ -118,10 +134,7 @@ impl RunFilterArgs {
 
 fn time(option: &str, given: Option<&str>) -> Result<Option<Text<Millis>>, Failure> {
     let Some(given) = given else { return Ok(None) };
-    let time = Millis::parse(given).ok_or_else(|| {
-        let hint = "write it like 2026-02-17T16:00:00Z";
-        Failure::usage("bad_time", format!("{option}: {given} is not a time"), hint)
-    })?;
+    let time = past(given, RealClock::new().now()).map_err(|failure| failure.about(option))?;
     Ok(Some(Text(time)))
 }
 
@@ -144,7 +157,8 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Res
                 let waits = waits(backend, agent).await?;
                 Ok((backend.call(wanted).await?, waits))
             });
-            let (list, waits) = listed.await?;
+            let (mut list, waits) = listed.await?;
+            let waits = within(&mut list, waits, usize::try_from(*limit).unwrap_or(usize::MAX));
             let selection = if is_filtered {
                 RunSelection::Filtered
             } else {
@@ -152,9 +166,17 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Res
             };
             out.runs(&list, selection, &waits);
         }
-        RunsVerb::Retry { run, text, model } => {
+        RunsVerb::Retry {
+            run,
+            text,
+            from,
+            message,
+            model,
+        } => {
             let changes = retry::RetryChanges {
                 text: text.clone(),
+                from: from.clone(),
+                message: message.clone(),
                 model: model.clone(),
             };
             retry::retry(run, changes, shared, out).await?;
@@ -167,24 +189,41 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &GlobalArgs, out: &Out) -> Res
             let found = read(shared, async |backend| load(backend, run, detail).await).await?;
             show_in(detail, &found, out);
         }
-        RunsVerb::Resume { run } => {
-            let told = write_existing(shared, out, async |backend| {
-                let run_key = Text(backend.find_run(run).await?);
-                let run = backend.call(ResumeRun { run_key }).await?;
-                Ok((run, !backend.is_daemon()))
-            });
-            let (run, alone) = told.await?;
-            show(&run, out);
-            if alone {
-                out.note(
-                    "no daemon is running here; continue the run with `wakeful run --resume` or `wakeful daemon start`",
-                );
-            }
-        }
+        RunsVerb::Resume { run } => resume(run, shared, out).await?,
+        RunsVerb::Diff(wanted) => change::diff(wanted, shared, out).await?,
+        RunsVerb::Undo(wanted) => change::undo(wanted, shared, out).await?,
         RunsVerb::Abandon { run } => abandon::abandon(run, shared, out).await?,
         RunsVerb::Cancel { run } => cancel::cancel(run, shared, out).await?,
     }
     Ok(0)
+}
+
+async fn resume(run: &str, shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
+    let told = write_existing(shared, out, async |backend| {
+        let run_key = Text(backend.find_run(run).await?);
+        let run = backend.call(ResumeRun { run_key }).await?;
+        Ok((run, !backend.is_daemon()))
+    });
+    let (run, alone) = told.await?;
+    show(&run, out);
+    if alone {
+        out.note(
+            "no daemon is running here; continue the run with `wakeful run --resume` or `wakeful daemon start`",
+        );
+    }
+    Ok(())
+}
+
+/// Limits queued messages and runs together, newest first: queued messages come before the runs.
+fn within(list: &mut RunList, waits: QueuedView, limit: usize) -> QueuedView {
+    match waits {
+        QueuedView::Queue(agent, mut queued) => {
+            queued.drain(..queued.len().saturating_sub(limit));
+            list.runs.truncate(limit - queued.len());
+            QueuedView::Queue(agent, queued)
+        }
+        QueuedView::Counts(counts) => QueuedView::Counts(counts),
+    }
 }
 
 /// Queued messages: listed for one agent, only counted for all agents.
@@ -245,4 +284,52 @@ fn show_in(detail: Detail, run: &Run, out: &Out) {
         ));
     }
     out.run_in_full(run, detail);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn queued(count: usize) -> QueuedView {
+        let one =
+            |seq: usize| json!({"run_key": seq.to_string(), "seq": seq, "admitted_at": "", "preview": ""});
+        let queue: Vec<Value> = (0..count).map(one).collect();
+        let agent = AgentId::parse("main").expect("a name");
+        QueuedView::Queue(agent, serde_json::from_value(json!(queue)).expect("messages"))
+    }
+
+    #[test]
+    fn a_limit_counts_queued_messages_and_runs_together() {
+        for (waiting, runs, limit, shown) in [(3, 3, 4, (3, 1)), (3, 3, 2, (2, 0)), (1, 3, 9, (1, 3))] {
+            let run = json!({"run_key": "a", "agent_id": "main", "status": "completed", "transitions": 1, "started_at": ""});
+            let list = json!({"runs": vec![run; runs]});
+            let mut list: RunList = serde_json::from_value(list).expect("a list");
+            let QueuedView::Queue(_, kept) = within(&mut list, queued(waiting), limit) else {
+                unreachable!("a queue");
+            };
+            assert_eq!((kept.len(), list.runs.len()), shown);
+            assert_eq!(
+                kept.last().map(|one| one.seq),
+                Some(waiting as u64 - 1),
+                "the newest"
+            );
+        }
+    }
+
+    #[test]
+    fn a_time_of_a_filter_may_be_a_duration() {
+        let hour = time("--since", Some("1h"))
+            .expect("a duration")
+            .expect("a time")
+            .0;
+        let passed = RealClock::new().now().0 - hour.0;
+        assert!((3_600_000..3_660_000).contains(&passed), "{passed}");
+        let bad = time("--since", Some("soon")).expect_err("refused");
+        assert!(
+            bad.code() == "bad_time" && bad.message().starts_with("--since: "),
+            "{bad}"
+        );
+    }
 }

@@ -62,7 +62,7 @@ pub(crate) struct SubscribeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct UnsubscribeArgs {
-    /// Subscription id
+    /// Subscription id or a unique prefix of it
     id: String,
 }
 
@@ -79,12 +79,12 @@ pub(crate) struct SubscriptionsArgs {
 pub(crate) enum SubscriptionsVerb {
     /// Pause a subscription; changes in the meantime do not wake the agent, not even later
     Pause {
-        /// Subscription id
+        /// Subscription id or a unique prefix of it
         id: String,
     },
     /// Resume a subscription; only changes from now on count
     Resume {
-        /// Subscription id
+        /// Subscription id or a unique prefix of it
         id: String,
     },
 }
@@ -190,9 +190,11 @@ pub(crate) async fn unsubscribe(
     shared: &GlobalArgs,
     out: &Out,
 ) -> Result<u8, Failure> {
-    let subscription_id = Text(RuleId::parse(&args.id)?);
-    let delete = DeleteSubscription { subscription_id };
-    let gone = write(shared, out, async |backend| backend.call(delete).await).await?;
+    let gone = write(shared, out, async |backend| {
+        let subscription_id = backend.find_subscription(&args.id).await?;
+        backend.call(DeleteSubscription { subscription_id }).await
+    });
+    let gone = gone.await?;
     out.answer(&gone, &format!("removed subscription {}", gone.subscription_id));
     Ok(0)
 }
@@ -214,14 +216,18 @@ pub(crate) async fn subscriptions(
             return Ok(0);
         }
         Some(SubscriptionsVerb::Pause { id }) => {
-            let subscription_id = Text(RuleId::parse(id)?);
-            let pause = PauseSubscription { subscription_id };
-            write(shared, out, async |backend| backend.call(pause).await).await?
+            let changed = write(shared, out, async |backend| {
+                let subscription_id = backend.find_subscription(id).await?;
+                backend.call(PauseSubscription { subscription_id }).await
+            });
+            changed.await?
         }
         Some(SubscriptionsVerb::Resume { id }) => {
-            let subscription_id = Text(RuleId::parse(id)?);
-            let resume = ResumeSubscription { subscription_id };
-            write(shared, out, async |backend| backend.call(resume).await).await?
+            let changed = write(shared, out, async |backend| {
+                let subscription_id = backend.find_subscription(id).await?;
+                backend.call(ResumeSubscription { subscription_id }).await
+            });
+            changed.await?
         }
     };
     out.answer(&turned, &line(&turned));

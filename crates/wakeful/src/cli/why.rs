@@ -78,7 +78,7 @@ async fn note_absence(shared: &GlobalArgs, out: &Out) -> Result<(), Failure> {
 }
 
 /// Parses a time in the past, or a duration before now.
-fn past(text: &str, now: Millis) -> Result<Millis, Failure> {
+pub(super) fn past(text: &str, now: Millis) -> Result<Millis, Failure> {
     shifted(text, now, |now, ms| now.saturating_sub(ms))
 }
 

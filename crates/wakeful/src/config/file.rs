@@ -31,6 +31,8 @@ const HEADER: &str = "# Settings of this Wakeful home. `wakeful config schema` d
 pub(crate) enum ConfigEdit {
     /// Sets a setting to the typed text.
     Set { key: String, text: String },
+    /// Sets a setting to a list that was given as a list.
+    SetList { key: String, value: Value },
     /// Removes the entry with this name, even if the name is unknown.
     Unset(String),
 }
@@ -302,6 +304,10 @@ pub(super) fn edited(path: &Path, text: &str, edit: &ConfigEdit) -> Result<Strin
             let setting = Setting::known(key)?;
             let value = setting.typed(text)?;
             set(&lines, &mut document, &setting.path, &value)?;
+        }
+        ConfigEdit::SetList { key, value } => {
+            let setting = Setting::known(key)?;
+            set(&lines, &mut document, &setting.path, &setting.list(value)?)?;
         }
         ConfigEdit::Unset(name) => {
             let path = Setting::find(name).map(|setting| setting.path);

@@ -1,16 +1,18 @@
 //! The settings of a running process, which follow `config.toml`.
 //!
 //! The file is compared by its metadata whenever settings are used, so a change applies to the next step
-//! without a timer. An invalid file leaves the last valid settings in force and is reported.
+//! without a timer. An invalid file leaves the last valid settings in force and is reported. So does a disk that
+//! does not respond, because drivers must not wait for it.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use wakeful_api::{Setting, SettingOrigin as Origin, SettingsList, SettingsProblem};
 
 use super::layer::{LoadedConfig, Overrides, SettingOrigin};
+use super::refresh::{Refreshed, Refresher};
 use super::settings::Settings;
 use crate::failure::Failure;
 
@@ -24,6 +26,12 @@ const RESTART: [&str; 7] = [
     "schedule",
     "agent.default",
 ];
+
+/// Code of a file that exists and cannot be read.
+const UNREADABLE: &str = "config_unreadable";
+
+/// The setting whose URL is its own authorization: the path is enough to post to it.
+const WEBHOOK: &str = "notify.webhook";
 
 /// Whether a running daemon applies a setting only after a restart.
 pub(crate) fn needs_restart(name: &str) -> bool {
@@ -40,6 +48,8 @@ pub(crate) struct LiveSettings {
     /// The home and the flags of the process; none for settings that never change.
     source: Option<Arc<Source>>,
     state: Arc<Mutex<State>>,
+    /// Reads the file; none for settings that never change.
+    refresher: Option<Arc<Refresher>>,
 }
 
 #[derive(Debug)]
@@ -89,9 +99,19 @@ impl LiveSettings {
             problem: None,
             has_file: false,
         };
+        let state = Arc::new(Mutex::new(state));
+        let refresher = source.as_ref().and_then(|source| {
+            let (source, state) = (Arc::clone(source), Arc::clone(&state));
+            let started = Refresher::start(move || refresh(&source, &state));
+            let failed = |error: &std::io::Error| {
+                tracing::warn!(%error, "no thread follows the settings; they apply after a restart");
+            };
+            started.inspect_err(failed).ok()
+        });
         Self {
             source,
-            state: Arc::new(Mutex::new(state)),
+            state,
+            refresher: refresher.map(Arc::new),
         }
     }
 
@@ -131,7 +151,10 @@ impl LiveSettings {
             Setting {
                 description: description(&name),
                 needs_restart: needs_restart(&name),
-                value: value.cloned(),
+                value: match name.as_str() {
+                    WEBHOOK => value.map(without_path),
+                    _ => value.cloned(),
+                },
                 name,
                 origin,
                 line,
@@ -145,26 +168,48 @@ impl LiveSettings {
     }
 
     fn refreshed<T>(&self, read: impl FnOnce(&State) -> T) -> T {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(source) = &self.source {
-            let found = stamp(source);
-            if state.stamp != Some(found) {
-                state.stamp = Some(found);
-                state.reload(source, found);
-            }
+        let answer = self.refresher.as_ref().map(|refresher| refresher.refresh());
+        let mut state = lock(&self.state);
+        if let (Some(Refreshed::Late), Some(source)) = (answer, &self.source) {
+            state.problem.get_or_insert_with(|| not_responding(&source.home));
+            // The next read that ends replaces the problem.
+            state.stamp = None;
         }
         read(&state)
     }
 }
 
+/// Reads the file if it changed. No lock is held while the disk is used.
+fn refresh(source: &Source, state: &Mutex<State>) {
+    let found = stamp(source);
+    let has_file = {
+        let state = lock(state);
+        if state.stamp == Some(found) {
+            return;
+        }
+        state.has_file
+    };
+    let loaded = load(source, found, has_file);
+    lock(state).apply(loaded, found);
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn load(source: &Source, found: FileStamp, has_file: bool) -> Result<LoadedConfig, Failure> {
+    let (_, bytes, ..) = found;
+    match (bytes, has_file) {
+        // An editor may be writing it. Approvals must not be off meanwhile.
+        (0, true) => Err(vanished(&source.home)),
+        (0, false) | (1.., _) => super::load(&source.home, &source.flags),
+    }
+}
+
 impl State {
-    fn reload(&mut self, source: &Source, found: FileStamp) {
+    fn apply(&mut self, loaded: Result<LoadedConfig, Failure>, found: FileStamp) {
         let (_, bytes, ..) = found;
-        let loaded = match (bytes, self.has_file) {
-            // An editor may be writing it. Approvals must not be off meanwhile.
-            (0, true) => Err(vanished(&source.home)),
-            (0, false) | (1.., _) => super::load(&source.home, &source.flags),
-        };
+        self.stamp = Some(found);
         match loaded {
             Ok(loaded) => {
                 self.has_file = bytes > 0;
@@ -174,10 +219,23 @@ impl State {
             }
             Err(failure) => {
                 tracing::warn!(error = %failure, "the settings are invalid; the last valid ones stay in force");
+                // An error of the disk may pass without a change of the file.
+                if failure.code() == UNREADABLE {
+                    self.stamp = None;
+                }
                 self.problem = Some(failure);
             }
         }
     }
+}
+
+fn not_responding(home: &std::path::Path) -> Failure {
+    let message = format!(
+        "{} cannot be read: the disk does not respond",
+        super::path(home).display()
+    );
+    let hint = "check the disk of the home; the last settings stay in force meanwhile";
+    Failure::new(UNREADABLE, message, hint)
 }
 
 fn vanished(home: &std::path::Path) -> Failure {
@@ -212,6 +270,18 @@ fn problem(failure: &Failure) -> SettingsProblem {
         line,
         hint: failure.hint().to_owned(),
     }
+}
+
+/// A URL with only its scheme and host.
+fn without_path(url: &Value) -> Value {
+    let host = url.as_str().and_then(|url| {
+        let (scheme, rest) = url.split_once("://")?;
+        let authority = rest.split(['/', '?', '#']).next()?;
+        // A user and a password come before the host.
+        let host = authority.rsplit('@').next()?;
+        Some(format!("{scheme}://{host}/…"))
+    });
+    json!(host.unwrap_or_else(|| "…".to_owned()))
 }
 
 /// What a setting does, from its schema.
@@ -296,5 +366,32 @@ mod tests {
             assert!(live.current().rules().ask_tools.contains("ExecCommand"));
             assert_eq!(live.problem().expect("a problem").code, "settings_missing");
         }
+    }
+
+    #[test]
+    fn a_read_error_is_retried_although_the_file_is_the_same() {
+        let home = tempfile::tempdir().expect("a folder");
+        let file = home.path().join("config.toml");
+        std::fs::write(&file, "[agent]\nmax_rounds = 3\n").expect("written");
+        let live = following(home.path());
+        assert_eq!(live.current().agent.max_rounds, 3);
+        let source = live.source.clone().expect("a file");
+        let found = stamp(&source);
+        let broken = Err(Failure::new(UNREADABLE, "an error of the disk", ""));
+        lock(&live.state).apply(broken, found);
+        assert_eq!(live.problem(), None, "the next use reads it again");
+    }
+
+    #[test]
+    fn the_path_of_a_webhook_is_not_listed() {
+        let home = tempfile::tempdir().expect("a folder");
+        let text = "[notify]\nwebhook = \"https://ntfy.example/secret-topic\"\n";
+        std::fs::write(home.path().join("config.toml"), text).expect("written");
+        let listed = following(home.path()).list();
+        let shown = listed.settings.iter().find(|one| one.name == WEBHOOK);
+        let value = shown.and_then(|one| one.value.clone());
+        assert_eq!(value, Some(json!("https://ntfy.example/…")));
+        let other = without_path(&json!("http://user:word@[::1]:80?key=1"));
+        assert_eq!(other, json!("http://[::1]:80/…"));
     }
 }

@@ -21,6 +21,7 @@ mod file;
 mod inference;
 mod layer;
 mod live;
+mod refresh;
 mod schema;
 mod settings;
 mod value;
@@ -94,9 +95,16 @@ pub(crate) fn change_value(home: &Home, name: &str, value: &Value) -> Result<(),
     let edit = match text {
         None => ConfigEdit::Unset(Setting::known(name)?.name()),
         Some(text) => {
-            Setting::known(name)?.typed(&text)?;
             let key = name.to_owned();
-            ConfigEdit::Set { key, text }
+            let setting = Setting::known(name)?;
+            if value.is_array() {
+                // As text, a list would be split at the commas in its values.
+                let value = setting.list(value)?;
+                ConfigEdit::SetList { key, value }
+            } else {
+                setting.typed(&text)?;
+                ConfigEdit::Set { key, text }
+            }
         }
     };
     change(home, &[edit]).map(drop)

@@ -178,6 +178,18 @@ impl Setting {
         if self.node.accepts(&value) {
             return Ok(value);
         }
+        Err(self.refused(text))
+    }
+
+    /// Checks a list that was given as a list; its values may contain commas.
+    pub(crate) fn list(&self, value: &Value) -> Result<Value, Failure> {
+        if self.node.accepts(value) {
+            return Ok(value.clone());
+        }
+        Err(self.refused(&super::value_text(Some(value))))
+    }
+
+    fn refused(&self, text: &str) -> Failure {
         let found = match self.node.is_shown() {
             true => format!(", found {text:?}"),
             false => String::new(),
@@ -187,7 +199,7 @@ impl Setting {
             true => "use another value; separate several values with commas, such as A,B",
             false => "use another value",
         };
-        Err(Failure::usage("bad_value", message, hint))
+        Failure::usage("bad_value", message, hint)
     }
 }
 

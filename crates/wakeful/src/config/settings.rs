@@ -11,7 +11,7 @@ use wakeful_core::policy::{ExternalCausePolicy, RuleDefaults};
 use wakeful_core::retention::{DAYS_MAX, MIB_MAX, Retention as Kept, RetentionLimit};
 use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX};
 use wakeful_runtime::EngineDefaults;
-use wakeful_tools::CommandLimits;
+use wakeful_tools::{CommandLimits, OutputLimits};
 
 use super::backup::Backup;
 use super::inference::{
@@ -162,10 +162,10 @@ impl Decisions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Tools {
-    /// Maximum memory in MiB. Default: half of the machine's memory.
+    /// Maximum memory in MiB. Default: 4,096.
     #[schemars(range(min = COMMAND_MEMORY_MIB_MIN, max = COMMAND_MIB_MAX))]
     pub(crate) memory_mib_max: Option<u32>,
-    /// Maximum number of processes and threads.
+    /// Maximum number of processes.
     #[schemars(range(min = COMMAND_PROCESSES_MIN, max = COMMAND_PROCESSES_MAX))]
     pub(crate) processes_max: u32,
     /// Maximum MiB that one command may write to disk.
@@ -174,7 +174,16 @@ pub(crate) struct Tools {
     /// Maximum MiB that all commands of one agent may write to disk within 24 hours.
     #[schemars(range(min = 1, max = COMMAND_MIB_MAX))]
     pub(crate) disk_write_mib_per_day: u32,
+    /// Size in tokens of a tool's result if the call does not ask for one.
+    #[schemars(range(min = 1, max = OUTPUT_TOKENS_MAX))]
+    pub(crate) default_output_tokens: u32,
+    /// Maximum size in tokens of a tool's result. A call that asks for more gets this much.
+    #[schemars(range(min = 1, max = OUTPUT_TOKENS_MAX))]
+    pub(crate) max_output_tokens: u32,
 }
+
+/// The largest results that the processes of tools pass on.
+const OUTPUT_TOKENS_MAX: u32 = OutputLimits::MAX_TOKENS;
 
 impl Default for Tools {
     fn default() -> Self {
@@ -184,16 +193,26 @@ impl Default for Tools {
             processes_max: u32::try_from(CommandLimits::PROCESSES).unwrap_or(COMMAND_PROCESSES_MAX),
             disk_write_mib_max: mib(CommandLimits::DISK_WRITE_BYTES),
             disk_write_mib_per_day: mib(CommandLimits::DISK_WRITE_BYTES_PER_DAY),
+            default_output_tokens: OutputLimits::DEFAULT_TOKENS,
+            max_output_tokens: OutputLimits::MAX_TOKENS,
         }
     }
 }
 
 impl Tools {
+    pub(crate) fn output(&self) -> OutputLimits {
+        OutputLimits {
+            default_tokens: self.default_output_tokens,
+            max_tokens: self.max_output_tokens,
+        }
+    }
+
     pub(crate) fn limits(&self) -> CommandLimits {
         let bytes = |mib: u32| u64::from(mib) << 20;
         CommandLimits {
             memory_bytes: self.memory_mib_max.map(bytes),
             processes: u64::from(self.processes_max),
+            threads: CommandLimits::THREADS,
             written_bytes: bytes(self.disk_write_mib_max),
             written_bytes_per_day: bytes(self.disk_write_mib_per_day),
         }

@@ -230,7 +230,7 @@ fn every_setting_says_what_it_expects_and_accepts_some_value() {
                 .map(|field| format!("{named}.{field}").replace("NAME", "name")),
         );
     }
-    assert_eq!(names.len(), 65);
+    assert_eq!(names.len(), 67);
     for name in names {
         let found = setting(&name);
         let expected = found.node.expected();
@@ -389,4 +389,14 @@ fn a_value_that_cannot_be_written_as_text_is_refused() {
     let variables = BTreeMap::from([("WAKEFUL_AGENT".to_owned(), OsString::from_vec(vec![0xff]))]);
     let read = environment(&variables);
     assert!(read.layer.is_empty() && read.problems.len() == 1);
+}
+
+#[test]
+fn a_list_given_as_a_list_keeps_the_commas_in_its_values() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = crate::home::Home::open_or_create(&folder.path().join("home")).expect("a home");
+    let command = json!(["/bin/notify", "to a,b"]);
+    super::change_value(&home, "notify.command", &command).expect("written");
+    let loaded = super::load(home.root(), &Overrides::default()).expect("settings");
+    assert_eq!(json!(loaded.config.notify.command), command);
 }

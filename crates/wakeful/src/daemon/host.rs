@@ -7,18 +7,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use wakeful_api::{AgentModelState, BackupStatus, DefaultModel, SettingsList, SettingsProblem};
+use wakeful_api::{
+    AgentModelState, AgentPolicy, BackupStatus, DefaultModel, PolicyExplanation, SettingsList,
+    SettingsProblem,
+};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::{Message, RunOptions};
-use wakeful_core::policy::{RuleDefaults, ToolRules};
+use wakeful_core::policy::{ActionRules, RuleDefaults, check_tool_names};
 use wakeful_core::problem::{Problem, with_causes};
 use wakeful_core::prompt::Guidance;
 use wakeful_core::run::ROUNDS_MAX;
 use wakeful_models::Models;
+use wakeful_ports::snapshot::WorkspaceSnapshots;
 use wakeful_runtime::service::{EndingEngine, EngineFactory};
 use wakeful_runtime::wake::ResolvedOptions;
 use wakeful_runtime::{EngineError, Halt, HaltSwitch, Observer};
-use wakeful_server::{Host, LocalPeer, MissingKey, Peer, ProviderHost};
+use wakeful_server::{ExplainedCall, Host, LocalPeer, MissingKey, Peer, ProviderHost};
 use wakeful_store::rows::Agent;
 use wakeful_tools::{Tools, process_ancestry};
 
@@ -28,9 +32,12 @@ use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
 use crate::home::Home;
 use crate::model::{DEMO, ModelChain, ModelChoiceReason, ModelRegistry, demo};
-use crate::open_home::{EngineOptions, OpenHome, RealEngine, SandboxRequirement, tool_names};
+use crate::open_home::{
+    EngineOptions, OpenHome, RealEngine, SandboxRequirement, tool_names, tools_for_facts,
+};
+use crate::policy::{known_engine, policy_problem, view};
 use crate::provider_setup::ProviderSetup;
-use crate::workspace::WorkspacePath;
+use crate::workspace::{WorkspacePath, snapshots};
 
 /// Creates engines for the service.
 pub(crate) struct DaemonEngineFactory {
@@ -89,6 +96,10 @@ impl EngineFactory for DaemonEngineFactory {
             workspace,
             deny_tools,
             ask_tools,
+            history: _,
+            answer_schema: _,
+            // The engine reads it from the message.
+            is_read_only: _,
         } = message.options.clone();
         // A missing route is reported when the engine is created, which then fails.
         let chain = self.models.chain(Some(agent.into()), model_ref.as_deref());
@@ -111,6 +122,10 @@ impl EngineFactory for DaemonEngineFactory {
 
     fn engine(&self, agent: &AgentId, limits: &ResolvedOptions) -> Result<RealEngine, EngineError> {
         self.make(limits).map_err(|failure| no_engine(agent, failure))
+    }
+
+    fn snapshots(&self) -> Arc<dyn WorkspaceSnapshots> {
+        Arc::new(snapshots(self.place.home.root()))
     }
 
     fn engine_for_ending(&self, agent: &AgentId) -> Result<EndingEngine<Models, Tools>, EngineError> {
@@ -198,7 +213,7 @@ impl Host for DaemonHost {
             ("deny_tools", &wishes.deny_tools),
             ("ask_tools", &wishes.ask_tools),
         ] {
-            let unknown = ToolRules::new(tool_names()).check_denied(tools);
+            let unknown = check_tool_names(&tool_names(), tools);
             unknown.map_err(|error| {
                 let message = format!("{field}: {error}");
                 Failure::new("unknown_tool", message, "use names from the list")
@@ -248,7 +263,18 @@ impl Host for DaemonHost {
     }
 
     fn settings_status(&self) -> (Option<SettingsProblem>, Vec<String>) {
-        (self.settings.problem(), self.settings.awaiting_restart())
+        let problem = self.settings.problem().or_else(|| policy_problem(&self.home));
+        (problem, self.settings.awaiting_restart())
+    }
+
+    fn policies(&self, agent: &AgentId, rules: &ActionRules) -> Result<AgentPolicy, Problem> {
+        view::agent_policy(&*known_engine(&self.home)?, agent, rules)
+    }
+
+    fn explain_call(&self, call: &ExplainedCall) -> Result<PolicyExplanation, Problem> {
+        let settings = self.settings.current();
+        let tools = tools_for_facts(&self.home, &settings, call.workspace.as_ref())?;
+        view::explain(&*known_engine(&self.home)?, &tools, call)
     }
 
     fn tools(&self) -> BTreeSet<String> {

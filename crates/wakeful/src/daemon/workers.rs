@@ -24,6 +24,7 @@ use crate::failure::Failure;
 use crate::notify::{Notifier, NotifyTarget};
 use crate::open_home::OpenHome;
 use crate::system::{RealClock, RealEntropy};
+use crate::workspace::snapshots;
 
 /// A daemon whose home is open.
 pub(super) struct OpenDaemon<'a> {
@@ -170,6 +171,7 @@ fn retention_worker(place: &OpenHome, start: &DaemonOptions<'_>, hub: &Arc<Hub>)
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
         observer: Arc::clone(hub) as _,
+        snapshots: Arc::new(snapshots(place.home.root())),
     }
 }
 

@@ -128,6 +128,7 @@ mod tests {
     fn asked() -> Decision {
         let inquiry = ApprovalRequest::new(
             ProposedAction {
+                risk: None,
                 operation_id: OperationId(Digest::of(b"operation")),
                 tool: "ExecCommand",
                 input: "curl -H 'Authorization: Bearer sk-very-secret'",

@@ -20,6 +20,9 @@ pub(crate) fn removed_text(cared: &RetentionRound) -> String {
         "files",
         amount(cared.files.removed)
     ));
+    if cared.snapshots > 0 {
+        lines.push(format!("{:<10} of {} runs removed", "snapshots", cared.snapshots));
+    }
     if !cared.files.is_all {
         lines.push("some files are left for the next round: a backup is in progress".to_owned());
     }

@@ -253,6 +253,7 @@ fn step_line(number: usize, step: &Step, attempt: Option<&Attempt>) -> String {
         (StepStatus::WaitingForApproval, None) => "waiting for your approval".to_owned(),
         (StepStatus::Intended, _) => "running, or interrupted".to_owned(),
         (StepStatus::OutcomeUnknown, _) => "outcome unknown: it may or may not have happened".to_owned(),
+        (StepStatus::Partial, _) => "done in part".to_owned(),
         (StepStatus::Planned | StepStatus::Ok | StepStatus::Failed | StepStatus::Denied, _) => {
             result(step.status, step.exit_status)
         }

@@ -81,6 +81,7 @@ pub(crate) fn progress(said: &Payload) -> Option<String> {
         | Payload::BrakeChanged(_)
         | Payload::QuarantineResolved(_)
         | Payload::AttentionDismissed(_)
+        | Payload::RunUndone(_)
         | Payload::ContentErased(_)
         | Payload::DataPruned(_)
         | Payload::RowsBound(_) => return None,

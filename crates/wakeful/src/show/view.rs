@@ -44,7 +44,8 @@ pub(super) fn runs(runs: &RunList, waits: &QueuedView) -> Value {
 }
 
 /// The fields of a run that `wakeful run` prints. Steps and cause are printed by `wakeful runs show`.
-const SHORT: [&str; 13] = [
+const SHORT: [&str; 14] = [
+    "answer",
     "run_key",
     "agent_id",
     "outcome",

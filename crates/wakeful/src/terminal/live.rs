@@ -8,7 +8,6 @@ use wakeful_core::failure::truncate_chars;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::policy::PolicyEffect;
 use wakeful_core::report::payload::{AssistantRoundRecorded, Payload, PolicyDecided, ToolExecuted};
-use wakeful_core::step::StepStatus;
 
 use super::screen::{Ink, InputRows, Screen};
 use super::{Charset, Style};
@@ -235,6 +234,7 @@ impl Live {
             | Payload::DecisionEscalated(_)
             | Payload::BrakeChanged(_)
             | Payload::AttentionDismissed(_)
+            | Payload::RunUndone(_)
             | Payload::QuarantineResolved(_)
             | Payload::ContentErased(_)
             | Payload::DataPruned(_)
@@ -308,10 +308,10 @@ impl Live {
             Some(action) => action.label,
             None => executed.tool.clone(),
         };
-        let ink = if executed.status == StepStatus::Ok {
-            Ink::Green
-        } else {
+        let ink = if executed.status.is_error() {
             Ink::Red
+        } else {
+            Ink::Green
         };
         let line = format!(
             "← {name} {} in {}{}",

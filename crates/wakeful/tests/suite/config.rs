@@ -43,10 +43,11 @@ fn reading_settings_creates_nothing_and_shows_the_defaults() {
     let said = world.wakeful(&["config", "get", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let settings = said.json()["settings"].as_array().expect("settings").clone();
-    let defaults: Vec<(&str, &Value)> = settings
+    let mut defaults: Vec<(&str, &Value)> = settings
         .iter()
         .map(|one| (one["key"].as_str().expect("a key"), &one["value"]))
         .collect();
+    defaults.sort_by_key(|(name, _)| *name);
     assert_eq!(
         defaults,
         [
@@ -82,10 +83,12 @@ fn reading_settings_creates_nothing_and_shows_the_defaults() {
             ("server.port", &json!(7717)),
             ("server.rate_per_minute", &json!(600_000)),
             ("server.token_file", &json!(null)),
+            ("tools.default_output_tokens", &json!(8_000)),
             ("tools.disk_write_mib_max", &json!(10_240)),
             ("tools.disk_write_mib_per_day", &json!(51_200)),
+            ("tools.max_output_tokens", &json!(64_000)),
             ("tools.memory_mib_max", &json!(null)),
-            ("tools.processes_max", &json!(1_024)),
+            ("tools.processes_max", &json!(512)),
         ]
     );
     assert!(settings.iter().all(|one| one["origin"]["kind"] == "default"));

@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{ApprovalRequest, Decision, ProposedAction};
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::run::RunStatus;
 
 use wakeful_core::step::{EffectClass, StepStatus};
 use wakeful_core::time::Millis;
+use wakeful_core::tool::CallRecord;
 use wakeful_store::rows::StepRow;
 use wakeful_store::{SqliteOptions, Store, StoreError, Tx};
 
@@ -39,6 +40,7 @@ pub(super) fn question(run: &str, name: &str) -> Decision {
             tool: "ExecCommand",
             input: "echo sk-very-secret",
             class: EffectClass::Plain,
+            risk: None,
         },
         "ask_tool",
         None,
@@ -365,6 +367,12 @@ fn a_plain_action_of_an_abandoned_run_ends_unknown() {
         exit_status: None,
         usage: Usage::default(),
         attempt: None,
+        call: Some(CallRecord {
+            call_id: name.to_owned(),
+            input: Digest::of(b"{}"),
+            policy_version: PolicyVersion::new("rules-1"),
+            end: None,
+        }),
     };
     let under_way = [
         step("Mail", EffectClass::Plain),
@@ -440,7 +448,7 @@ fn tools_that_need_approval_come_from_settings_and_flags_together() {
         ),
         (
             &["agent", "set", "asked", "--ask-tools", "Nonsense"],
-            1,
+            2,
             "unknown_tool",
         ),
         (

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use wakeful_api::{AnswerDecision, Channel};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
-use wakeful_core::time::Millis;
-use wakeful_ports::tool::{OutputSink, StopSignal, ToolHost as _, ToolRequest};
+use wakeful_ports::tool::{StopSignal, ToolHost as _, ToolRequest};
 use wakeful_store::rows::DecisionFilter;
 use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
 
@@ -419,6 +418,7 @@ pub(super) fn unconfined(world: &TestHome, no_namespaces: bool, command: &str) {
         environment,
         closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
+        output: wakeful_tools::OutputLimits::default(),
         unsandboxed: UnsandboxedPolicy::Allow,
         pretend: DisabledFeatures {
             no_namespaces,
@@ -427,14 +427,9 @@ pub(super) fn unconfined(world: &TestHome, no_namespaces: bool, command: &str) {
             ..DisabledFeatures::default()
         },
     });
-    let act = ToolRequest {
-        operation_id: OperationId(Digest::of(command.as_bytes())),
-        tool: "ExecCommand".to_owned(),
-        input: json!({"cmd": command}),
-        agent_id: AgentId::parse("main").expect("a name"),
-        at: Millis(0),
-        output: OutputSink::default(),
-    };
+    let operation_id = OperationId(Digest::of(command.as_bytes()));
+    let agent = AgentId::parse("main").expect("a name");
+    let act = ToolRequest::new(operation_id, agent, "ExecCommand", json!({"cmd": command}));
     let done = block_on(tools.expect("tools").perform(act, Never));
     assert_eq!(done.sandbox.as_deref(), Some("not_enforced"), "{done:?}");
 }

@@ -12,10 +12,24 @@ use super::api::{block_on, client, input};
 use super::daemon::RunningDaemon;
 use super::home_fixture::{CommandOutput, TestHome, program};
 
-const TOOLS: [&str; 3] = ["ExecCommand", "journal_create_task", "journal_update_task"];
+const TOOLS: [&str; 13] = [
+    "ApplyPatch",
+    "EditFile",
+    "ExecCommand",
+    "ListFiles",
+    "ReadFile",
+    "SearchFiles",
+    "WebFetch",
+    "WriteFile",
+    "journal_create_task",
+    "journal_get_task",
+    "journal_list_categories",
+    "journal_list_tasks",
+    "journal_update_task",
+];
 
 /// Maximum size of the first request of an agent with all tools, in bytes.
-const FIRST_REQUEST_BYTES_MAX: usize = 6_000;
+const FIRST_REQUEST_BYTES_MAX: usize = 12_000;
 
 /// A provider that responds in Anthropic's format and stores the bytes it received.
 struct RecordingProvider {

@@ -24,6 +24,7 @@ fn built_in() -> Vec<ToolSpec> {
         environment: [].into(),
         closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
+        output: wakeful_tools::OutputLimits::default(),
         unsandboxed: UnsandboxedPolicy::Allow,
         pretend: DisabledFeatures::default(),
     });
@@ -46,6 +47,7 @@ pub(super) fn sent(provider: Provider, strict_tools: bool, tools: Vec<ToolSpec>)
         system: Vec::new(),
         entries: Vec::new(),
         tools,
+        answer_schema: None,
         cache: PromptCache::none(AgentId::parse("main").expect("an id")),
     };
     let body = HostedModel::new(options)

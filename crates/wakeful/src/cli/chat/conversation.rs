@@ -157,11 +157,12 @@ impl Chat<'_> {
             .chain(files)
             .map(attached)
             .collect();
-        let is_joining = !self.runs.is_empty() && self.model.is_none();
+        let is_joining = !self.runs.is_empty() && self.model.is_none() && !self.is_read_only;
         let message = SendMessage {
             key: Some(Text(TurnId::parse(&fresh_id())?)),
             thread: Some(Text(self.thread.clone())),
             model: self.model.clone(),
+            is_read_only: self.is_read_only,
             priority: is_joining.then_some(Priority::Interject),
             attachments,
             ..SendMessage::new(self.agent.clone(), text.to_owned())

@@ -9,12 +9,15 @@ use wakeful_api::LoadedAgentsMd;
 use wakeful_core::conversation::{Block, Role, ToolSpec, TranscriptEntry};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::MessageKind;
-use wakeful_core::policy::{ActionRules, PolicyEffect, PolicyQuery, ToolRules};
+use wakeful_core::policy::{ActionRules, CallFacts, PolicyEffect, PolicyQuery};
 use wakeful_core::prompt::{
     BlockSource, Guidance, ModelRequest, PromptBlock, PromptInputs, Stability, assemble, tokens_of,
 };
 use wakeful_core::step::EffectClass;
+use wakeful_core::tool::RiskLevel;
 use wakeful_models::RouteModel;
+use wakeful_policy::{PolicyEngine, ToolRegistry};
+use wakeful_ports::policy::Policy as _;
 use wakeful_server::view::loaded_agents_md;
 
 use crate::backend::read;
@@ -25,6 +28,7 @@ use crate::global_args::GlobalArgs;
 use crate::guidance::GuidanceFiles;
 use crate::model::{ModelRegistry, RunOwner};
 use crate::open_home::tool_names;
+use crate::policy::failure;
 use crate::show::Out;
 
 #[derive(Debug, Args)]
@@ -136,7 +140,7 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &GlobalArgs, out: &Out) ->
         request: &request,
         size: size(&request, &registry),
     };
-    let view = view(args, frame);
+    let view = view(args, frame)?;
     out.answer(&view, &words(&view));
     Ok(0)
 }
@@ -166,6 +170,7 @@ fn first_request(of: FirstRequest<'_>) -> ModelRequest {
         request: 0,
         opening: &opening,
         entries: std::slice::from_ref(&opening),
+        answer_schema: None,
         tools: of.tools,
     })
 }
@@ -179,7 +184,7 @@ struct Frame<'a> {
     size: SizeView,
 }
 
-fn view(args: &PromptArgs, frame: Frame<'_>) -> FrameView {
+fn view(args: &PromptArgs, frame: Frame<'_>) -> Result<FrameView, Failure> {
     let Frame {
         agent_home,
         workspace,
@@ -199,7 +204,7 @@ fn view(args: &PromptArgs, frame: Frame<'_>) -> FrameView {
         .system
         .iter()
         .map(|block| block_view(args, guidance, block));
-    FrameView {
+    Ok(FrameView {
         agent_id: request.cache.agent_id.to_string(),
         agent_home,
         // Commands start in the workspace, so all three are the same folder.
@@ -207,7 +212,7 @@ fn view(args: &PromptArgs, frame: Frame<'_>) -> FrameView {
         cwd: workspace.clone(),
         workspace,
         model_ref: request.model_ref.clone(),
-        policy: policy(),
+        policy: policy(&request.cache.agent_id)?,
         loaded_agents_md: loaded_agents_md(guidance),
         notes: guidance.notes.clone(),
         blocks: blocks.collect(),
@@ -217,14 +222,15 @@ fn view(args: &PromptArgs, frame: Frame<'_>) -> FrameView {
             context_fingerprint: request.cache.context_fingerprint.clone(),
         },
         request: size,
-    }
+    })
 }
 
 fn block_view(args: &PromptArgs, guidance: &Guidance, block: &PromptBlock) -> BlockView {
     let file = match block.source {
         BlockSource::AgentGuidance => guidance.agent.as_ref(),
         BlockSource::WorkspaceGuidance => guidance.workspace.as_ref(),
-        BlockSource::Contract | BlockSource::Identity | BlockSource::TurnMode => None,
+        BlockSource::Contract | BlockSource::Identity => None,
+        BlockSource::TurnMode | BlockSource::AnswerSchema => None,
     };
     BlockView {
         source: block.source,
@@ -239,18 +245,22 @@ fn block_view(args: &PromptArgs, guidance: &Guidance, block: &PromptBlock) -> Bl
 }
 
 /// The policy for every tool in a run that denies none.
-fn policy() -> PolicyView {
-    let (rules, applying) = (ToolRules::new(tool_names()), ActionRules::default());
+fn policy(agent: &AgentId) -> Result<PolicyView, Failure> {
+    let applying = ActionRules::default();
+    let rules = PolicyEngine::new(ToolRegistry::new(tool_names())).map_err(|problem| failure(&problem))?;
     let mut view = PolicyView {
         version: String::new(),
         permitted_tools: Vec::new(),
     };
     for tool in tool_names() {
         let verdict = rules.decide(&PolicyQuery {
+            agent_id: agent,
             tool: &tool,
             rules: &applying,
-            starts: None,
+            facts: &CallFacts::default(),
             class: EffectClass::Plain,
+            risk: RiskLevel::High,
+            sandbox_level: 0,
         });
         view.version = verdict.policy_version.to_string();
         match verdict.effect {
@@ -258,7 +268,7 @@ fn policy() -> PolicyView {
             PolicyEffect::Ask | PolicyEffect::Deny => {}
         }
     }
-    view
+    Ok(view)
 }
 
 /// Measures the request in the provider's format if the model is available. A missing key falls back to the

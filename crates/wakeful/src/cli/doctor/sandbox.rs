@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, derived_hash};
 use wakeful_core::time::Millis;
@@ -86,6 +86,7 @@ async fn command(folder: &Path) -> Result<ToolOutcome, String> {
         environment: std::collections::BTreeMap::new(),
         closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
+        output: wakeful_tools::OutputLimits::default(),
         unsandboxed: UnsandboxedPolicy::Refuse,
         pretend: DisabledFeatures::default(),
     });
@@ -98,6 +99,10 @@ async fn command(folder: &Path) -> Result<ToolOutcome, String> {
         input: json!({"cmd": "true", "timeout_ms": TIMEOUT_MS}),
         agent_id,
         at: Millis(0),
+        grant: wakeful_ports::tool::CallGrant::default(),
+        scope: wakeful_core::sandbox_scope::SandboxScope::default(),
+        access: wakeful_core::tool::AgentAccessScope::everything(),
+        is_read_only: false,
         output: OutputSink::default(),
     };
     Ok(tools.perform(act, NeverStop).await)
@@ -133,15 +138,26 @@ pub(super) fn limits(home: Option<&Path>) -> Check {
     }
 }
 
+/// What the result says about each of its five lines.
+fn confinement(content: &str) -> String {
+    let content: Value = serde_json::from_str(content).unwrap_or_default();
+    let lines = content.get("confinement").and_then(Value::as_object);
+    let lines = lines.into_iter().flatten();
+    let words = lines.map(|(name, state)| format!("{name}: {}", state.as_str().unwrap_or_default()));
+    words.collect::<Vec<_>>().join(", ")
+}
+
 fn judge(done: &ToolOutcome) -> Check {
     let hint =
         "use Linux 5.13 or newer with Landlock and seccomp, or accept the risk with --allow-unsandboxed";
+    let lines = confinement(&done.content);
     match (&done.sandbox, &done.code) {
-        (Some(level), None) if level.starts_with("partly_enforced") => {
-            Check::ok("sandbox", format!("commands are partly sandboxed: {level}"))
-        }
+        (Some(level), None) if level.starts_with("partly_enforced") => Check::ok(
+            "sandbox",
+            format!("commands are partly sandboxed: {level}; {lines}"),
+        ),
         (Some(level), None) if level != "not_enforced" => {
-            Check::ok("sandbox", format!("commands are sandboxed: {level}"))
+            Check::ok("sandbox", format!("commands are sandboxed: {level}; {lines}"))
         }
         (_, Some(code)) => Check::problem(
             "sandbox",

@@ -240,6 +240,7 @@ impl Probe<'_> {
                 input_schema: json!({"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"],
                     "additionalProperties": false}),
             }],
+            answer_schema: None,
             cache: PromptCache::none(agent.clone()),
         };
         let aside = self.reserve(&agent, &request).await?;

@@ -6,6 +6,7 @@ use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::oneshot;
 use wakeful_api::{AnswerDecision, Decision, DecisionStatus, GetDecision, GetWhyRun, Text};
 use wakeful_core::decision::{APPROVE, DENY};
+use wakeful_core::failure::CUT;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::policy::rule_words;
 
@@ -107,7 +108,14 @@ async fn ask_one(backend: &Backend, one: &Decision, out: &Out) -> Result<AskOutc
 
 /// Whether the arguments are too long to be read here.
 pub(in crate::cli) fn is_too_long(one: &Decision) -> bool {
-    one.is_input_cut || one.input.chars().count() > INPUT_CHARS_MAX
+    match &one.diff {
+        Some(diff) => diff.ends_with(CUT),
+        None => one.is_input_cut || is_long(&one.input),
+    }
+}
+
+fn is_long(input: &str) -> bool {
+    input.chars().count() > INPUT_CHARS_MAX
 }
 
 /// Stores an answer to the version of the decision that was shown. A decision that was closed meanwhile is
@@ -133,14 +141,30 @@ pub(in crate::cli) async fn store_answer(
     }
 }
 
-/// The question: the tool, its exact arguments, and the rule that requires the answer.
+/// The question: the tool, its exact arguments or the changes that they mean, and the rule that requires the
+/// answer.
 pub(in crate::cli) fn question(one: &Decision) -> Vec<(String, Ink)> {
     let meaning = rule_words(&one.rule).map_or_else(String::new, |words| format!(" ({words})"));
-    vec![
+    let call = match &one.diff {
+        Some(_) if is_long(&one.input) => one.tool.clone(),
+        Some(_) | None => format!("{} {}", one.tool, one.input),
+    };
+    let mut lines = vec![
         (format!("? {}", one.title), Ink::Yellow),
-        (format!("  {} {}", one.tool, one.input), Ink::Bold),
-        (format!("  asked by rule {}{meaning}", one.rule), Ink::Dim),
-    ]
+        (format!("  {call}"), Ink::Bold),
+    ];
+    lines.extend(one.diff.iter().flat_map(|diff| diff.lines()).map(diff_line));
+    lines.push((format!("  asked by rule {}{meaning}", one.rule), Ink::Dim));
+    lines
+}
+
+fn diff_line(line: &str) -> (String, Ink) {
+    let ink = match line.as_bytes().first() {
+        Some(b'+') => Ink::Green,
+        Some(b'-') => Ink::Red,
+        _ => Ink::Plain,
+    };
+    (format!("  {line}"), ink)
 }
 
 /// Why the question is asked: the rule, the agent, and what started the run.

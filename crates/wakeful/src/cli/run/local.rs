@@ -70,6 +70,7 @@ pub(super) async fn start(request: RunRequest<'_>, shared: &GlobalArgs, out: &Ou
                 settings.config.agent.max_rounds.to_string(),
                 list(&call.deny_tools),
                 list(&call.ask_tools),
+                call.is_read_only.to_string(),
             ];
             let service = local.service_for(NewRun {
                 create: call.new_agent(args, &workspace),
@@ -94,13 +95,14 @@ fn list(tools: &BTreeSet<String>) -> String {
 }
 
 /// Which options of this call differ from those that an open run started with; the run keeps its own.
-fn differences(stored: &RunMachine, asked: [String; 5]) -> Vec<String> {
+fn differences(stored: &RunMachine, asked: [String; 6]) -> Vec<String> {
     let stored = [
         ("model", stored.model_ref.clone()),
         ("workspace", stored.workspace.clone()),
         ("max-rounds", stored.max_rounds.to_string()),
         ("deny-tools", list(&stored.deny_tools)),
         ("ask-tools", list(&stored.ask_tools)),
+        ("read-only", stored.is_read_only.to_string()),
     ];
     let pairs = stored.into_iter().zip(asked);
     pairs
@@ -216,7 +218,7 @@ impl<'a> LocalRun<'a> {
     }
 
     /// Reports the state of a message that was sent before.
-    async fn print_known_run(&self, run: RunKey, asked: [String; 5]) -> Result<(), Failure> {
+    async fn print_known_run(&self, run: RunKey, asked: [String; 6]) -> Result<(), Failure> {
         let found = self.place.store.read(move |view| {
             let queued = view.queue_row(&run)?.map(|row| row.message);
             Ok((view.run(&run)?, queued))

@@ -1,5 +1,6 @@
 //! The message that `wakeful run` sends, and its exit code; the same with and without a daemon.
 
+use serde_json::Value;
 use wakeful_api::{AcceptedMessage, AttachmentInput, Run, SendMessage, Text};
 use wakeful_core::conversation::Attachment;
 use wakeful_core::inference::CODES;
@@ -23,6 +24,8 @@ pub(super) fn message(call: &CheckedCall, settings: &LoadedConfig, workspace: Op
         workspace,
         deny_tools: call.deny_tools.iter().cloned().collect(),
         ask_tools: call.ask_tools.iter().cloned().collect(),
+        answer_schema: call.schema.clone().map(Value::from),
+        is_read_only: call.is_read_only,
         priority: None,
         attachments: call.attachments.iter().map(attached).collect(),
     }

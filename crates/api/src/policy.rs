@@ -1,0 +1,170 @@
+//! Endpoints and types for permission policies: which are in force, and why a call is permitted or not.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::policy::{DenialCategory, PermissionMode, PolicyEffect};
+use wakeful_core::step::StepStatus;
+
+use crate::endpoint::endpoints;
+use crate::text::Text;
+
+endpoints! { "policies":
+    /// Shows the policies in force for an agent: those that people wrote and those that follow from settings.
+    GetAgentPolicy { agent_id: Text<AgentId> } = Get "/api/agents/{agent_id}/policy" -> AgentPolicy {
+        200 "The policies, in the order in which one of them gives its name to a verdict",
+    }
+    /// Explains the verdict on a call that an agent could make. Nothing is executed.
+    ExplainCall = Post "/api/agents/{agent_id}/policy/explain" -> PolicyExplanation {
+        200 "The verdict, what decided it, and which single change makes it less strict",
+        409 "The arguments are not valid for the tool",
+    }
+    /// Explains the verdict that a recorded call of a run would have now, beside the recorded one.
+    ExplainStep { run_key: Text<RunKey>, operation_id: Text<OperationId> }
+        = Get "/api/runs/{run_key}/steps/{operation_id}/policy" -> PolicyExplanation {
+        200 "The verdict now, what decides it, and the recorded verdict",
+        404 "The run or the step does not exist (`run_unknown`, `step_unknown`)",
+        409 "The step is not a call, or its arguments are not stored in full",
+    }
+}
+
+/// The call to explain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainCall {
+    /// The agent's name.
+    pub agent_id: Text<AgentId>,
+    /// The tool.
+    #[schemars(length(min = 1, max = 64))]
+    pub tool: String,
+    /// The tool's arguments.
+    #[serde(default)]
+    pub input: Value,
+    /// Whether the call is made in a read-only run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_read_only: bool,
+}
+
+/// The policies in force for an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentPolicy {
+    /// The agent.
+    pub agent_id: String,
+    /// How much the agent may do without a person.
+    pub mode: PermissionMode,
+    /// The version of everything that a verdict depends on.
+    pub policy_version: String,
+    /// The policies.
+    pub policies: Vec<PolicyRecord>,
+    /// The files that are refused. Their last valid versions stay in force.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<PolicyFileProblem>,
+    /// The folder of the policies for all agents, and that of the agent.
+    pub folders: Vec<String>,
+}
+
+/// One policy in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyRecord {
+    /// Its name in verdicts.
+    pub rule: String,
+    /// The file, or `settings`.
+    pub source: String,
+    /// The line on which it begins. Absent for a policy that follows from settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// What it does when it matches: `permit`, `ask` or `forbid`.
+    pub kind: String,
+    /// Its Cedar text.
+    pub text: String,
+}
+
+/// Why a policy file is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyFileProblem {
+    /// The file.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The reason.
+    pub message: String,
+}
+
+/// The verdict on a call, with what led to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyExplanation {
+    /// The agent.
+    pub agent_id: String,
+    /// The tool.
+    pub tool: String,
+    /// The verdict.
+    pub effect: PolicyEffect,
+    /// The rule that decided.
+    pub rule: String,
+    /// What the rule says; the rule's own text of `@ask` for a policy that a person wrote.
+    pub reason: String,
+    /// The category, if the call is denied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<DenialCategory>,
+    /// The permission mode of the agent.
+    pub mode: PermissionMode,
+    /// The version of everything that the verdict depends on.
+    pub policy_version: String,
+    /// The command of the call, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<ExplainedCommand>,
+    /// What was decided about each target, or about the call if it has none.
+    pub targets: Vec<ExplainedTarget>,
+    /// The single changes that make the verdict less strict.
+    pub alternatives: Vec<PolicyAlternative>,
+    /// The recorded verdict, for a recorded call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<RecordedVerdict>,
+}
+
+/// A command as policies see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedCommand {
+    /// The command.
+    pub text: String,
+    /// Its program; empty if the command is not simple.
+    pub program: String,
+    /// Whether it is one program with plain words.
+    pub is_simple: bool,
+}
+
+/// What was decided about one target of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedTarget {
+    /// The target with its facts; `call` for a call without targets.
+    pub target: String,
+    /// The verdict on it.
+    pub effect: PolicyEffect,
+    /// The rule that decided.
+    pub rule: String,
+    /// The policies that determine the verdict.
+    pub policies: Vec<String>,
+    /// Errors of evaluation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+}
+
+/// A single change after which the verdict is less strict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyAlternative {
+    /// What would have to differ.
+    pub change: String,
+    /// The verdict then.
+    pub effect: PolicyEffect,
+}
+
+/// The verdict that was recorded with a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedVerdict {
+    /// The status of the step.
+    pub status: StepStatus,
+    /// The rule that permitted or denied it, or the error.
+    pub rule: String,
+}

@@ -1,0 +1,142 @@
+//! HTTP endpoints for permission policies.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use serde_json::Value;
+use wakeful_api::{
+    AgentPolicy, ExplainCall, ExplainStep, GetAgentPolicy, PolicyExplanation, RecordedVerdict,
+};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::policy::ActionRules;
+use wakeful_core::problem::Problem;
+use wakeful_core::run::RunMachine;
+use wakeful_core::step::TOOL_NAME_CHARS_MAX;
+
+use crate::error::ApiError;
+use crate::route::{Call, Routes};
+
+/// A call whose verdict is explained.
+#[derive(Debug, Clone)]
+pub struct ExplainedCall {
+    pub agent_id: AgentId,
+    /// The folder in which the call would be made.
+    pub workspace: String,
+    pub rules: ActionRules,
+    pub tool: String,
+    pub input: Value,
+}
+
+pub(crate) fn routes() -> Routes {
+    Routes::default().add(show).add(explain).add(explain_step)
+}
+
+async fn show(call: Call, asked: GetAgentPolicy) -> Result<AgentPolicy, ApiError> {
+    let (agent, _, rules) = rules(&call, asked.agent_id.0, &hypothetical_run()).await?;
+    let host = Arc::clone(&call.host);
+    blocking(move || host.policies(&agent, &rules)).await
+}
+
+async fn explain(call: Call, asked: ExplainCall) -> Result<PolicyExplanation, ApiError> {
+    if !(1..=TOOL_NAME_CHARS_MAX).contains(&asked.tool.chars().count()) {
+        let message = format!("tool: must have 1 to {TOOL_NAME_CHARS_MAX} characters");
+        return Err(ApiError::bad("bad_field", message, "give the name of a tool"));
+    }
+    let run = RunMachine {
+        is_read_only: asked.is_read_only,
+        ..hypothetical_run()
+    };
+    let (agent_id, workspace, rules) = rules(&call, asked.agent_id.0, &run).await?;
+    let explained = ExplainedCall {
+        agent_id,
+        workspace,
+        rules,
+        tool: asked.tool,
+        input: asked.input,
+    };
+    let host = Arc::clone(&call.host);
+    blocking(move || host.explain_call(&explained)).await
+}
+
+async fn explain_step(call: Call, asked: ExplainStep) -> Result<PolicyExplanation, ApiError> {
+    let (run, operation) = (asked.run_key.0, asked.operation_id.0);
+    let runs = &call.runtime()?.runs;
+    let conflict = |code, message: String, hint: &str| {
+        ApiError::of(StatusCode::CONFLICT, Problem::new(code, message, hint))
+    };
+    let Some((step, contents)) = runs.step(run, operation).await? else {
+        let message = format!("run {run} has no step {operation}");
+        let hint = "retrieve the run for the list of its steps";
+        return Err(ApiError::new(
+            StatusCode::NOT_FOUND,
+            "step_unknown",
+            message,
+            hint,
+        ));
+    };
+    let input = contents.input.filter(|input| !input.is_truncated);
+    let input = input.and_then(|input| serde_json::from_str(&input.text).ok());
+    let Some(input) = input.filter(|_| step.class.is_some()) else {
+        let message = format!("step {operation} is not a call with stored arguments");
+        return Err(conflict(
+            "not_explainable",
+            message,
+            "choose a step that called a tool",
+        ));
+    };
+    let stored = runs.get(run).await?;
+    let Some(Ok(machine)) = stored.machine else {
+        let message = format!("the state of run {run} cannot be read");
+        return Err(conflict(
+            "not_explainable",
+            message,
+            "explain the call with --agent and --tool",
+        ));
+    };
+    let (agent_id, _, rules) = rules(&call, stored.row.agent_id, &machine).await?;
+    let explained = ExplainedCall {
+        agent_id,
+        workspace: machine.workspace,
+        rules,
+        tool: step.name.clone(),
+        input,
+    };
+    let host = Arc::clone(&call.host);
+    let explanation = blocking(move || host.explain_call(&explained)).await?;
+    Ok(PolicyExplanation {
+        recorded: Some(RecordedVerdict {
+            status: step.status,
+            rule: step.reason,
+        }),
+        ..explanation
+    })
+}
+
+/// The agent with its workspace and the rules for the next action of a run.
+async fn rules(
+    call: &Call,
+    agent: AgentId,
+    run: &RunMachine,
+) -> Result<(AgentId, String, ActionRules), ApiError> {
+    let stored = call.runtime()?.agents.settings(agent.clone()).await?;
+    let rules = stored.settings.rules(run, &call.host.rule_defaults());
+    Ok((agent, stored.workspace, rules))
+}
+
+/// A run that a person starts without options.
+fn hypothetical_run() -> RunMachine {
+    RunMachine::new(RunKey(Digest::of(b"")), String::new(), 1)
+}
+
+/// Policies are files, so they are read on a blocking thread.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, ApiError> {
+    let failed = |_| {
+        let message = "the policies could not be read";
+        Err(Problem::new("policies_failed", message, "try again"))
+    };
+    let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(failed);
+    done.map_err(|problem| ApiError::of(StatusCode::CONFLICT, problem))
+}

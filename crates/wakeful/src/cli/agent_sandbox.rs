@@ -1,0 +1,158 @@
+//! The flags that set what an agent's sandbox allows, and how that is shown.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use wakeful_core::sandbox_scope::SandboxScope;
+
+use crate::failure::Failure;
+
+/// The word for an empty list.
+const NONE: &str = "none";
+
+/// What the agent's commands may reach beyond its workspace. Each flag may be repeated and replaces the whole
+/// list.
+#[derive(Debug, Default, Args)]
+pub(crate) struct SandboxArgs {
+    /// File or folder that its commands may read, absolute or below `~/`; repeatable, `none` removes all
+    #[arg(long, value_name = "PATH")]
+    allow_read: Vec<String>,
+    /// Folder that its commands may write to and read; repeatable, `none` removes all
+    #[arg(long, value_name = "PATH")]
+    allow_write: Vec<String>,
+    /// Path that its commands may not access, even in an allowed folder; repeatable, `none` removes all
+    #[arg(long, value_name = "PATH")]
+    deny_path: Vec<String>,
+    /// Protected place of the workspace, such as `.git/hooks`, that its commands may write to; repeatable,
+    /// `none` removes all
+    #[arg(long, value_name = "PATH")]
+    unprotect: Vec<String>,
+    /// Host that its commands may connect to: `HOST`, `HOST:PORT`, `*.DOMAIN` or `packages`; repeatable,
+    /// `none` removes all
+    #[arg(long, value_name = "HOST")]
+    allow_host: Vec<String>,
+    /// Host that its commands may not connect to, even if a pattern allows it; repeatable, `none` removes all
+    #[arg(long, value_name = "HOST")]
+    deny_host: Vec<String>,
+    /// Port of a server in the sandbox to publish on this machine; repeatable, `none` removes all
+    #[arg(long, value_name = "PORT")]
+    publish_port: Vec<String>,
+}
+
+impl SandboxArgs {
+    /// Whether any flag was given.
+    pub(super) fn is_given(&self) -> bool {
+        let lists = [
+            &self.allow_read,
+            &self.allow_write,
+            &self.deny_path,
+            &self.unprotect,
+            &self.allow_host,
+            &self.deny_host,
+            &self.publish_port,
+        ];
+        lists.iter().any(|list| !list.is_empty())
+    }
+
+    /// The scope with the given lists in place of its own.
+    pub(super) fn applied_to(&self, scope: SandboxScope) -> Result<SandboxScope, Failure> {
+        let ports = match listed(&self.publish_port) {
+            Some(words) => words.iter().map(|word| port(word)).collect::<Result<_, _>>()?,
+            None => scope.published_ports,
+        };
+        let or = |given: &[String], own: BTreeSet<String>| listed(given).unwrap_or(own);
+        let after = SandboxScope {
+            readable_paths: or(&self.allow_read, scope.readable_paths),
+            writable_paths: or(&self.allow_write, scope.writable_paths),
+            denied_paths: or(&self.deny_path, scope.denied_paths),
+            unprotected_paths: or(&self.unprotect, scope.unprotected_paths),
+            allowed_hosts: or(&self.allow_host, scope.allowed_hosts),
+            denied_hosts: or(&self.deny_host, scope.denied_hosts),
+            published_ports: ports,
+        };
+        after
+            .check_bounds()
+            .map_err(|problem| Failure::usage("bad_setting", problem.message, problem.hint))?;
+        Ok(after)
+    }
+}
+
+/// The entries of a flag; none if it was not given.
+fn listed(given: &[String]) -> Option<BTreeSet<String>> {
+    match given {
+        [] => None,
+        [word] if word == NONE => Some(BTreeSet::new()),
+        given => Some(given.iter().map(|entry| entry.trim().to_owned()).collect()),
+    }
+}
+
+fn port(word: &str) -> Result<u16, Failure> {
+    word.parse().map_err(|_| {
+        let message = format!("--publish-port: {word:?} is not a port");
+        Failure::usage(
+            "bad_setting",
+            message,
+            "use a number between 1 and 65535, or none",
+        )
+    })
+}
+
+/// The lines of `agent show`, only those with a value.
+pub(super) fn lines(scope: &SandboxScope) -> Vec<(&'static str, String)> {
+    let words = |list: &BTreeSet<String>| list.iter().cloned().collect::<Vec<_>>().join(", ");
+    let ports: BTreeSet<String> = scope.published_ports.iter().map(u16::to_string).collect();
+    let lines = [
+        ("may read", words(&scope.readable_paths)),
+        ("may write", words(&scope.writable_paths)),
+        ("denied paths", words(&scope.denied_paths)),
+        ("unprotected", words(&scope.unprotected_paths)),
+        ("may connect to", words(&scope.allowed_hosts)),
+        ("denied hosts", words(&scope.denied_hosts)),
+        ("published ports", words(&ports)),
+    ];
+    lines.into_iter().filter(|(_, text)| !text.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_flag_replaces_its_list_and_keeps_the_others() {
+        let before = SandboxScope {
+            readable_paths: ["/a".to_owned()].into(),
+            denied_paths: ["/b".to_owned()].into(),
+            ..SandboxScope::default()
+        };
+        let args = SandboxArgs {
+            allow_read: words(&["~/notes", "/srv"]),
+            deny_path: words(&["none"]),
+            publish_port: words(&["3000"]),
+            ..SandboxArgs::default()
+        };
+        let after = args.applied_to(before).expect("valid");
+        let expected = SandboxScope {
+            readable_paths: ["/srv".to_owned(), "~/notes".to_owned()].into(),
+            published_ports: [3000].into(),
+            ..SandboxScope::default()
+        };
+        assert_eq!(after, expected);
+        assert!(args.is_given() && !SandboxArgs::default().is_given());
+        for (flag, bad) in [("/a/*", "0"), ("relative", "x")] {
+            let paths = SandboxArgs {
+                allow_write: words(&[flag]),
+                ..SandboxArgs::default()
+            };
+            assert!(paths.applied_to(SandboxScope::default()).is_err(), "{flag}");
+            let ports = SandboxArgs {
+                publish_port: words(&[bad]),
+                ..SandboxArgs::default()
+            };
+            assert!(ports.applied_to(SandboxScope::default()).is_err(), "{bad}");
+        }
+    }
+}
