@@ -1,8 +1,9 @@
 // Starts the browser, and checks every page for foreign requests, errors and accessibility.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import type { AxeResults } from "axe-core";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 
 const FLAGS = [
@@ -30,8 +31,24 @@ export function launch(): Promise<Browser> {
 
 /** Opens a login link, or a file that redirects to one, and waits until the page is logged in. */
 export async function logIn(page: Page, address: string): Promise<void> {
+  if (process.env.PAGE_DIST) await servePage(page.context(), process.env.PAGE_DIST);
   await page.goto(address);
   await page.waitForFunction(() => location.protocol === "http:" && localStorage.getItem("wakeful.token") !== null);
+}
+
+/** Serves the files of the build in PAGE_DIST instead of those in the program, which then need not be built again. */
+async function servePage(context: BrowserContext, from: string): Promise<void> {
+  await context.route(/^http:\/\/127\.0\.0\.1:\d+\/(?!api|healthz|readyz)/, async (route) => {
+    const { pathname } = new URL(route.request().url());
+    const file = join(from, pathname);
+    const isAsset = pathname.startsWith("/assets/") && existsSync(file);
+    const contentType = { js: "text/javascript", css: "text/css", svg: "image/svg+xml" }[
+      pathname.split(".").at(-1) ?? ""
+    ];
+    if (route.request().method() !== "GET") await route.continue();
+    else if (isAsset) await route.fulfill({ body: readFileSync(file), contentType });
+    else await route.fulfill({ response: await route.fetch(), body: readFileSync(join(from, "index.html")) });
+  });
 }
 
 /** Requests to other hosts, and errors of the page. */

@@ -101,12 +101,24 @@ it("an agent is edited, and an error is shown beside its field", async () => {
   await field("Model").fill("");
   await role("group", { name: "Ask before using" }).getByLabel("ExecCommand").uncheck();
   await field("Description").fill("Waters and weeds");
+  await page.getByLabel(/^Restrictive/).check();
+  await text("Files, hosts and ports").click();
+  await page.getByLabel(/^Published ports/).fill("80800");
+  await role("button", { name: "Save" }).click();
+  await text("Write one port from 1 to 65535 on each line.").waitFor();
+  await audit(page);
+  await page.getByLabel(/^Published ports/).fill("8080");
   await role("button", { name: "Save" }).click();
   await text(/^Saved\./).waitFor();
   await page.reload();
   await role("heading", { name: "Edit gardener" }).waitFor();
   expect(await field("Description").inputValue()).toBe("Waters and weeds");
   expect(await field("Model").inputValue()).toBe("");
+  expect(await page.getByLabel(/^Published ports/).inputValue()).toBe("8080");
+  expect(await page.getByLabel(/^Restrictive/).isChecked()).toBe(true);
+  await page.getByLabel(/^Standard/).check();
+  await role("button", { name: "Save" }).click();
+  await text(/^Saved\./).waitFor();
   await page.goto(`${daemon.url}/setup`);
   await text("Waters and weeds").waitFor();
   await audit(page);
@@ -179,11 +191,7 @@ it("runs are searched and filtered, and the address keeps the filters", async ()
 it("a step shows input and output, and run again makes one run", async () => {
   await page.goto(`${daemon.url}/runs?search=tomatoes`);
   await role("link", { name: "Count the tomatoes" }).click();
-  const steps = role("table", { name: /^Steps in order/ });
-  await steps
-    .getByRole("button", { name: /ExecCommand/ })
-    .first()
-    .click();
+  await text("Input and output").first().click();
   const detail = role("group", { name: "Input and output of ExecCommand" });
   await detail.locator("pre").first().waitFor();
   await audit(page);
@@ -196,8 +204,16 @@ it("a step shows input and output, and run again makes one run", async () => {
   expect(page.url()).not.toBe(first);
   await page.locator(".page-head").getByText("Completed", { exact: true }).waitFor();
   await role("region", { name: "Related runs" }).getByText("Runs again").waitFor();
+  await role("button", { name: /^Run again from here: step 2/ }).click();
+  await role("dialog", { name: "Run again from here" }).getByLabel("Message to add").fill("Count twice");
+  await audit(page);
+  const second = page.url();
+  await role("dialog").getByRole("button", { name: "Run again from here" }).click();
+  await role("dialog").waitFor({ state: "detached" });
+  await page.waitForURL((url) => url.href !== second);
+  await page.locator(".page-head").getByText("Completed", { exact: true }).waitFor();
   await page.goto(`${daemon.url}/runs?search=beans`);
-  await text("Count the beans").waitFor();
+  await text("Count the beans").first().waitFor();
   expect(await role("table", { name: "Runs" }).locator("tbody tr").count()).toBe(1);
 });
 

@@ -1,6 +1,7 @@
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { clearSuspicion } from "./live/connection";
 import { retryDelay, retryWhileTransient } from "./live/retry";
 import { App } from "./shell/App";
 import { loginByLink } from "./shell/loginLink";
@@ -11,6 +12,7 @@ applyStoredTheme();
 await loginByLink();
 
 const client = new QueryClient({
+  queryCache: new QueryCache({ onSuccess: clearSuspicion }),
   defaultOptions: {
     queries: {
       retry: retryWhileTransient,

@@ -3,6 +3,7 @@ import { agentsQuery } from "../api/queries";
 import type { AgentStatus } from "../api/types";
 import { labels } from "../labels";
 import { agentPath, editAgentPath, Link, newAgentPath } from "../shell/router";
+import { visibleText } from "../text/visible";
 import { Badge } from "../ui/Badge";
 import { Icon } from "../ui/Icon";
 import { Listing } from "../ui/Listing";
@@ -52,7 +53,7 @@ function AgentRow({ agent }: { agent: AgentStatus }) {
           {labels.common.edit} <span className="hidden">{agent.agent_id}</span>
         </Link>
       </div>
-      {agent.description && <p>{agent.description}</p>}
+      {agent.description && <p>{visibleText(agent.description)}</p>}
       <p className="entry-facts">
         <span>{agent.model ?? labels.agentForm.modelDefault}</span>
         <code>{agent.workspace}</code>

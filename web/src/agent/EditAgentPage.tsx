@@ -11,9 +11,10 @@ import { Skeleton } from "../ui/Skeleton";
 import { useDraft } from "../ui/useDraft";
 import { AccessFields } from "./AccessFields";
 import { BasicFields } from "./AgentFields";
-import { agentDraftOf, agentErrors, FIELD_NAMES, setAgentSettingsOf } from "./draft";
+import { agentDraftOf, agentErrors, ERROR_NAMES, setAgentSettingsOf } from "./draft";
 import { FormEnd } from "./FormEnd";
 import { ModelFields } from "./ModelFields";
+import { SandboxFields } from "./SandboxFields";
 
 /** Edits everything about an agent but its name. */
 export default function EditAgentPage({ agentId }: { agentId: string }) {
@@ -44,7 +45,7 @@ function EditAgent({ settings }: { settings: AgentSettings }) {
     },
   });
   const found = agentErrors(draft.values);
-  const refused = fieldErrors(saving.error, FIELD_NAMES);
+  const refused = fieldErrors(saving.error, ERROR_NAMES);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setChecked(true);
@@ -60,6 +61,7 @@ function EditAgent({ settings }: { settings: AgentSettings }) {
       <BasicFields {...fields} isNew={false} />
       <ModelFields {...fields} />
       <AccessFields {...fields} settings={settings} />
+      <SandboxFields {...fields} />
       {refused.other !== undefined && <ErrorNotice action={labels.agentForm.saveAction} error={refused.other} />}
       <FormEnd
         isChanged={draft.isChanged}

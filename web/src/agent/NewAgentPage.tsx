@@ -2,20 +2,23 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useRef, useState } from "react";
 import { addSchedule, createAgent, createSubscription } from "../api/calls";
 import { keys } from "../api/keys";
+import type { Subscription } from "../api/types";
 import { labels } from "../labels";
 import { addScheduleOf, scheduleErrors } from "../schedule/draft";
 import { newPatternDraft } from "../schedule/pattern";
-import { agentPath, navigate } from "../shell/router";
+import { agentPath, Link, navigate } from "../shell/router";
 import { createSubscriptionOf, EMPTY_SUBSCRIPTION, subscriptionErrors } from "../subscription/draft";
+import { SubscriptionWarnings } from "../subscription/SubscriptionWarnings";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { fieldErrors } from "../ui/fieldErrors";
 import { useDraft } from "../ui/useDraft";
 import { AccessFields } from "./AccessFields";
 import { BasicFields } from "./AgentFields";
-import { agentErrors, createAgentOf, EMPTY_AGENT, FIELD_NAMES } from "./draft";
+import { agentErrors, createAgentOf, EMPTY_AGENT, ERROR_NAMES } from "./draft";
 import { FirstWake, type WakeDraft } from "./FirstWake";
 import { FormEnd } from "./FormEnd";
 import { ModelFields } from "./ModelFields";
+import { SandboxFields } from "./SandboxFields";
 
 const newWakeDraft = (): WakeDraft => ({
   hasSchedule: false,
@@ -48,16 +51,18 @@ export default function NewAgentPage() {
     created.current.agent = name;
     if (wake.values.hasSchedule && !created.current.schedule) await addSchedule(addScheduleOf(schedule));
     created.current.schedule = true;
-    if (wake.values.hasSubscription) await createSubscription(createSubscriptionOf(name, wake.values.subscription));
-    return name;
+    const subscribed = wake.values.hasSubscription
+      ? await createSubscription(createSubscriptionOf(name, wake.values.subscription))
+      : undefined;
+    return { name, subscribed };
   };
   const creating = useMutation({
     mutationFn: create,
-    onSuccess: async (name) => {
+    onSuccess: async ({ name, subscribed }) => {
       agent.discard();
       wake.discard();
       await client.invalidateQueries({ queryKey: keys.agents() });
-      navigate(agentPath(name));
+      if (!subscribed?.warnings?.length) navigate(agentPath(name));
     },
   });
 
@@ -65,7 +70,9 @@ export default function NewAgentPage() {
   const inSchedule = wake.values.hasSchedule ? scheduleErrors({ ...schedule, agentId: "any" }, Date.now()) : {};
   const inSubscription = wake.values.hasSubscription ? subscriptionErrors(wake.values.subscription) : {};
   const isCreated = created.current.agent !== "";
-  const refused = fieldErrors(creating.error, isCreated ? {} : FIELD_NAMES);
+  const refused = fieldErrors(creating.error, isCreated ? {} : ERROR_NAMES);
+  const subscribed = creating.data?.subscribed;
+  if (subscribed) return <CreatedWithWarnings subscribed={subscribed} />;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setChecked(true);
@@ -82,6 +89,7 @@ export default function NewAgentPage() {
       <BasicFields {...fields} isNew />
       <ModelFields {...fields} />
       <AccessFields {...fields} />
+      <SandboxFields {...fields} />
       <FirstWake
         values={wake.values}
         scheduleErrors={isChecked ? inSchedule : {}}
@@ -104,5 +112,20 @@ export default function NewAgentPage() {
         button={creating.isPending ? labels.agentForm.adding : labels.agentForm.add}
       />
     </form>
+  );
+}
+
+/** A new agent is complete, but words of its subscription match nothing: shown before its page, where they would be lost. */
+function CreatedWithWarnings({ subscribed }: { subscribed: Subscription }) {
+  return (
+    <section className="panel" aria-labelledby="created-title">
+      <h2 id="created-title">{labels.agentForm.created(subscribed.agent_id)}</h2>
+      <SubscriptionWarnings name={subscribed.subscription_id} warnings={subscribed.warnings ?? []} />
+      <p>
+        <Link to={agentPath(subscribed.agent_id)} className="button primary">
+          {labels.agentForm.open(subscribed.agent_id)}
+        </Link>
+      </p>
+    </section>
   );
 }

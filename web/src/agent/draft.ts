@@ -2,6 +2,14 @@
 import type { AgentSettings, CreateAgent, SetAgentSettings } from "../api/types";
 import { capError } from "../budget/money";
 import { labels } from "../labels";
+import {
+  SANDBOX_LISTS,
+  type SandboxDraft,
+  type SandboxList,
+  sandboxDraftOf,
+  sandboxErrors,
+  sandboxScopeOf,
+} from "./sandboxDraft";
 
 /** The limits of the API contract. */
 export const INSTRUCTIONS_BYTES_MAX = 32 * 1024;
@@ -27,9 +35,11 @@ export interface AgentDraft {
   categories: readonly string[];
   externalCauses: string;
   channels: readonly string[];
+  permissionMode: string;
+  sandbox: SandboxDraft;
 }
 
-export type AgentErrors = Partial<Record<keyof AgentDraft, string>>;
+export type AgentErrors = Partial<Record<keyof AgentDraft | SandboxList, string>>;
 
 /** The names of the fields in the API contract, and in the form. */
 export const FIELD_NAMES = {
@@ -47,7 +57,17 @@ export const FIELD_NAMES = {
   allowed_category_ids: "categories",
   external_causes: "externalCauses",
   answer_channels: "channels",
+  permission_mode: "permissionMode",
+  sandbox: "sandbox",
 } as const satisfies Record<string, keyof AgentDraft>;
+
+/** The fields that an error of the server can name. */
+export const ERROR_NAMES: Readonly<Record<string, keyof AgentErrors>> = {
+  ...FIELD_NAMES,
+  ...Object.fromEntries(SANDBOX_LISTS.map((list) => [list, list])),
+};
+
+const DEFAULT_MODE = "standard";
 
 export const EMPTY_AGENT: AgentDraft = {
   name: "",
@@ -64,6 +84,8 @@ export const EMPTY_AGENT: AgentDraft = {
   categories: [ALL_CATEGORIES],
   externalCauses: "",
   channels: [],
+  permissionMode: DEFAULT_MODE,
+  sandbox: sandboxDraftOf(undefined),
 };
 
 export function agentDraftOf(settings: AgentSettings): AgentDraft {
@@ -82,6 +104,8 @@ export function agentDraftOf(settings: AgentSettings): AgentDraft {
     categories: settings.allowed_category_ids ?? [ALL_CATEGORIES],
     externalCauses: settings.external_causes ?? "",
     channels: settings.answer_channels ?? [],
+    permissionMode: settings.permission_mode ?? DEFAULT_MODE,
+    sandbox: sandboxDraftOf(settings.sandbox),
   };
 }
 
@@ -97,6 +121,7 @@ export function agentErrors(draft: AgentDraft): AgentErrors {
     ...(isRounds ? {} : { maxRounds: errors.maxRounds }),
     ...(cap === undefined ? {} : { dailyUsd: cap }),
     ...(draft.categories.length > 0 ? {} : { categories: errors.categories }),
+    ...sandboxErrors(draft.sandbox),
   };
 }
 
@@ -123,13 +148,14 @@ export function createAgentOf(draft: AgentDraft, changes: Partial<AgentDraft>): 
   return { agent_id: draft.name, visibility: "public", ...Object.fromEntries(fields) };
 }
 
-function wireValue(field: keyof AgentDraft, value: string | readonly string[] | undefined): unknown {
+function wireValue(field: keyof AgentDraft, value: AgentDraft[keyof AgentDraft] | undefined): unknown {
+  if (field === "sandbox") return sandboxScopeOf(value as SandboxDraft);
   if (field === "fallbacks") {
     const models = String(value ?? "").split(/[\s,]+/);
     const named = models.filter((model) => model !== "");
     return named.length === 0 ? null : named;
   }
-  if (typeof value !== "string") return value?.length ? value : null;
+  if (typeof value !== "string") return Array.isArray(value) && value.length > 0 ? value : null;
   // Instructions are a document: their white space is theirs.
   if (field === "instructions") return value === "" ? null : value;
   const text = value.trim();

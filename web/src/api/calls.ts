@@ -13,8 +13,10 @@ import type {
   CreateSubscription,
   EditSchedule,
   Priority,
+  RetryRun,
   SetAgentSettings,
   SetBrake,
+  UndoDirection,
 } from "./types";
 
 /** Fills several screens; the reader asks for more. */
@@ -29,7 +31,16 @@ const EXECUTIONS_PER_PAGE = 20;
 
 // Some paths also respond as streams; `live/stream.ts` reads those, and here every response is JSON. `fetch` is looked up
 // per call and not when the module loads, so that a test can replace it.
-const client = createClient<paths, "application/json">({ fetch: (request) => globalThis.fetch(withToken(request)) });
+const client = createClient<paths, "application/json">({
+  fetch: (request) => globalThis.fetch(withToken(request), { signal: timeoutOf(request) }),
+});
+
+/** A daemon that hangs keeps connections open. A request that only reads ends after this time and is sent again. */
+const READ_MS_MAX = 20_000;
+
+function timeoutOf({ method }: Request): AbortSignal | undefined {
+  return method === "GET" ? AbortSignal.timeout(READ_MS_MAX) : undefined;
+}
 
 function withToken(request: Request): Request {
   for (const [name, value] of Object.entries(tokenHeaders())) request.headers.set(name, value);
@@ -82,8 +93,13 @@ export const resumeRun = (runKey: string) =>
   responseBody(client.POST("/api/runs/{run_key}/resume", { params: run(runKey) }));
 export const abandonRun = (runKey: string) =>
   responseBody(client.POST("/api/runs/{run_key}/abandon", { params: run(runKey) }));
-export const retryRun = (runKey: string, changes: { text?: string; model?: string } = {}) =>
+export const retryRun = (runKey: string, changes: RetryRun = {}) =>
   responseBody(client.POST("/api/runs/{run_key}/retry", { params: run(runKey), body: changes }));
+export const getRunChanges = (runKey: string) =>
+  responseBody(client.GET("/api/runs/{run_key}/changes", { params: run(runKey) }));
+/** Restores the files of a run, or only reports what would be done. */
+export const undoRun = (runKey: string, body: { dry_run?: boolean; direction?: UndoDirection } = {}) =>
+  responseBody(client.POST("/api/runs/{run_key}/undo", { params: run(runKey), body }));
 export const getAttention = () => responseBody(client.GET("/api/attention"));
 export const dismissRuns = (runKeys: string[]) =>
   responseBody(client.POST("/api/attention/dismiss", { body: { run_keys: runKeys } }));

@@ -20,6 +20,7 @@ const all: Record<keyof typeof keys, QueryKey> = {
   run: keys.run("r"),
   runWhy: keys.runWhy("r"),
   runStep: keys.runStep("r", "o"),
+  runChanges: keys.runChanges("r"),
   attention: keys.attention(),
   anyRunList: keys.anyRunList(),
   runList: keys.runList("?status=open"),

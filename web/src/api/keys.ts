@@ -15,6 +15,7 @@ export const keys = {
   agentWhyNot: (agentId: string) => [...keys.agent(agentId), "why-not"] as const,
   anyRun: () => ["run"] as const,
   run: (runKey: string) => [...keys.anyRun(), runKey] as const,
+  runChanges: (runKey: string) => [...keys.run(runKey), "changes"] as const,
   runWhy: (runKey: string) => [...keys.run(runKey), "why"] as const,
   runStep: (runKey: string, operationId: string) => [...keys.run(runKey), "step", operationId] as const,
   attention: () => ["attention"] as const,

@@ -17,6 +17,7 @@ import {
   getModels,
   getProviders,
   getRun,
+  getRunChanges,
   getRunsSince,
   getRuntimeStatus,
   getSchedules,
@@ -84,7 +85,7 @@ export const loginsQuery = queryOptions({
 
 export const brakesQuery = queryOptions({ queryKey: keys.brakes(), queryFn: getBrakes });
 
-/** Today's spending. Events make it stale, and so does a new day, for which there is no event. */
+/** Today's spending. Events make it stale, and so does a new day, which has no event. */
 export const budgetQuery = queryOptions({
   queryKey: keys.budget(),
   queryFn: getBudget,
@@ -153,6 +154,9 @@ export const transcriptQuery = (id: string, lines: number) =>
   });
 
 export const runQuery = (runKey: string) => queryOptions({ queryKey: keys.run(runKey), queryFn: () => getRun(runKey) });
+
+export const runChangesQuery = (runKey: string) =>
+  queryOptions({ queryKey: keys.runChanges(runKey), queryFn: () => getRunChanges(runKey) });
 
 /** One step with its whole texts, which do not change once it has ended. */
 export const stepQuery = (runKey: string, operationId: string) =>

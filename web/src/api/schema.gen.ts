@@ -221,6 +221,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the policies in force for an agent: those that people wrote and those that follow from settings. */
+        get: operations["get_agent_policy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/policy/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Explains the verdict on a call that an agent could make. Nothing is executed. */
+        post: operations["explain_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/queue/clear": {
         parameters: {
             query?: never;
@@ -1172,6 +1206,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{run_key}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieves what a run changed in its workspace.
+         * @description The changes are the difference between the snapshots of the workspace before the run's first write and after its last one. Files that the workspace ignores, large files and data of Git are not covered.
+         */
+        get: operations["get_run_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run_key}/resume": {
         parameters: {
             query?: never;
@@ -1200,7 +1254,7 @@ export interface paths {
         put?: never;
         /**
          * Runs an ended run again: a new message of the same agent and conversation, linked to the run.
-         * @description While a retry of the run is queued or open, that one is returned as a duplicate.
+         * @description While the same retry of the run is queued or open, that one is returned as a duplicate. With `from_step`, the new run has its own conversation. It begins with everything before the model request of that step, so that nothing that happened before is repeated.
          */
         post: operations["retry_run"];
         delete?: never;
@@ -1223,6 +1277,43 @@ export interface paths {
         get: operations["get_run_step"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_key}/steps/{operation_id}/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Explains the verdict that a recorded call of a run would have now, beside the recorded one. */
+        get: operations["explain_step"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_key}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restores the files of an ended run to their state before it, or undoes that.
+         * @description Only files that are exactly as the run left them are restored; the others are listed as skipped. A process that a tool started may not call this.
+         */
+        post: operations["undo_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1722,6 +1813,8 @@ export interface components {
         };
         /** @description A permitted action was cancelled before it started. */
         ActionCancelled: {
+            /** @description The category of the denial, if it was denied. */
+            category?: components["schemas"]["DenialCategory"];
             /** @description Stable code of the reason. */
             code?: string;
             /**
@@ -1729,12 +1822,18 @@ export interface components {
              * @default 0
              */
             duration_ms: number;
+            /** @description The same error in one line. */
+            error?: string;
             /** @description Id of the action. */
             operation_id: components["schemas"]["OperationId"];
+            /** @description The stage at which the action stopped, if it must not start. */
+            stage?: components["schemas"]["GateStage"];
             /** @description Result of the action. */
             status: components["schemas"]["StepStatus"];
             /** @description The tool that the action would have used. */
             tool: string;
+            /** @description The error with its parts. */
+            tool_error?: components["schemas"]["ErrorEnvelope"];
         };
         /** @description What an agent is doing now. */
         Activity: "asleep" | "queued" | "working" | "waiting_on_human" | "waiting" | "stuck";
@@ -1825,6 +1924,21 @@ export interface components {
             /** @description Where the model was chosen. */
             source: components["schemas"]["ModelSource"];
         };
+        /** @description The policies in force for an agent. */
+        AgentPolicy: {
+            /** @description The agent. */
+            agent_id: string;
+            /** @description The folder of the policies for all agents, and that of the agent. */
+            folders: string[];
+            /** @description How much the agent may do without a person. */
+            mode: components["schemas"]["PermissionMode"];
+            /** @description The policies. */
+            policies: components["schemas"]["PolicyRecord"][];
+            /** @description The version of everything that a verdict depends on. */
+            policy_version: string;
+            /** @description The files that are refused. Their last valid versions stay in force. */
+            problems?: components["schemas"]["PolicyFileProblem"][];
+        };
         /** @description The settings of an agent. */
         AgentSettings: {
             /** @description The agent's name. */
@@ -1855,6 +1969,10 @@ export interface components {
             may_start: string[];
             /** @description The model of the agent's runs. Absent if the default model applies. */
             model?: string;
+            /** @description How much the agent's runs may do without a person. */
+            permission_mode: components["schemas"]["PermissionMode"];
+            /** @description What the agent's sandbox allows beyond its workspace. */
+            sandbox: components["schemas"]["SandboxScope"];
             /** @description The folder in which the agent's commands run. */
             workspace: string;
         };
@@ -2221,6 +2339,8 @@ export interface components {
         Badge: "timed_out";
         /** @description How far the consequences reach. `unknown` counts as the farthest. */
         BlastRadius: "trivial" | "small" | "medium" | "large" | "unknown";
+        /** @description The SHA-256 of a blob's content, which is its name. */
+        BlobHash: components["schemas"]["Digest"];
         /** @description One block of content. */
         Block: {
             /** @description The text. */
@@ -2255,6 +2375,8 @@ export interface components {
             call_id: string;
             /** @description The result that the model reads: JSON as a string. */
             content: string;
+            /** @description The error with its parts. Absent if the call succeeded, or if the result itself describes the failure. */
+            error?: components["schemas"]["ErrorEnvelope"];
             /** @description Whether the tool call failed. */
             is_error: boolean;
             /** @constant */
@@ -2367,6 +2489,10 @@ export interface components {
             may_start?: string[] | null;
             /** @description The model of the agent's runs. */
             model?: string | null;
+            /** @description How much the agent's runs may do without a person. */
+            permission_mode?: components["schemas"]["PermissionMode"] | null;
+            /** @description What the agent's sandbox allows beyond its workspace. The whole value is replaced. */
+            sandbox?: components["schemas"]["SandboxScope"] | null;
             /** @description The folder in which the agent's commands run; an absolute path. */
             workspace?: string | null;
         };
@@ -2376,6 +2502,17 @@ export interface components {
             name: string;
             /** @description The new value: text, a number, true or false, or a list of texts. Null removes the setting from the file, so that the default applies again. */
             value: unknown;
+        };
+        /** @description A changed file. */
+        ChangedFile: {
+            /** @description How it was changed. */
+            change: components["schemas"]["FileChangeKind"];
+            /** @description Added lines. Absent for a binary file. */
+            lines_added?: number;
+            /** @description Removed lines. Absent for a binary file. */
+            lines_removed?: number;
+            /** @description The path in the workspace; bytes that are not UTF-8 are written as `\xNN`. */
+            path: string;
         };
         /** @description How an answer or a brake arrived. */
         Channel: "cli" | "api" | "page";
@@ -2394,6 +2531,8 @@ export interface components {
             /** @description The request timed out. */
             is_timeout: boolean;
         };
+        /** @description Whether a call was permitted. */
+        ComplianceStatus: "compliant" | "non_compliant";
         /** @description What happens to a firing while the previous one is in progress. */
         Concurrency: "allow" | "forbid" | "replace";
         /** @description A person erased contents. */
@@ -2461,6 +2600,10 @@ export interface components {
             mode?: components["schemas"]["InteractionMode"] | null;
             /** @description The model of the agent's runs. */
             model?: string | null;
+            /** @description How much the agent's runs may do without a person. */
+            permission_mode?: components["schemas"]["PermissionMode"] | null;
+            /** @description What the agent's sandbox allows beyond its workspace. The whole value is replaced. */
+            sandbox?: components["schemas"]["SandboxScope"] | null;
             /**
              * @description Whether the agent appears in lists.
              * @default public
@@ -2619,6 +2762,8 @@ export interface components {
             deadline_at?: string;
             /** @description The decision's id. */
             decision_id: string;
+            /** @description What the action would change in files when the question was asked, as a unified diff of at most 12,000 characters. Invisible characters are escaped. Absent if it changes no files, and in lists. */
+            diff?: string;
             /** @description The arguments of the action as JSON: complete for a single decision, at most 4 MiB; shortened to one line in lists. Invisible characters are escaped. */
             input: string;
             /** @description Why the complete arguments are not available. Absent if they are, and in lists. */
@@ -2793,6 +2938,8 @@ export interface components {
             /** @description The text of the piece. */
             text: string;
         };
+        /** @description The category of a denial. The set is closed; a denial may carry a finer code beside it. */
+        DenialCategory: "out_of_scope" | "confirmation_required" | "budget_exceeded" | "unsafe_target" | "disallowed_provider_model" | "privacy_confirmation_required" | "secret_unavailable" | "overshared_payload_blocked";
         /** @description A SHA-256 hash in lower-case hex digits. */
         Digest: string;
         /** @description The runs to dismiss. */
@@ -2869,6 +3016,19 @@ export interface components {
         ErrorBody: {
             /** @description The error. */
             error: components["schemas"]["Problem"];
+        };
+        /** @description The error of an action as events and transcripts hold it. */
+        ErrorEnvelope: {
+            /** @description More about it: the invalid `field`, and what the tool adds. Large details are a `preview` with their size and digest. */
+            details?: unknown;
+            /** @description A stable code. */
+            kind: string;
+            /** @description One sentence. */
+            message: string;
+            /** @description How to fix it. */
+            recovery_hint?: string;
+            /** @description Whether the same call may succeed later. */
+            retryable: boolean;
         };
         /** @description One event of one agent. */
         Event: {
@@ -3017,6 +3177,12 @@ export interface components {
             /** @constant */
             erased?: false;
             /** @constant */
+            kind: "run_undone";
+            payload: components["schemas"]["RunUndone"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
             kind: "content_erased";
             payload: components["schemas"]["ContentErased"];
         } | {
@@ -3079,6 +3245,40 @@ export interface components {
         ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed" | "unreadable";
         /** @description Why a firing did not become a run, or why a schedule ended. */
         ExecutionReason: components["schemas"]["ScheduleReason"] | components["schemas"]["WakeOutcome"];
+        /** @description The call to explain. */
+        ExplainCall: {
+            /**
+             * @description The tool's arguments.
+             * @default null
+             */
+            input?: unknown;
+            /** @description Whether the call is made in a read-only run. */
+            is_read_only?: boolean;
+            /** @description The tool. */
+            tool: string;
+        };
+        /** @description A command as policies see it. */
+        ExplainedCommand: {
+            /** @description Whether it is one program with plain words. */
+            is_simple: boolean;
+            /** @description Its program; empty if the command is not simple. */
+            program: string;
+            /** @description The command. */
+            text: string;
+        };
+        /** @description What was decided about one target of a call. */
+        ExplainedTarget: {
+            /** @description The verdict on it. */
+            effect: components["schemas"]["PolicyEffect"];
+            /** @description Errors of evaluation. */
+            errors?: string[];
+            /** @description The policies that determine the verdict. */
+            policies: string[];
+            /** @description The rule that decided. */
+            rule: string;
+            /** @description The target with its facts; `call` for a call without targets. */
+            target: string;
+        };
         /** @description How plain actions, such as commands, of runs with an external cause are handled. An external cause is anything but the operator's own message or schedule: a trigger, a watched folder, an agent's change, or a run that one of these led to. */
         ExternalCausePolicy: "ask" | "allow" | "deny";
         /** @description The secret URL through which external systems wake an agent. Anyone who has the URL can wake the agent. */
@@ -3133,6 +3333,11 @@ export interface components {
         FailureCategory: "transport" | "protocol" | "runtime" | "task" | "unknown";
         /** @description The phase in which a daemon failed. */
         FailurePhase: "startup" | "shutdown" | "runtime_turn";
+        /**
+         * @description How a run changed a file.
+         * @enum {string}
+         */
+        FileChangeKind: "created" | "modified" | "deleted";
         /** @description One check before a wake and its result. Gates are recorded in the order of evaluation. */
         Gate: {
             /** @description What was found, if the result needs an explanation. */
@@ -3141,6 +3346,8 @@ export interface components {
             gate: string;
             passed: boolean;
         };
+        /** @description The stages of a call's path, in their order. */
+        GateStage: "validate" | "scope" | "wake_reason" | "policy" | "quota" | "hooks" | "escalation" | "decision" | "sandbox" | "execute" | "record";
         /** @description The file that guidance was read from. */
         GuidanceKind: "agents_md" | "claude_md";
         /** @description What a guidance file belongs to. */
@@ -3588,6 +3795,13 @@ export interface components {
         };
         /** @description What a person can do about a run that did not succeed. */
         NextStep: "retry" | "change_model" | "check_provider" | "new_conversation" | "raise_cap" | "resume" | "abandon";
+        /** @description Files and folders of a workspace that a snapshot does not cover. */
+        NotCovered: {
+            /** @description The number of entries. An ignored folder counts once. */
+            count: number;
+            /** @description The first of them, with the reason. */
+            first: components["schemas"]["UncoveredEntry"][];
+        };
         /** @description Why a brake or cancellation that is in force is not stored in the database yet. */
         NotDurable: {
             /** @description The error code, such as `disk_full`, `database_unreachable` or `database_slow`. */
@@ -3655,8 +3869,19 @@ export interface components {
             /** @description The run that is cancelled. */
             run_key: string;
         };
+        /** @description How much an agent may do without a person. */
+        PermissionMode: "permissive" | "standard" | "restrictive";
+        /** @description A single change after which the verdict is less strict. */
+        PolicyAlternative: {
+            /** @description What would have to differ. */
+            change: string;
+            /** @description The verdict then. */
+            effect: components["schemas"]["PolicyEffect"];
+        };
         /** @description The policy decided on one action. */
         PolicyDecided: {
+            /** @description The category of the denial, if it was denied. */
+            category?: components["schemas"]["DenialCategory"];
             /** @description Stable code of the refusal. */
             code?: string;
             /** @description The verdict. */
@@ -3667,6 +3892,8 @@ export interface components {
             operation_id: components["schemas"]["OperationId"];
             /** @description The rule that decided. */
             rule: string;
+            /** @description The stage at which the action stopped, if it must not start. */
+            stage?: components["schemas"]["GateStage"];
             /** @description Result of the action, if it must not start. */
             status?: components["schemas"]["StepStatus"];
             /** @description The tool that the action uses. */
@@ -3674,6 +3901,57 @@ export interface components {
         };
         /** @description Whether an action may be performed. */
         PolicyEffect: "permit" | "ask" | "deny";
+        /** @description The verdict on a call, with what led to it. */
+        PolicyExplanation: {
+            /** @description The agent. */
+            agent_id: string;
+            /** @description The single changes that make the verdict less strict. */
+            alternatives: components["schemas"]["PolicyAlternative"][];
+            /** @description The category, if the call is denied. */
+            category?: components["schemas"]["DenialCategory"];
+            /** @description The command of the call, if it has one. */
+            command?: components["schemas"]["ExplainedCommand"];
+            /** @description The verdict. */
+            effect: components["schemas"]["PolicyEffect"];
+            /** @description The permission mode of the agent. */
+            mode: components["schemas"]["PermissionMode"];
+            /** @description The version of everything that the verdict depends on. */
+            policy_version: string;
+            /** @description What the rule says; the rule's own text of `@ask` for a policy that a person wrote. */
+            reason: string;
+            /** @description The recorded verdict, for a recorded call. */
+            recorded?: components["schemas"]["RecordedVerdict"];
+            /** @description The rule that decided. */
+            rule: string;
+            /** @description What was decided about each target, or about the call if it has none. */
+            targets: components["schemas"]["ExplainedTarget"][];
+            /** @description The tool. */
+            tool: string;
+        };
+        /** @description Why a policy file is refused. */
+        PolicyFileProblem: {
+            /** @description The file. */
+            file: string;
+            /** @description The line. */
+            line: number;
+            /** @description The reason. */
+            message: string;
+        };
+        /** @description One policy in force. */
+        PolicyRecord: {
+            /** @description What it does when it matches: `permit`, `ask` or `forbid`. */
+            kind: string;
+            /** @description The line on which it begins. Absent for a policy that follows from settings. */
+            line?: number;
+            /** @description Its name in verdicts. */
+            rule: string;
+            /** @description The file, or `settings`. */
+            source: string;
+            /** @description Its Cedar text. */
+            text: string;
+        };
+        /** @description The version of the policy under which a verdict was reached. */
+        PolicyVersion: string;
         /** @description A predicate over a changed record. */
         Predicate: {
             field: string;
@@ -3866,6 +4144,13 @@ export interface components {
         RecordKind: "category" | "task" | "note" | "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link";
         /** @description The kind of records to list. */
         RecordListKind: "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link" | "any";
+        /** @description The verdict that was recorded with a call. */
+        RecordedVerdict: {
+            /** @description The rule that permitted or denied it, or the error. */
+            rule: string;
+            /** @description The status of the step. */
+            status: components["schemas"]["StepStatus"];
+        };
         /** @description The number of refusals of one source for one reason on one day. */
         RefusalCount: {
             /** @description The code of the refusal. */
@@ -3896,9 +4181,13 @@ export interface components {
         };
         /** @description What to change when a run is run again. */
         RetryRun: {
+            /** @description The operation id of a step of the run. The new run begins with the conversation before the model request that this step is or belongs to, and asks the model again. */
+            from_step?: string | null;
+            /** @description A message to add after that conversation. Only with `from_step`. */
+            message?: string | null;
             /** @description Another model. */
             model?: string | null;
-            /** @description Another text. Attachments and options are kept. */
+            /** @description Another text. Attachments and options are kept. Not with `from_step`. */
             text?: string | null;
         };
         /** @description The role of a transcript entry. */
@@ -3923,6 +4212,8 @@ export interface components {
         Run: {
             /** @description The agent of the run. */
             agent_id: string;
+            /** @description The answer as JSON, if it had to fit a schema and the run completed. */
+            answer?: unknown;
             /** @description The message that started the run. */
             cause?: components["schemas"]["RunCause"];
             /** @description The sub-runs that this run started on other agents. */
@@ -4034,6 +4325,29 @@ export interface components {
             text: string;
             /** @description `run`, or the code of the refusal. Absent while the message is queued. */
             verdict?: components["schemas"]["WakeOutcome"];
+        };
+        /** @description The changes of a run. */
+        RunChanges: {
+            /** @description The unified diff, at most 256 KiB. Empty if only the list was requested. */
+            diff: string;
+            /** @description The changed files, by path: at most 1,000. */
+            files: components["schemas"]["ChangedFile"][];
+            /** @description The number of changed files. */
+            files_total: number;
+            /** @description Added lines in all text files. */
+            lines_added: number;
+            /** @description Removed lines in all text files. */
+            lines_removed: number;
+            /** @description What the snapshots do not cover. */
+            not_covered: components["schemas"]["NotCovered"];
+            /** @description Whether `diff` or `files` is incomplete. */
+            truncated?: boolean;
+            /** @description Why no changes can be shown although the run may have written. */
+            unavailable?: string;
+            /** @description Whether the run wrote and its last state is not recorded, so that the changes are those up to now. */
+            until_now?: boolean;
+            /** @description The workspace of the run. */
+            workspace: string;
         };
         /** @description A run ended. */
         RunEnded: {
@@ -4160,6 +4474,19 @@ export interface components {
             /** @description The sub-runs without which the run cannot continue. */
             waiting_on?: string[];
         };
+        /** @description A person restored files of a workspace to their state before a run, or after it. */
+        RunUndone: {
+            /** @description Which state was restored. */
+            direction: components["schemas"]["UndoDirection"];
+            /** @description Number of files that were removed. */
+            removed: number;
+            /** @description Number of files whose content was restored. */
+            restored: number;
+            /** @description Key of the run. */
+            run_key: components["schemas"]["RunKey"];
+            /** @description Number of files that were left as they are, because they were changed since. */
+            skipped: number;
+        };
         /** @description An error occurred that a person should know about. */
         RuntimeError: {
             /** @description The stored description of the failure. */
@@ -4248,6 +4575,23 @@ export interface components {
         SagaPhase: "intent" | "journal" | "agent" | "compensation";
         /** @description Whether a write to the journal is complete in both databases. */
         SagaStatus: "open" | "completed" | "compensated" | "stuck";
+        /** @description What the sandbox of an agent allows beyond its workspace and its temporary folder. */
+        SandboxScope: {
+            /** @description Hosts that may be connected to: `HOST`, `HOST:PORT`, `*.DOMAIN` or `packages`. */
+            allowed_hosts?: string[];
+            /** @description Hosts that may not be connected to, even if a pattern allows them. */
+            denied_hosts?: string[];
+            /** @description Paths that may not be accessed, even below an allowed one. */
+            denied_paths?: string[];
+            /** @description Ports of servers in the sandbox that are published on the loopback address of this machine. */
+            published_ports?: number[];
+            /** @description Folders and files that may be read. Absolute or below `~/`, with an optional `{agentId}`, without patterns. */
+            readable_paths?: string[];
+            /** @description Protected places of the workspace, such as `.git/hooks`, that may be written nevertheless. */
+            unprotected_paths?: string[];
+            /** @description Folders that may be written, and read. */
+            writable_paths?: string[];
+        };
         /** @description A schedule of an agent. */
         Schedule: {
             /** @description The agent that the schedule wakes. */
@@ -4442,12 +4786,18 @@ export interface components {
         };
         /** @description A message to an agent. */
         SendMessage: {
+            /** @description A JSON Schema that the answer must fit; at most 32 KiB. The supported keywords are those of `wakeful help schema`; another one is refused. The model may correct an answer that does not fit once, then the run fails with `answer_not_valid`. */
+            answer_schema?: {
+                [key: string]: unknown;
+            } | null;
             /** @description Tools that require a person's approval in this run. */
             ask_tools?: string[];
             /** @description Images and documents, at most 20 MiB together. The model receives them before the text. */
             attachments?: components["schemas"]["AttachmentInput"][];
             /** @description Tools that this run may not use. */
             deny_tools?: string[];
+            /** @description Whether this run may only read and plan: it changes no file, record or remote system. Its commands cannot write in the workspace. */
+            is_read_only?: boolean;
             /** @description The idempotency key. Repeating the same message with the same key has no further effect; a different message with the same key is an error. The header `Idempotency-Key` does the same. */
             key?: string | null;
             /** @description The maximum number of model rounds, after which the run ends. */
@@ -4549,6 +4899,15 @@ export interface components {
         };
         /** @description How urgent the answer is, from lowest to highest. */
         Severity: "warning" | "low" | "medium" | "high" | "critical";
+        /** @description Why a file is not restored. */
+        SkipReason: "changed_since" | "unwritable";
+        /** @description A file that was not restored. */
+        SkippedFile: {
+            /** @description The path in the workspace. */
+            path: string;
+            /** @description Why it was not restored. */
+            reason: components["schemas"]["SkipReason"];
+        };
         /** @description A watched folder or Git repository. Its changes wake the agents that subscribe to it. */
         Source: {
             /**
@@ -4624,6 +4983,8 @@ export interface components {
             exit_status?: number;
             /** @description The arguments of a tool call as JSON. Absent if they were erased, removed by retention, or are too far back in a long run. */
             input?: components["schemas"]["StepText"];
+            /** @description The audit record of a tool call that has ended, performed or denied. */
+            invocation?: components["schemas"]["ToolInvocation"];
             /** @description The kind of step. */
             kind: components["schemas"]["StepKind"];
             /** @description The name of the tool or model. */
@@ -4657,7 +5018,7 @@ export interface components {
         /** @description The kind of a step. */
         StepKind: "model" | "tool";
         /** @description How far a step has come, or how it ended. */
-        StepStatus: "planned" | "waiting_for_approval" | "intended" | "ok" | "failed" | "denied" | "outcome_unknown";
+        StepStatus: "planned" | "waiting_for_approval" | "intended" | "ok" | "partial" | "failed" | "denied" | "outcome_unknown";
         /** @description A text of a step, within a bound. */
         StepText: {
             /** @description The size of the whole text in bytes. */
@@ -4802,6 +5163,8 @@ export interface components {
             /** @description The name of the conversation. */
             thread: string;
         };
+        /** @description A conversation thread: `agent:session:<session>` or `agent:run:<run key>`. */
+        ThreadId: string;
         /** @description The conversations of an agent. */
         ThreadList: {
             /** @description The conversations, the most recent first; at most 500. */
@@ -4848,6 +5211,8 @@ export interface components {
             code?: string;
             /** @description Duration in milliseconds. */
             duration_ms: number;
+            /** @description The same error in one line. */
+            error?: string;
             /**
              * Format: int32
              * @description Exit status of a command. Absent for other actions.
@@ -4861,6 +5226,33 @@ export interface components {
             status: components["schemas"]["StepStatus"];
             /** @description The tool that the action used. */
             tool: string;
+            /** @description The error with its parts, if the tool reported one. */
+            tool_error?: components["schemas"]["ErrorEnvelope"];
+        };
+        /** @description A tool call that has ended. None of its links can be absent. */
+        ToolInvocation: {
+            /** @description Set if the call was denied. */
+            denialCategory?: components["schemas"]["DenialCategory"];
+            /** @description The version of the policy that judged the call. */
+            governedByPolicy: components["schemas"]["PolicyVersion"];
+            hasComplianceStatus: components["schemas"]["ComplianceStatus"];
+            /** @description Hash of the arguments. */
+            hasInput: components["schemas"]["Digest"];
+            /** @description Hash of the content that the model received. */
+            hasOutput: components["schemas"]["BlobHash"];
+            /** @description The conversation thread. */
+            inSession: components["schemas"]["ThreadId"];
+            /** @description The agent. */
+            invokedBy: components["schemas"]["AgentId"];
+            /** @description The tool. */
+            invokesTool: string;
+            operationId: components["schemas"]["OperationId"];
+            /** @description The call id under which the result is in the transcript. */
+            producedToolResult: string;
+            /** @description The last stage that the call reached. */
+            stage: components["schemas"]["GateStage"];
+            /** @description The steps that the call left, in order. */
+            trail: components["schemas"]["TrailStep"][];
         };
         /** @description The tools that agents can have. */
         ToolList: {
@@ -4886,6 +5278,8 @@ export interface components {
         ToolOutputStream: "stdout" | "stderr";
         /** @description A correlation or causation id: a derived key, or an id that the sender gave. */
         TraceId: string;
+        /** @description A step of the trail that a call leaves. */
+        TrailStep: ("policy" | "quota" | "audit" | "handler" | "counters") | "tool_result" | "tool_invocation";
         /** @description The newest entries of a conversation. */
         Transcript: {
             /** @description The agent's name. */
@@ -4953,6 +5347,58 @@ export interface components {
         };
         /** @description What caused a firing. */
         TriggerSource: "tick" | "trigger_now" | "event";
+        /** @description One file or folder that a snapshot does not cover. */
+        UncoveredEntry: {
+            /** @description The path in the workspace. */
+            path: string;
+            /** @description Why it is not covered. */
+            reason: components["schemas"]["UncoveredReason"];
+        };
+        /** @description Why a snapshot does not cover a file or folder. */
+        UncoveredReason: "ignored" | "too_large" | "snapshot_full" | "git_data" | "out_of_reach" | "special_file" | "unreadable";
+        /** @description Whether to restore the state before a run, or the state that it left. */
+        UndoDirection: "undo" | "redo";
+        /** @description The result of undoing a run, or of undoing that again. */
+        UndoReport: {
+            /** @description The direction. */
+            direction: components["schemas"]["UndoDirection"];
+            /** @description Whether nothing was changed, because only the plan was requested. */
+            dry_run: boolean;
+            /** @description What the snapshots do not cover. */
+            not_covered: components["schemas"]["NotCovered"];
+            /** @description Files that were removed, at most 1,000. */
+            removed: string[];
+            /** @description The number of removed files. */
+            removed_total: number;
+            /** @description Files whose content was restored, at most 1,000. */
+            restored: string[];
+            /** @description The number of restored files. */
+            restored_total: number;
+            /** @description Files that were left as they are, at most 1,000. */
+            skipped: components["schemas"]["SkippedFile"][];
+            /** @description The number of skipped files. */
+            skipped_total: number;
+            /** @description The number of files that had the wanted state already. */
+            unchanged_total: number;
+        };
+        /** @description Which files of a run to restore. */
+        UndoRun: {
+            /**
+             * @description Whether to restore the state before the run (`undo`) or the state that it left (`redo`).
+             * @default undo
+             */
+            direction?: components["schemas"]["UndoDirection"];
+            /**
+             * @description Whether only to report what would be done.
+             * @default false
+             */
+            dry_run?: boolean;
+            /**
+             * @description Files and folders of the workspace. Every changed file if empty.
+             * @default []
+             */
+            paths?: string[];
+        };
         /** @description A schedule with data that cannot be read. */
         UnreadableSchedule: {
             /** @description The stored name of the agent. */
@@ -5531,12 +5977,12 @@ export interface operations {
     list_agent_events: {
         parameters: {
             query?: {
+                /** @description The maximum number of events in a page. */
+                limit?: number;
                 /** @description Return only events with a greater sequence number, oldest first. If absent, a page begins with the first event and a stream with the next new one. */
                 after_seq?: number;
                 /** @description Return only events with a smaller sequence number. Without `after_seq`, returns the newest of them, oldest first. Not allowed for streams. */
                 before_seq?: number;
-                /** @description The maximum number of events in a page. */
-                limit?: number;
                 /** @description For a stream in a browser: a single-use ticket that replaces the header `X-Wakeful-Token`. */
                 ticket?: string;
             };
@@ -5702,7 +6148,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The key was already used for a different message, the two keys differ, an attachment does not match its media type, or the model, the workspace or a tool does not exist */
+            /** @description The key was already used for a different message, the two keys differ, an attachment does not match its media type, the schema of the answer cannot be used (`bad_answer_schema`), or the model, the workspace or a tool does not exist */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5792,6 +6238,85 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    get_agent_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The policies, in the order in which one of them gives its name to a verdict */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentPolicy"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    explain_call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's name. */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExplainCall"];
+            };
+        };
+        responses: {
+            /** @description The verdict, what decided it, and which single change makes it less strict */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyExplanation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description The arguments are not valid for the tool */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     clear_queue: {
         parameters: {
             query?: never;
@@ -5861,10 +6386,10 @@ export interface operations {
             query?: {
                 /** @description Return only runs that are older than this one. */
                 before?: string;
-                /** @description The maximum number of runs. */
-                limit?: number;
                 /** @description Return only runs with one of these statuses, separated by commas. */
                 status?: string;
+                /** @description The maximum number of runs. */
+                limit?: number;
             };
             header?: never;
             path: {
@@ -6691,10 +7216,10 @@ export interface operations {
             query?: {
                 /** @description The cursor of an earlier response, to continue from there. If absent, a page contains the newest events and a stream begins with the next new one. */
                 cursor?: string;
-                /** @description The maximum number of events in a page. */
-                limit?: number;
                 /** @description For a stream in a browser: a single-use ticket that replaces the header `X-Wakeful-Token`. */
                 ticket?: string;
+                /** @description The maximum number of events in a page. */
+                limit?: number;
             };
             header?: {
                 /** @description For streams: the id of the last event received; ignored for pages */
@@ -6947,10 +7472,10 @@ export interface operations {
     list_notes: {
         parameters: {
             query?: {
-                /** @description The maximum number of notes. */
-                limit?: number;
                 /** @description Return only notes about this task. */
                 task_id?: string;
+                /** @description The maximum number of notes. */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -7025,18 +7550,18 @@ export interface operations {
     list_records: {
         parameters: {
             query: {
-                /** @description Return only records of this day. */
-                date?: string;
                 /** @description The kind of record. */
                 kind: components["schemas"]["RecordListKind"];
-                /** @description The maximum number of records. */
-                limit?: number;
-                /** @description For the kind `any`: the first digits of the id. */
-                prefix?: string;
                 /** @description Return only records that belong to this record. */
                 related_id?: string;
+                /** @description Return only records of this day. */
+                date?: string;
                 /** @description Return only time entries that are running. */
                 running?: boolean;
+                /** @description For the kind `any`: the first digits of the id. */
+                prefix?: string;
+                /** @description The maximum number of records. */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -7174,12 +7699,12 @@ export interface operations {
     list_tasks: {
         parameters: {
             query?: {
-                /** @description The maximum number of tasks. */
-                limit?: number;
-                /** @description Return only tasks whose id begins with these digits. */
-                prefix?: string;
                 /** @description Return only tasks with this status. */
                 status?: components["schemas"]["TaskStatus"];
+                /** @description Return only tasks whose id begins with these digits. */
+                prefix?: string;
+                /** @description The maximum number of tasks. */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -7906,22 +8431,22 @@ export interface operations {
             query?: {
                 /** @description Return only runs of this agent. */
                 agent_id?: string;
-                /** @description Return only runs that are older than this one. */
-                before?: string;
-                /** @description Return only runs that were started by this kind of message. */
-                cause?: components["schemas"]["MessageKind"];
-                /** @description The maximum number of runs. A page can be shorter, because a request examines a limited number of runs. */
-                limit?: number;
-                /** @description Return only runs whose key begins with these digits; with at least eight digits also runs with a decision or a step whose id begins with them. At most five runs are returned, and more than one if the prefix is ambiguous. The other parameters are ignored. */
-                prefix?: string;
-                /** @description Return only runs whose message contains this text, in upper or lower case, or whose key begins with it. */
-                search?: string;
-                /** @description Return only runs that started at this time or later. */
-                since?: string;
                 /** @description Return only runs with one of these statuses, separated by commas. `open` includes `waiting`. */
                 status?: string;
+                /** @description Return only runs that were started by this kind of message. */
+                cause?: components["schemas"]["MessageKind"];
+                /** @description Return only runs that started at this time or later. */
+                since?: string;
                 /** @description Return only runs that started at this time or earlier. */
                 until?: string;
+                /** @description Return only runs whose message contains this text, in upper or lower case, or whose key begins with it. */
+                search?: string;
+                /** @description The maximum number of runs. A page can be shorter, because a request examines a limited number of runs. */
+                limit?: number;
+                /** @description Return only runs that are older than this one. */
+                before?: string;
+                /** @description Return only runs whose key begins with these digits; with at least eight digits also runs with a decision or a step whose id begins with them. At most five runs are returned, and more than one if the prefix is ambiguous. The other parameters are ignored. */
+                prefix?: string;
             };
             header?: never;
             path?: never;
@@ -8069,6 +8594,60 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    get_run_changes: {
+        parameters: {
+            query?: {
+                /** @description Whether to leave out the diff and return only the list of files. */
+                files_only?: boolean;
+                /** @description Return only changes of this file or folder of the workspace. */
+                path?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The run's key. */
+                run_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The changed files and the unified diff */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunChanges"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The run does not exist (`run_unknown`) or has no snapshot (`snapshot_missing`) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The snapshots are in use (`snapshot_locked`) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     resume_run: {
         parameters: {
             query?: never;
@@ -8137,9 +8716,17 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            /** @description The run or the step does not exist (`run_unknown`, `step_unknown`) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             408: components["responses"]["RequestTimeout"];
-            /** @description The run has not ended (`run_open`), is quarantined (`run_quarantined`), its message was erased (`run_erased`), or the model does not exist */
+            /** @description The run has not ended (`run_open`), is quarantined (`run_quarantined`), its message or the conversation before the step was erased (`run_erased`) or pruned (`run_pruned`), another retry of it has not ended (`retry_open`), or the model does not exist */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8190,6 +8777,111 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    explain_step: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_key: string;
+                operation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The verdict now, what decides it, and the recorded verdict */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyExplanation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The run or the step does not exist (`run_unknown`, `step_unknown`) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The step is not a call, or its arguments are not stored in full */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    undo_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's key. */
+                run_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UndoRun"];
+            };
+        };
+        responses: {
+            /** @description What was restored, removed and skipped */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UndoReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The run does not exist (`run_unknown`) or has no snapshot (`snapshot_missing`) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The run has not ended (`run_open`), another run works in the workspace (`workspace_busy`), or there is no usable snapshot (`snapshot_unavailable`) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
@@ -8288,10 +8980,10 @@ export interface operations {
     list_schedules: {
         parameters: {
             query?: {
-                /** @description Return only schedules whose name sorts after this one. */
-                after?: string;
                 /** @description Return only schedules of this agent. */
                 agent_id?: string;
+                /** @description Return only schedules whose name sorts after this one. */
+                after?: string;
                 /** @description The maximum number of schedules. */
                 limit?: number;
             };
@@ -8944,10 +9636,10 @@ export interface operations {
     list_subscriptions: {
         parameters: {
             query?: {
-                /** @description Return only subscriptions whose name sorts after this one. */
-                after?: string;
                 /** @description Return only subscriptions of this agent. */
                 agent_id?: string;
+                /** @description Return only subscriptions whose name sorts after this one. */
+                after?: string;
                 /** @description The maximum number of subscriptions. */
                 limit?: number;
             };

@@ -1,6 +1,7 @@
 import type { AttentionItem } from "../api/types";
 import { labels } from "../labels";
 import { NextSteps } from "../run/NextSteps";
+import { visibleText } from "../text/visible";
 import { AttentionCard } from "../ui/AttentionCard";
 
 interface FailedRunsCardProps {
@@ -28,7 +29,7 @@ export function FailedRunsCard({ failed, onDismiss }: FailedRunsCardProps) {
       }
       at={at}
     >
-      <p>{message}</p>
+      <p>{visibleText(message)}</p>
     </AttentionCard>
   );
 }

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useLayoutEffect, useRef } from "react";
+import { useRef } from "react";
 import { answerDecision } from "../api/calls";
 import { asFailure } from "../api/failure";
 import { ACTIVITY_KEYS, ATTENTION_KEYS, invalidate } from "../api/keys";
@@ -9,11 +9,15 @@ import { labels } from "../labels";
 import { AttentionCard } from "../ui/AttentionCard";
 import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
+import { useHeldHeight } from "../ui/useHeldHeight";
 import { type AnswerChoice, AnswerForm } from "./AnswerForm";
 import { DecisionEnd } from "./DecisionEnd";
 import { DecisionFacts } from "./DecisionFacts";
 import { DecisionInput } from "./DecisionInput";
 import { severityText } from "./text";
+
+/** The tools whose decisions have the changes in files. */
+const WRITING_TOOLS = ["WriteFile", "EditFile", "ApplyPatch"];
 
 interface DecisionCardProps {
   decision: Decision;
@@ -24,8 +28,8 @@ interface DecisionCardProps {
 }
 
 /**
- * A decision with everything that the answer depends on. After the answer the card keeps its place and its height, so
- * that a second click at the same spot does not reach the next card.
+ * A decision with everything that the answer depends on. After the answer the card keeps its place, and its height
+ * while the pointer is on it, so that a second click at the same spot does not reach the next card.
  */
 export function DecisionCard({ decision, isGone, onDismiss }: DecisionCardProps) {
   const id = decision.decision_id;
@@ -52,11 +56,11 @@ export function DecisionCard({ decision, isGone, onDismiss }: DecisionCardProps)
   const elsewhere = useQuery({ ...endedDecisionQuery(id), enabled: isAnsweredElsewhere });
   const isOpen = !answering.isSuccess && !(isAnsweredElsewhere && elsewhere.data?.status !== "pending");
 
-  // The list has only the start of long arguments. Nothing can be approved before all of it was on the screen.
-  const full = useQuery({ ...fullDecisionQuery(id), enabled: isOpen && decision.is_input_cut });
-  const { place, height } = useHeightWhile(isOpen);
+  // The list has only the start of long arguments, and no changes. Nothing can be approved before all of it was on the screen.
+  const needsFull = decision.is_input_cut || WRITING_TOOLS.includes(decision.tool);
+  const full = useQuery({ ...fullDecisionQuery(id), enabled: isOpen && needsFull });
   return (
-    <div ref={place} style={isOpen ? undefined : { minHeight: height }}>
+    <div {...useHeldHeight(isOpen)}>
       <AttentionCard
         icon={isOpen ? "bell" : "check"}
         agentId={decision.agent_id}
@@ -107,14 +111,4 @@ function Badges({ decision }: { decision: Decision }) {
       )}
     </>
   );
-}
-
-/** The height that an element last had while a condition held. */
-function useHeightWhile(isMeasured: boolean) {
-  const place = useRef<HTMLDivElement>(null);
-  const height = useRef(0);
-  useLayoutEffect(() => {
-    if (isMeasured) height.current = place.current?.getBoundingClientRect().height ?? 0;
-  });
-  return { place, height: height.current };
 }

@@ -18,7 +18,7 @@ const LONG_CHARS = 600;
 
 /** The input of the tool: all of it, or a note that only its start is shown. */
 export function DecisionInput({ decision, isFetching, error, onRetry }: DecisionInputProps) {
-  const { tool, input, is_input_cut: isCut, input_gone: inputGone } = decision;
+  const { tool, input, diff, is_input_cut: isCut, input_gone: inputGone } = decision;
   const isPartial = isCut && !inputGone;
   return (
     <>
@@ -27,6 +27,11 @@ export function DecisionInput({ decision, isFetching, error, onRetry }: Decision
           {tool} {visibleText(input)}
         </code>
       </pre>
+      {diff && (
+        <pre className="decision-input" tabIndex={0} aria-label={labels.decision.diff}>
+          <code>{diff}</code>
+        </pre>
+      )}
       {inputGone && <p role="note">{inputGoneText(inputGone)}</p>}
       {isPartial && (
         <p role="status">

@@ -311,3 +311,17 @@ it("has a text for every end of a decision", () => {
   expect(decisionEndText(sampleDecision({ status: "cancelled" }))).toContain("Not answered before the deadline");
   expect(decisionEndText(sampleDecision({ status: "withdrawn" }))).toContain("The run ended");
 });
+
+it("an answered card keeps its height until the pointer leaves it", async () => {
+  vi.spyOn(HTMLElement.prototype, "getBoundingClientRect").mockReturnValue({ top: 0, height: 300 } as DOMRect);
+  card(sampleDecision());
+  const place = screen.getByRole("article").parentElement as HTMLElement;
+  fireEvent.pointerEnter(place);
+  press("Approve");
+  await screen.findByText("Answered. The run continues.");
+  pass(ARMING_MS);
+  expect(place.style.minHeight).toBe("300px");
+  fireEvent.pointerLeave(place);
+  expect(place.style.minHeight).toBe("");
+  vi.restoreAllMocks();
+});

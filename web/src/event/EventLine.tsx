@@ -1,6 +1,7 @@
 import type { Event } from "../api/types";
 import { labels } from "../labels";
 import { Link, runPath } from "../shell/router";
+import { visibleText } from "../text/visible";
 import { Time } from "../ui/Time";
 
 /** One event in the server's words, as in the terminal. */
@@ -9,7 +10,7 @@ export function EventLine({ event, linked }: { event: Event; linked?: boolean })
   const isRepeated = summary.toLowerCase().startsWith(title.toLowerCase());
   const text = (
     <>
-      {!isRepeated && <b>{title}</b>} {event.erased ? <i>{labels.event.erased}</i> : summary}
+      {!isRepeated && <b>{title}</b>} {event.erased ? <i>{labels.event.erased}</i> : visibleText(summary)}
     </>
   );
   return (

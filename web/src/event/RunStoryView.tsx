@@ -2,6 +2,7 @@ import type { Event, RunSummary } from "../api/types";
 import { labels } from "../labels";
 import { agentPath, Link, runPath } from "../shell/router";
 import { oneLine } from "../text/number";
+import { visibleText } from "../text/visible";
 import { Time } from "../ui/Time";
 import { EventLine } from "./EventLine";
 import { cost, headline, type RunStory } from "./runStory";
@@ -31,7 +32,7 @@ export function RunStoryView({ story, run, lines }: RunStoryViewProps) {
           </Link>{" "}
           {headline(story, run)} {story.runKey && <Link to={runPath(story.agentId, story.runKey)}>{prompt}</Link>}
         </p>
-        {story.quote && story.outcome && <p className="story-quote">{story.quote}</p>}
+        {story.quote && story.outcome && <p className="story-quote">{visibleText(story.quote)}</p>}
         <p className="story-foot">
           <Time at={story.at} />
           {spent !== "" && ` · ${spent}`}

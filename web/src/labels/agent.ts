@@ -185,6 +185,7 @@ export const subscription = {
   removeTitle: (id: string) => `Remove subscription ${id}`,
   resume: "Resume",
   toggleAction: (verb: string) => `${verb.toLowerCase()} the subscription`,
+  warned: (name: string) => `${name} is created, but it may not match what you expect:`,
   with: (verb: string, id: string) => `${verb} ${id}`,
   conditions: {
     any: (tokens: readonly string[]) => `on ${tokens.join(" or ")}`,

@@ -18,6 +18,8 @@ export const agentForm = {
   channels: "Its decisions may be answered",
   channelsHint: "Without a choice, the setting for all agents applies.",
   channelNames: { page: "on the page", cli: "on the command line", api: "through the API" } as Record<string, string>,
+  created: (agentId: string) => `${agentId} is created`,
+  open: (agentId: string) => `Open ${agentId}`,
   dailyUsd: "Daily cap in dollars",
   dailyUsdHint: "What it may spend from midnight to midnight UTC. Default: only the cap of all agents applies.",
   denyTools: "May not use",

@@ -28,6 +28,7 @@ export const decision = {
     api: "with `wakeful decision answer`, or from a program with the API token",
     cli: "with `wakeful decision answer` while no daemon is running",
   } satisfies Record<Decision["may_answer"][number], string>,
+  diff: "Changes in files",
   input: "Arguments",
   inputAction: "load the complete arguments",
   inputCut: "Only the beginning is shown.",

@@ -6,6 +6,7 @@ import { budget } from "./budget";
 import { decision } from "./decision";
 import * as providers from "./provider";
 import * as runs from "./run";
+import { sandboxForm } from "./sandboxForm";
 import * as schedules from "./schedule";
 import * as shell from "./shell";
 import * as sources from "./source";
@@ -93,5 +94,6 @@ export const labels = {
   common,
   decision,
   event,
+  sandboxForm,
   time,
 };

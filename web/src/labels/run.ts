@@ -15,6 +15,7 @@ export const run = {
   cancelling: "Cancelling…",
   cause: "Cause",
   causes: "Error causes, outermost first",
+  checkProvider: "Check the API key",
   clearFilters: "Clear filters",
   columns: {
     message: "Message",
@@ -57,7 +58,6 @@ export const run = {
   listAction: "load older runs",
   loadAction: "load the run",
   loading: "Loading the run",
-  loadOlder: "Load older messages to show replies and output",
   model: "Model",
   none: "No runs yet. Each message starts one run.",
   noneHint: "Each message, schedule or change that wakes an agent starts one run.",
@@ -122,6 +122,30 @@ export const run = {
   workspace: "Workspace",
 };
 
+/** What a run changed in its workspace, and undoing it. */
+export const changes = {
+  action: "undo the changes",
+  binary: "binary",
+  change: { created: "Created", modified: "Modified", deleted: "Deleted" },
+  diff: "Diff",
+  fileCount: (count: number) => pluralize(count, "file"),
+  files: "Changed files",
+  lines: (added: number, removed: number) => `+${added} −${removed}`,
+  loadAction: "load the changes",
+  none: "The run changed no file.",
+  notCovered: (count: number) => `${pluralize(count, "entry", "entries")} not covered`,
+  planAction: "find out what would be restored",
+  redo: "Redo changes",
+  remove: "Removed",
+  restore: "Restored",
+  skip: "Skipped, because they were changed since",
+  title: "Changes",
+  truncated: "The list or the diff is incomplete. `wakeful runs diff` shows single files.",
+  unavailable: (reason: string) => `Not recorded: ${reason}`,
+  undo: "Undo changes",
+  untilNow: "The state at the end of the run is not recorded. These are the changes until now.",
+};
+
 /** Running a run again. */
 export const retry = {
   action: "run it again",
@@ -134,20 +158,22 @@ export const retry = {
   title: "Run again",
 };
 
+/** Running a run again from one of its steps; the other texts are those of running it again. */
+export const retryFrom = {
+  hint: "A new run begins with the conversation before this step and asks the model again. Earlier actions are not repeated, and no action is undone.",
+  of: (name: string) => `Run again from here: ${name}`,
+  text: "Message to add",
+  title: "Run again from here",
+};
+
 export const waterfall = {
-  caption: "Steps in order, with the time from the start of the run and the duration",
-  columns: { step: "Step", start: "Start", duration: "Duration", bar: "Time line" },
   cut: (size: string) => `Only a part is shown of ${size}.`,
   detail: (name: string) => `Input and output of ${name}`,
-  hint: "Select a step to see its input and output.",
   input: "Input",
-  modelInput: "The conversation up to this point.",
   noInput: "No input is stored.",
   noOutput: "No output.",
   offset: (duration: string) => `+${duration}`,
   output: "Output",
-  round: (round: number, model: string) => `Round ${round}: ${model}`,
-  title: "Time line",
   total: (duration: string) => `${duration} in total`,
   whole: "Show everything",
   wholeAction: "load the whole step",
@@ -196,13 +222,14 @@ export const cause = {
 export const step = {
   allowed: (rule: string, meaning: string) => `Allowed by rule ${rule}${meaning}`,
   command: "Command",
-  commandAndOutput: "Command and output",
   denied: (rule: string, meaning: string) => `Denied by rule ${rule}${meaning}`,
   error: (reason: string) => `Error: ${reason}`,
+  inputAndOutput: "Input and output",
   isResult: "The reply is the result above.",
   modelRequest: "Model request",
   needsApproval: (rule: string, meaning: string) => `Needs approval by rule ${rule}${meaning}`,
   none: "No steps yet.",
+  numbered: (number: number, name: string) => `step ${number}, ${name}`,
   outcomeUnknown: "Interrupted before its result was recorded. It may or may not have happened, and was not repeated",
   rules: {
     registered_tool: "the tool is registered and allowed in this run",
@@ -216,13 +243,14 @@ export const step = {
   } as Record<string, string>,
   sandbox: {
     enforced: (parts: string) =>
-      `Sandboxed: could write only to its workspace and a private temporary folder, without network access (${parts})`,
+      `Sandboxed: could write only to its workspace and a private temporary folder, and connect only to allowed hosts (${parts})`,
     notEnforced: "Ran without a sandbox: the kernel of this machine does not support one",
     other: (sandbox: string) => `Sandbox: ${sandbox}`,
     partly: (enforced: string, missing: string) => `${enforced}. Not enforced: ${missing}`,
     parts: {
       seccomp: "seccomp",
       pidns: "its own process namespace",
+      netns: "its own network",
       subreaper: "a supervisor process",
       cgroup: "kernel limits on processes and memory",
       "cgroup-pids": "a kernel limit on processes",
@@ -235,6 +263,7 @@ export const step = {
     waiting_for_approval: "waiting for your approval",
     intended: "in progress",
     ok: "ok",
+    partial: "done in part",
     failed: "failed",
     denied: "denied",
     outcome_unknown: "outcome unknown",

@@ -82,6 +82,8 @@ export function useStream(name: string, subscription: StreamSubscription): LiveT
     return () => {
       clearTimeout(timer);
       stream.close();
+      // The next page learns of a lost connection from its requests until its own stream is open.
+      setConnection("connecting");
     };
   }, [client, isInBackground, isReady, name]);
 

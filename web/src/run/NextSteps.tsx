@@ -7,6 +7,7 @@ import { agentsQuery, budgetQuery, runtimeQuery } from "../api/queries";
 import type { NextStep } from "../api/types";
 import { CapButton } from "../budget/CapButton";
 import { labels } from "../labels";
+import { Link, setupPath } from "../shell/router";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { QuarantineActions } from "./QuarantineActions";
 
@@ -22,6 +23,11 @@ export function NextSteps({ agentId, runKey, steps }: NextStepsProps) {
   return (
     <>
       {steps.includes("retry") && <RetryButton runKey={runKey} />}
+      {steps.includes("check_provider") && (
+        <Link to={setupPath("providers")} className="button small">
+          {labels.run.checkProvider}
+        </Link>
+      )}
       {steps.includes("change_model") && <ModelButton agentId={agentId} />}
       {steps.includes("raise_cap") && <CapButton budget={budget.data} label={labels.budget.raiseCap} />}
       {steps.includes("resume") && <QuarantineActions runKey={runKey} />}

@@ -15,11 +15,11 @@ beforeEach(() => {
 });
 afterEach(cleanup);
 
-function show(): void {
+function show(stepId?: string): void {
   const cause = { text: "water the beds" } as never;
   render(
     <QueryClientProvider client={new QueryClient()}>
-      <RetryDialog run={sampleRun({ cause })} onClose={() => undefined} />
+      <RetryDialog run={sampleRun({ cause })} stepId={stepId} onClose={() => undefined} />
     </QueryClientProvider>,
   );
 }
@@ -39,4 +39,11 @@ it("sends the text only when it was changed", async () => {
   fireEvent.change(screen.getByRole("textbox", { name: "Message" }), { target: { value: "water the trees" } });
   fireEvent.click(again());
   await waitFor(() => expect(sent.mock.calls).toEqual([[{ text: "water the trees" }]]));
+});
+
+it("runs again from a step with an added message", async () => {
+  show("00ff");
+  fireEvent.change(screen.getByRole("textbox", { name: "Message to add" }), { target: { value: "use less water" } });
+  fireEvent.click(screen.getByRole("button", { name: "Run again from here" }));
+  await waitFor(() => expect(sent.mock.calls).toEqual([[{ from_step: "00ff", message: "use less water" }]]));
 });

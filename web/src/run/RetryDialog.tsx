@@ -9,9 +9,17 @@ import { Dialog } from "../ui/Dialog";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { TextArea, TextField } from "../ui/Field";
 
-/** Runs an ended run again. Its text can be changed before it is sent. */
-export function RetryDialog({ run, onClose }: { run: Run; onClose: () => void }) {
-  const original = run.cause?.text ?? "";
+interface RetryDialogProps {
+  run: Run;
+  /** The step from which it runs again; without one it runs again from its message. */
+  stepId?: string;
+  onClose: () => void;
+}
+
+/** Runs an ended run again: with its message, which can be changed, or from a step, with a message added. */
+export function RetryDialog({ run, stepId, onClose }: RetryDialogProps) {
+  const texts = stepId === undefined ? labels.retry : { ...labels.retry, ...labels.retryFrom };
+  const original = stepId === undefined ? (run.cause?.text ?? "") : "";
   const [text, setText] = useState(original);
   const [model, setModel] = useState("");
   const client = useQueryClient();
@@ -20,7 +28,10 @@ export function RetryDialog({ run, onClose }: { run: Run; onClose: () => void })
   const sending = useMutation({
     mutationFn: () =>
       retryRun(run.run_key, {
-        ...(text.trim() === original.trim() || text.trim() === "" ? {} : { text: text.trim() }),
+        ...(stepId === undefined ? {} : { from_step: stepId }),
+        ...(text.trim() === original.trim() || text.trim() === ""
+          ? {}
+          : { [stepId === undefined ? "text" : "message"]: text.trim() }),
         ...(model.trim() === "" ? {} : { model: model.trim() }),
       }),
     onSuccess: async (accepted) => {
@@ -39,25 +50,31 @@ export function RetryDialog({ run, onClose }: { run: Run; onClose: () => void })
     sending.mutate();
   };
   return (
-    <Dialog title={labels.retry.title} onClose={onClose}>
+    <Dialog title={texts.title} onClose={onClose}>
       <form className="form" onSubmit={submit}>
-        <p className="quiet">{labels.retry.hint}</p>
-        <TextArea label={labels.retry.text} rows={6} value={text} onValue={setText} />
+        <p className="quiet">{texts.hint}</p>
+        <TextArea
+          label={texts.text}
+          isOptional={stepId !== undefined}
+          rows={stepId === undefined ? 6 : 3}
+          value={text}
+          onValue={setText}
+        />
         <TextField
-          label={labels.retry.model}
-          hint={labels.retry.modelHint}
+          label={texts.model}
+          hint={texts.modelHint}
           isOptional
           value={model}
           onValue={setModel}
           placeholder={run.model}
         />
-        {sending.error && <ErrorNotice action={labels.retry.action} error={sending.error} />}
+        {sending.error && <ErrorNotice action={texts.action} error={sending.error} />}
         <div className="form-end">
           <button type="button" className="button" onClick={onClose}>
             {labels.common.cancel}
           </button>
           <button type="submit" className="button primary" disabled={sending.isPending}>
-            {sending.isPending ? labels.retry.sending : labels.retry.title}
+            {sending.isPending ? texts.sending : texts.title}
           </button>
         </div>
       </form>

@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { decisionsQuery, moreLines, runQuery, TRANSCRIPT_LINES, transcriptQuery } from "../api/queries";
+import { decisionsQuery, runQuery } from "../api/queries";
 import type { AgentStatus } from "../api/types";
 import { ParkedCard } from "../budget/ParkedCard";
 import { Decisions } from "../decision/Decisions";
@@ -8,27 +7,23 @@ import { labels } from "../labels";
 import { type LiveText, liveText } from "../live/deltas";
 import { PlainHeader } from "../shell/PlainHeader";
 import { useTitle } from "../shell/useTitle";
-import { runContentOf } from "../transcript/parts";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
 import { ModelText } from "../ui/ModelText";
 import { Skeleton } from "../ui/Skeleton";
 import { WhyPanel } from "../why/WhyView";
 import { CauseView } from "./CauseView";
+import { ChangesView } from "./ChangesView";
 import { FailureView } from "./FailureView";
 import { QuarantineCard } from "./QuarantineCard";
 import { RelatedRuns } from "./RelatedRuns";
 import { RunFacts } from "./RunFacts";
 import { RunHeader } from "./RunHeader";
 import { Steps } from "./Steps";
-import { WaterfallView } from "./WaterfallView";
 
 /** One run: its cause, its steps with the rule that allowed each, and its result. */
 export function RunPage({ agent, runKey, liveTexts }: { agent: AgentStatus; runKey: string; liveTexts: LiveText }) {
   const run = useQuery(runQuery(runKey));
-  const [lines, setLines] = useState(TRANSCRIPT_LINES);
-  const transcript = useQuery(transcriptQuery(agent.agent_id, lines));
-  const more = moreLines(lines);
   const decisions = useQuery(decisionsQuery);
   useTitle(labels.run.tabTitle(agent.agent_id));
   if (!run.data) {
@@ -43,7 +38,6 @@ export function RunPage({ agent, runKey, liveTexts }: { agent: AgentStatus; runK
       </>
     );
   }
-  const content = transcript.data && runContentOf(transcript.data, runKey);
   return (
     <>
       <RunHeader run={run.data} />
@@ -60,7 +54,7 @@ export function RunPage({ agent, runKey, liveTexts }: { agent: AgentStatus; runK
               <ParkedCard parked={run.data.parked} agentId={run.data.agent_id} level={2} />
             </div>
           )}
-          {run.data.failure_artifact && <FailureView failure={run.data.failure_artifact} />}
+          {run.data.failure_artifact && <FailureView failure={run.data.failure_artifact} run={run.data} />}
           {run.data.unreadable && (
             <p className="notice">
               <Icon name="alert" /> {labels.run.unreadable(run.data.unreadable)}
@@ -72,13 +66,8 @@ export function RunPage({ agent, runKey, liveTexts }: { agent: AgentStatus; runK
               <ModelText text={run.data.final_text} />
             </section>
           )}
-          <WaterfallView run={run.data} />
-          <Steps run={run.data} content={content} live={liveText(liveTexts, runKey)} />
-          {transcript.data && !content && more && (
-            <button type="button" className="button small" onClick={() => setLines(more)}>
-              {labels.run.loadOlder}
-            </button>
-          )}
+          <ChangesView run={run.data} />
+          <Steps run={run.data} live={liveText(liveTexts, runKey)} />
         </div>
         <div className="column side">
           {run.data.cause && <CauseView cause={run.data.cause} />}

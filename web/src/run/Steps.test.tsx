@@ -1,9 +1,16 @@
-import { cleanup, render, screen, within } from "@testing-library/react";
-import { afterEach, expect, it } from "vitest";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
+import type { ReactNode } from "react";
+import { afterEach, expect, it, vi } from "vitest";
 import { sampleAttempt, sampleRun, sampleStep } from "../api/samples";
 import { Steps } from "./Steps";
 
 afterEach(cleanup);
+
+function show(children: ReactNode): void {
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: Infinity } } });
+  render(<QueryClientProvider client={client}>{children}</QueryClientProvider>);
+}
 
 const attempts = [
   sampleAttempt("1", { outcome: "retrying", failure_kind: "overloaded", backoff_ms: 500 }),
@@ -20,13 +27,13 @@ const run = sampleRun({
   steps: [
     sampleStep("1", { status: "failed", reason: "overloaded" }),
     sampleStep("2", { status: "failed", reason: "overloaded" }),
-    sampleStep("3", { name: "anthropic/small" }),
+    sampleStep("3", { name: "anthropic/small", output: { text: "Here it is.", bytes: 11 } }),
   ],
   provider_attempt_timeline: { attempts, requested_model_ref: "openai/large", winning_model_ref: "anthropic/small" },
 });
 
 it("shows the attempts of a round as one step with its fallback", () => {
-  render(<Steps run={run} content={{ replies: ["Here it is."], calls: [] }} live="" />);
+  show(<Steps run={run} live="" />);
   expect(screen.getAllByText("Model request")).toHaveLength(1);
   expect(screen.getByText("fell back to anthropic/small")).toBeTruthy();
   expect(screen.getByText("Here it is.")).toBeTruthy();
@@ -37,7 +44,7 @@ it("shows the attempts of a round as one step with its fallback", () => {
 });
 
 it("shows end, delay, cost and rule of each attempt", () => {
-  render(<Steps run={run} content={undefined} live="" />);
+  show(<Steps run={run} live="" />);
   const text = screen.getByRole("list", { name: "Attempts" }).textContent;
   expect(text).toContain("failed, retriedoverloaded");
   expect(text).toContain("retried after 500 ms");
@@ -47,20 +54,14 @@ it("shows end, delay, cost and rule of each attempt", () => {
 
 it("shows a round with one attempt without a list", () => {
   const timeline = { attempts: [sampleAttempt("1", { cost_usd: "0.01" })], requested_model_ref: "openai/large" };
-  render(
-    <Steps
-      run={sampleRun({ steps: [sampleStep("1")], provider_attempt_timeline: timeline })}
-      content={undefined}
-      live=""
-    />,
-  );
+  show(<Steps run={sampleRun({ steps: [sampleStep("1")], provider_attempt_timeline: timeline })} live="" />);
   expect(screen.queryByRole("list", { name: "Attempts" })).toBeNull();
-  expect(screen.getByText("$0.01")).toBeTruthy();
+  expect(screen.getByText(/\$0\.01$/)).toBeTruthy();
   expect(screen.getByText("Allowed by rule inference_gates: all checks before the request passed.")).toBeTruthy();
 });
 
 it("keeps transport details closed", () => {
-  render(<Steps run={run} content={undefined} live="" />);
+  show(<Steps run={run} live="" />);
   const details = screen.getByText("Transport details").closest("details");
   expect(details?.open).toBe(false);
   expect(details?.textContent).toContain("connecting");
@@ -68,13 +69,48 @@ it("keeps transport details closed", () => {
 });
 
 it("shows a run without recorded attempts", () => {
-  render(
-    <Steps
-      run={sampleRun({ steps: [sampleStep("1", { status: "failed", reason: "script_exhausted" })] })}
-      content={undefined}
-      live=""
-    />,
+  show(
+    <Steps run={sampleRun({ steps: [sampleStep("1", { status: "failed", reason: "script_exhausted" })] })} live="" />,
   );
   expect(screen.getByText("Error: script exhausted.")).toBeTruthy();
   expect(screen.queryByRole("list", { name: "Attempts" })).toBeNull();
+});
+
+const call = (over = {}) =>
+  sampleStep("1", {
+    kind: "tool",
+    name: "ExecCommand",
+    reason: "registered_tool",
+    input: { text: JSON.stringify({ cmd: "ls beds" }), bytes: 18 },
+    output: { text: "beans\u001b[31m\u0007", bytes: 12 },
+    ...over,
+  });
+
+it("an opened action shows its input beside its output", () => {
+  show(<Steps run={sampleRun({ steps: [call()] })} live="" />);
+  expect(screen.queryByRole("group", { name: "Input and output of ExecCommand" })).toBeNull();
+  const details = screen.getByText("Input and output").closest("details") as HTMLDetailsElement;
+  details.open = true;
+  fireEvent(details, new Event("toggle"));
+  const shown = screen.getByRole("group", { name: "Input and output of ExecCommand" }).textContent;
+  expect(shown).toContain("ls beds");
+  expect(shown).toContain("beans␇");
+});
+
+it("the steps of a sub-run follow the call that started it", async () => {
+  const link = { agent_id: "other", run_key: "c1", status: "completed" as const };
+  const child = sampleRun({ run_key: "c1", agent_id: "other", steps: [call({ operation_id: "2" })] });
+  vi.stubGlobal("fetch", () => Promise.resolve(Response.json(child)));
+  show(<Steps run={sampleRun({ steps: [call({ name: "StartRun" })], children: [link] })} live="" />);
+  const nested = await screen.findByRole("group", { name: "a run of other" });
+  expect(within(nested).getAllByRole("listitem")).toHaveLength(1);
+});
+
+it("offers to run again from each step of an ended run", () => {
+  const steps = [sampleStep("1"), call({ operation_id: "2" })];
+  show(<Steps run={sampleRun({ outcome: "completed", steps })} live="" />);
+  expect(screen.getAllByRole("button", { name: /^Run again from here: step/ })).toHaveLength(2);
+  cleanup();
+  show(<Steps run={sampleRun({ outcome: "open", steps })} live="" />);
+  expect(screen.queryByRole("button", { name: /^Run again from here/ })).toBeNull();
 });

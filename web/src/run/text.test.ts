@@ -44,7 +44,7 @@ it("shows an unknown outcome", () => {
 
 it("says how a command was sandboxed", () => {
   expect(sandboxText("enforced: landlock-abi7+seccomp+pidns")).toBe(
-    "Sandboxed: could write only to its workspace and a private temporary folder, without network access " +
+    "Sandboxed: could write only to its workspace and a private temporary folder, and connect only to allowed hosts " +
       "(Landlock, seccomp and its own process namespace)",
   );
   const part = sandboxText("partly_enforced: landlock-abi7+seccomp+subreaper; not enforced: metadata, process_count");

@@ -2,6 +2,7 @@
 import type { Gate, RunCause, RunStatus, Step, StepStatus, WaitingFor } from "../api/types";
 import { labels } from "../labels";
 import { joinList } from "../text/number";
+import { formatDuration } from "../text/time";
 
 export function outcomeText(outcome: string): string {
   return labels.run.statuses[outcome] ?? humanizeCode(outcome);
@@ -36,6 +37,7 @@ const STATUS_TONES: Record<StepStatus, Tone> = {
   waiting_for_approval: "warn",
   intended: "busy",
   ok: "good",
+  partial: "warn",
   failed: "bad",
   denied: "warn",
   outcome_unknown: "bad",
@@ -60,6 +62,15 @@ export function verdictText({ kind, reason, status }: Step): string {
   if (status === "denied") return denied(reason, meaning);
   if (status === "failed" && !rules[reason]) return error(humanizeCode(reason));
   return (status === "waiting_for_approval" ? needsApproval : allowed)(reason, meaning);
+}
+
+/** The duration and tokens of a step. */
+export function spentText({ duration_ms: durationMs, token_usage: usage }: Step): string {
+  const parts = [
+    durationMs === undefined ? "" : formatDuration(durationMs),
+    usage.total_tokens === 0 ? "" : labels.run.tokenCount(usage.total_tokens),
+  ];
+  return parts.filter((part) => part !== "").join(" · ");
 }
 
 /** How a command was sandboxed. The server reports what the kernel enforced, so nothing is added to it. */

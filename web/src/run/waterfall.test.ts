@@ -1,11 +1,12 @@
 import { expect, it } from "vitest";
 import { sampleAttempt, sampleRun, sampleStep } from "../api/samples";
-import { barOf, waterfallOf } from "./waterfall";
+import { barOf, type Row, waterfallOf } from "./waterfall";
 
 const START = "2026-01-01T00:00:00.000Z";
 const after = (ms: number) => new Date(Date.parse(START) + ms).toISOString();
 const tool = (id: string, ms: number, durationMs?: number, over = {}) =>
   sampleStep(id, { kind: "tool", name: "ExecCommand", at: after(ms), duration_ms: durationMs, ...over });
+const first = (rows: ReadonlyMap<string, Row>) => [...rows.values()][0] as Row;
 const shown = (run: Parameters<typeof waterfallOf>[0], children: Parameters<typeof waterfallOf>[1] = [], now = 0) =>
   waterfallOf(run, children, Date.parse(START) + now);
 
@@ -18,11 +19,11 @@ it("places each step by its start and its duration", () => {
   });
   const { rows, totalMs } = shown(run);
   expect(totalMs).toBe(1_000);
-  expect(rows.map((row) => [row.offsetMs, row.durationMs])).toEqual([
+  expect([...rows.values()].map((row) => [row.offsetMs, row.durationMs])).toEqual([
     [0, 400],
     [500, 250],
   ]);
-  expect(rows.map((row) => barOf(row, totalMs))).toEqual([
+  expect([...rows.values()].map((row) => barOf(row, totalMs))).toEqual([
     { start: 0, width: 40 },
     { start: 50, width: 25 },
   ]);
@@ -33,7 +34,7 @@ it("takes the time of a model request from its attempt", () => {
   const timeline = { attempts: [attempt], requested_model_ref: "m" };
   const steps = [sampleStep("1", { at: after(0), duration_ms: 500 })];
   const run = sampleRun({ started_at: START, steps, provider_attempt_timeline: timeline as never });
-  expect(shown(run).rows[0]).toMatchObject({ offsetMs: 30, durationMs: 70 });
+  expect(first(shown(run).rows)).toMatchObject({ offsetMs: 30, durationMs: 70 });
 });
 
 it("lets a step in progress last until now", () => {
@@ -43,32 +44,21 @@ it("lets a step in progress last until now", () => {
     steps: [tool("1", 200, undefined, { status: "intended" })],
   });
   const { rows, totalMs } = shown(run, [], 5_000);
-  expect(rows[0]?.durationMs).toBe(4_800);
+  expect(first(rows)?.durationMs).toBe(4_800);
   expect(totalMs).toBe(5_000);
 });
 
 it("never draws a bar outside of the time line, or one that is invisible", () => {
   const run = sampleRun({ started_at: START, ended_at: after(100), duration_ms: 100, steps: [tool("1", 100, 0)] });
   const { rows, totalMs } = shown(run);
-  const { start, width } = barOf(rows[0]!, totalMs);
+  const { start, width } = barOf(first(rows), totalMs);
   expect(width).toBeGreaterThan(0);
   expect(start + width).toBeLessThanOrEqual(100);
   const early = sampleRun({ started_at: START, steps: [tool("1", -50, 10)] });
-  expect(shown(early).rows[0]?.offsetMs).toBe(0);
+  expect(first(shown(early).rows)?.offsetMs).toBe(0);
 });
 
-it("numbers rounds, and counts attempts of one round once", () => {
-  const steps = [
-    sampleStep("1", { status: "failed", at: after(0) }),
-    sampleStep("2", { at: after(10) }),
-    tool("3", 20, 5),
-    sampleStep("4", { at: after(30) }),
-    sampleStep("5", { at: after(40) }),
-  ];
-  expect(shown(sampleRun({ started_at: START, steps })).rows.map((row) => row.round)).toEqual([1, 1, 1, 2, 3]);
-});
-
-it("nests the steps of a sub-run below the call that started it", () => {
+it("finds the sub-run of the call that started it", () => {
   const link = (key: string) => ({ agent_id: "other", run_key: key, status: "completed" as const });
   const run = sampleRun({
     started_at: START,
@@ -76,10 +66,7 @@ it("nests the steps of a sub-run below the call that started it", () => {
     children: [link("c1"), link("c2")],
   });
   const child = sampleRun({ run_key: "c1", agent_id: "other", started_at: after(20), steps: [tool("4", 30, 40)] });
-  expect(shown(run, [child]).rows.map((row) => [row.step.operation_id, row.depth, row.offsetMs])).toEqual([
-    ["1", 0, 0],
-    ["2", 0, 10],
-    ["4", 1, 30],
-    ["3", 0, 100],
-  ]);
+  const { rows, subRuns } = shown(run, [child]);
+  expect([...subRuns].map(([id, one]) => [id, one.run_key])).toEqual([["2", "c1"]]);
+  expect(rows.get("4")).toMatchObject({ offsetMs: 30, durationMs: 40 });
 });

@@ -9,6 +9,7 @@ import { fieldErrors } from "../ui/fieldErrors";
 import { useDraft } from "../ui/useDraft";
 import { createSubscriptionOf, EMPTY_SUBSCRIPTION, FIELD_NAMES, subscriptionErrors } from "./draft";
 import { SubscriptionFields } from "./SubscriptionFields";
+import { SubscriptionWarnings } from "./SubscriptionWarnings";
 
 /** Adds a subscription to an agent. */
 export default function SubscriptionForm({ agentId, onClose }: { agentId: string; onClose: () => void }) {
@@ -17,14 +18,27 @@ export default function SubscriptionForm({ agentId, onClose }: { agentId: string
   const [isChecked, setChecked] = useState(false);
   const adding = useMutation({
     mutationFn: () => createSubscription(createSubscriptionOf(agentId, values)),
-    onSuccess: async () => {
+    onSuccess: async ({ warnings = [] }) => {
       discard();
-      onClose();
+      if (warnings.length === 0) onClose();
       await client.invalidateQueries({ queryKey: keys.agent(agentId) });
     },
   });
   const found = subscriptionErrors(values);
   const refused = fieldErrors(adding.error, FIELD_NAMES);
+  const { subscription_id: name, warnings = [] } = adding.data ?? {};
+  if (name !== undefined && warnings.length > 0) {
+    return (
+      <Dialog title={labels.subscription.add} onClose={onClose}>
+        <SubscriptionWarnings name={name} warnings={warnings} />
+        <div className="form-end">
+          <button type="button" className="button primary" onClick={onClose}>
+            {labels.common.close}
+          </button>
+        </div>
+      </Dialog>
+    );
+  }
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setChecked(true);

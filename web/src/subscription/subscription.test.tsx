@@ -10,6 +10,7 @@ import { conditions } from "./text";
 const asked = vi.fn<(what: string) => void>();
 let kept: Subscription[];
 let refusal: object | undefined;
+let warnings: string[] = [];
 
 beforeEach(() => {
   asked.mockReset();
@@ -21,6 +22,7 @@ beforeEach(() => {
     asked(`${request.method} ${path}`);
     if (refusal) return Promise.resolve(Response.json({ error: refusal }, { status: 404 }));
     const was = sampleSubscription({ is_active: path.endsWith("/resume") });
+    if (path === "/api/subscriptions") return Promise.resolve(Response.json({ ...was, warnings }, { status: 201 }));
     kept = request.method === "DELETE" ? [] : [was];
     return Promise.resolve(Response.json(was));
   });
@@ -95,4 +97,14 @@ it("shows why the server refused", async () => {
   refusal = { code: "subscription_unknown", message: "there is no subscription gym", hint: "look again" };
   await press("Pause gym");
   await screen.findByText("There is no subscription gym.");
+});
+
+it("a new subscription that matches nothing yet shows its warnings", async () => {
+  warnings = ["no category is named `gim`; the nearest is `gym`"];
+  show();
+  await press("Add subscription");
+  fireEvent.change(await screen.findByLabelText("Any of these"), { target: { value: "GIM" } });
+  const dialog = screen.getByRole("dialog");
+  fireEvent.click(within(dialog).getByRole("button", { name: "Add subscription" }));
+  expect((await within(dialog).findByRole("alert")).textContent).toContain("the nearest is gym");
 });

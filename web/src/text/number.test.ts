@@ -46,3 +46,7 @@ it("makes a sentence of a server message", () => {
     "",
   ]);
 });
+
+it("a text on one line cannot reverse what follows it", () => {
+  expect(oneLine("a\u202egnp.exe", 20)).toBe("a‹U+202E›gnp.exe");
+});

@@ -1,4 +1,5 @@
 // Numbers, lists and shortened lines.
+import { visibleText } from "./visible";
 
 const groups = new Intl.NumberFormat("en");
 
@@ -31,7 +32,7 @@ export function joinList(parts: readonly string[]): string {
 
 /** A text on one line, shortened with an ellipsis. */
 export function oneLine(text: string, charsMax: number): string {
-  const line = text.trim().replaceAll(/\s+/g, " ");
+  const line = visibleText(text.trim().replaceAll(/\s+/g, " "));
   return line.length > charsMax ? `${line.slice(0, charsMax).trimEnd()}…` : line;
 }
 

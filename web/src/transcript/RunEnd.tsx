@@ -3,6 +3,7 @@ import { labels } from "../labels";
 import { NextSteps } from "../run/NextSteps";
 import { runState } from "../run/text";
 import { Link, runPath } from "../shell/router";
+import { visibleText } from "../text/visible";
 import { Badge } from "../ui/Badge";
 
 interface RunEndProps {
@@ -18,7 +19,7 @@ export function RunEnd({ agentId, runKey, run }: RunEndProps) {
   return (
     <div className="run-end" role="status">
       <p>
-        <Badge tone={tone}>{text}</Badge> {explanation.message}
+        <Badge tone={tone}>{text}</Badge> {visibleText(explanation.message)}
       </p>
       <div className="attention-actions">
         {retriedBy ? (

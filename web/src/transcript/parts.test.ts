@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { sampleLine } from "../api/samples";
-import { runContentOf, toConversation } from "./parts";
+import { toConversation } from "./parts";
 
 const use = (callId: string, cmd: string) => ({
   type: "tool_use" as const,
@@ -60,35 +60,8 @@ it("separates thinking and attachments from text", () => {
   ]);
 });
 
-it("thinking is not a reply", () => {
-  const lines = [
-    sampleLine("user", [text("go")]),
-    sampleLine("assistant", [{ type: "thinking", text: "hm" }, text("Done.")]),
-  ];
-  expect(runContentOf({ agent_id: "main", lines, has_more: false }, "r")?.replies).toEqual(["Done."]);
-});
-
 it("shows that a message was erased", () => {
   expect(toConversation([{ ...sampleLine("user", []), erased: true }])).toMatchObject([{ kind: "erased" }]);
-});
-
-it("returns replies and calls of one run in order", () => {
-  const lines = [
-    sampleLine("user", [text("go")]),
-    sampleLine("assistant", [text("I look."), use("c", "ls")]),
-    sampleLine("tool", [result("c", "files")]),
-    sampleLine("assistant", [text("Done.")]),
-    sampleLine("user", [text("more")], "other"),
-  ];
-  const account = runContentOf({ agent_id: "main", lines, has_more: false }, "r");
-  expect(account?.replies).toEqual(["I look.", "Done."]);
-  expect(account?.calls.map((call) => call.result?.content)).toEqual(["files"]);
-});
-
-it("returns nothing for a run whose start is not loaded", () => {
-  const lines = [sampleLine("assistant", [text("…and so on")])];
-  expect(runContentOf({ agent_id: "main", lines, has_more: true }, "r")).toBeUndefined();
-  expect(runContentOf({ agent_id: "main", lines, has_more: true }, "older")).toBeUndefined();
 });
 
 it("shows a failed run after its last line", () => {

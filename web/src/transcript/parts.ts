@@ -1,5 +1,5 @@
 // A transcript as the parts of a conversation: messages, replies, and each tool call with its result.
-import type { Transcript, TranscriptLine, TranscriptRun } from "../api/types";
+import type { TranscriptLine, TranscriptRun } from "../api/types";
 
 export interface Call {
   id: string;
@@ -67,25 +67,4 @@ export function toConversation(lines: readonly TranscriptLine[]): Part[] {
 /** Four characters of base64 are three bytes. */
 function decoded(base64Bytes: number): number {
   return Math.floor((base64Bytes * 3) / 4);
-}
-
-/** What the transcript adds to the steps of a run: its replies and its calls, each in order. */
-export interface RunContent {
-  replies: readonly string[];
-  calls: readonly Call[];
-}
-
-/**
- * The replies and calls of one run; undefined when the transcript does not reach back to the start of the run, because
- * then it is unknown which reply is the first.
- */
-export function runContentOf({ lines, has_more: hasMore }: Transcript, runKey: string): RunContent | undefined {
-  const own = lines.filter((line) => line.run_key === runKey);
-  if (hasMore && (own.length === 0 || lines[0]?.run_key === runKey)) return undefined;
-  const replies = own.filter((line) => line.role === "assistant").map(textOf);
-  return { replies, calls: toConversation(own).flatMap((part) => (part.kind === "toolCall" ? [part.call] : [])) };
-}
-
-function textOf(line: TranscriptLine): string {
-  return line.blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n\n");
 }

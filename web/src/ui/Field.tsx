@@ -120,6 +120,39 @@ export function CheckField({ label, hint, checked, onValue }: CheckProps) {
   );
 }
 
+interface RadioListProps<T extends string> {
+  label: string;
+  error?: string;
+  value: string;
+  onValue: (value: T) => void;
+  /** Values, their names, and what each means. */
+  options: readonly (readonly [T, string, string])[];
+}
+
+/** One of a few values, each with a sentence about it. */
+export function RadioList<T extends string>({ label, error, value, onValue, options }: RadioListProps<T>) {
+  const id = useId();
+  return (
+    <fieldset className="checks radios" aria-describedby={error ? `${id}-error` : undefined}>
+      <legend>{label}</legend>
+      {options.map(([one, name, meaning]) => (
+        <label key={one}>
+          <input type="radio" name={id} checked={value === one} onChange={() => onValue(one)} />
+          <span>
+            {name}
+            <small>{meaning}</small>
+          </span>
+        </label>
+      ))}
+      {error && (
+        <small id={`${id}-error`} className="wrong" role="alert">
+          {error}
+        </small>
+      )}
+    </fieldset>
+  );
+}
+
 interface ChoiceProps<T extends string> {
   label: string;
   value: T;

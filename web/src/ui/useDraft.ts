@@ -26,8 +26,7 @@ export function useDraft<T extends object>(name: string, saved: T): Draft<T> {
   const change = (more: Partial<T>) => {
     setStored((before) => {
       const next = differences(saved, { ...before, ...more });
-      if (Object.keys(next).length === 0) sessionStorage.removeItem(key);
-      else sessionStorage.setItem(key, JSON.stringify(next));
+      store(key, next);
       return next;
     });
   };
@@ -47,6 +46,15 @@ export function differences<T extends object>(saved: T, draft: Partial<T>): Part
     (field) => field in draft && JSON.stringify(draft[field]) !== JSON.stringify(saved[field]),
   );
   return Object.fromEntries(differing.map((field) => [field, draft[field]])) as Partial<T>;
+}
+
+function store(key: string, draft: object): void {
+  try {
+    if (Object.keys(draft).length === 0) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, JSON.stringify(draft));
+  } catch {
+    // The storage is full. The draft stays on the page, and only leaving it would lose it.
+  }
 }
 
 function read<T>(key: string): Partial<T> {
