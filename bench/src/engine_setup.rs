@@ -12,12 +12,13 @@ use tokio::runtime::Runtime;
 use wakeful_core::cause::Priority;
 use wakeful_core::id::{AgentId, RunnerId, TurnId};
 use wakeful_core::message::RunOptions;
-use wakeful_core::policy::ToolRules;
 use wakeful_core::report::Event;
 use wakeful_core::time::Millis;
+use wakeful_policy::{PolicyEngine, ToolRegistry};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuidance;
 use wakeful_ports::model::Model;
+use wakeful_ports::snapshot::NoSnapshots;
 use wakeful_ports::tool::ToolHost;
 use wakeful_runtime::api::{ApiContext, IncomingMessage, NewAgent, RuntimeApi, StartAtOnce};
 use wakeful_runtime::run::{ClaimedRun, DriveOutcome};
@@ -48,6 +49,7 @@ pub(crate) fn sqlite(home: &Path) -> Result<Store> {
     )?)
 }
 
+#[expect(clippy::expect_used, reason = "the built-in entity names are valid")]
 /// An engine as the program builds it, with these tools and this model.
 pub(crate) fn engine<M: Model, T: ToolHost>(store: Store, model: Arc<M>, tools: Arc<T>) -> Arc<Engine<M, T>> {
     let names: BTreeSet<String> = tools.specs().into_iter().map(|spec| spec.name).collect();
@@ -55,8 +57,9 @@ pub(crate) fn engine<M: Model, T: ToolHost>(store: Store, model: Arc<M>, tools: 
         store,
         model,
         tools,
-        policy: Arc::new(ToolRules::new(names)),
+        policy: Arc::new(PolicyEngine::new(ToolRegistry::new(names)).expect("a policy")),
         guidance: Arc::new(NoGuidance),
+        snapshots: Arc::new(NoSnapshots),
         clock: Arc::new(RealClock(Instant::now())),
         entropy: Arc::new(RealEntropy),
         halt: Halt::never(),

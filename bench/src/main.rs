@@ -12,6 +12,7 @@
 //! | [`models`] | model requests: the client compared with the official SDKs, streams, the first request |
 //! | [`verify`] | verified log events per second |
 //! | [`matching`] | matching a notice against many subscriptions |
+//! | [`policy`] | one decision with 200 policies |
 //! | [`causal`] | joining two records of an agent's state |
 //! | [`parallel`] | committed transitions per second of many agents, on both databases |
 //!
@@ -33,6 +34,7 @@ mod measure;
 mod models;
 mod parallel;
 mod plain;
+mod policy;
 mod program;
 mod round;
 mod run;
@@ -124,7 +126,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 32] = [
+const PARTS: [Part; 33] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -232,6 +234,10 @@ const PARTS: [Part; 32] = [
     Part {
         names: &[matching::NAME],
         take: matching::take,
+    },
+    Part {
+        names: &[policy::NAME],
+        take: policy::take,
     },
     Part {
         names: &[causal::NAME],

@@ -87,6 +87,7 @@ fn tools(setting: &Setting, home: PathBuf, workspace: PathBuf) -> Result<Tools> 
             .collect(),
         closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
+        output: wakeful_tools::OutputLimits::default(),
         unsandboxed: UnsandboxedPolicy::Refuse,
         pretend: DisabledFeatures::default(),
     })?)
@@ -130,6 +131,10 @@ impl Paired {
             operation_id: OperationId(Digest::of(&number.to_le_bytes())),
             agent_id: self.agent.clone(),
             at: Millis(0),
+            grant: wakeful_ports::tool::CallGrant::default(),
+            scope: wakeful_core::sandbox_scope::SandboxScope::default(),
+            access: wakeful_core::tool::AgentAccessScope::everything(),
+            is_read_only: false,
             output: OutputSink::default(),
             tool: "ExecCommand".to_owned(),
             input: json!({"cmd": "true"}),

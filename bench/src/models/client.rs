@@ -135,6 +135,7 @@ pub(super) fn request() -> Result<ModelRequest> {
             blocks: vec![Block::Text { text: words(5) }],
         }],
         tools: (0..8).map(tool).collect(),
+        answer_schema: None,
         cache: PromptCache::none(AgentId::parse("bench")?),
     })
 }

@@ -285,7 +285,10 @@ impl Reader {
 /// The blobs that a transition stores.
 fn contents(input: &RunInput, moved: &Transition) -> Vec<BlobHash> {
     let mut hashes = match input {
-        RunInput::Admitted { body } => vec![*body],
+        RunInput::Admitted { body, history } => {
+            let earlier = history.iter().map(|entry| entry.content);
+            std::iter::once(*body).chain(earlier).collect()
+        }
         RunInput::Replied(reply) => vec![reply.content],
         RunInput::Settled { results } => results.iter().map(|result| result.content).collect(),
         RunInput::AttemptFailed { .. }

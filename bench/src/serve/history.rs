@@ -119,7 +119,13 @@ pub(crate) fn add_open(database: &Path, runs: u32, model_ref: &str) -> Result<()
     let turn = RunMachine::new(nobody, model_ref.to_owned(), 9);
     let body = BlobHash(Digest::ZERO);
     let begun = turn
-        .apply(&InputReads::default(), RunInput::Admitted { body })?
+        .apply(
+            &InputReads::default(),
+            RunInput::Admitted {
+                body,
+                history: Vec::new(),
+            },
+        )?
         .turn;
     let state = serde_json::to_string(&begun)?.replace(&nobody.to_string(), "@");
     transaction.execute(PUT_AGENTS, params![runs])?;

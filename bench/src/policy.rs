@@ -1,0 +1,100 @@
+//! Measures one policy decision with 200 written policies, compared with looking up as many texts in a map.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+use wakeful_core::id::AgentId;
+use wakeful_core::policy::{
+    ActionRules, CallFacts, PathAccess, PathScope, PolicyEffect, PolicyQuery, Target as CallTarget,
+};
+use wakeful_core::step::EffectClass;
+use wakeful_core::tool::RiskLevel;
+use wakeful_policy::{PolicyEngine, ToolRegistry};
+use wakeful_ports::policy::Policy as _;
+
+use crate::Setting;
+use crate::measure::{Measure, Target, median};
+
+pub(crate) const NAME: &str = "policy_decision_us";
+
+const POLICIES: usize = 200;
+
+const TOOLS: [&str; 8] = [
+    "ExecCommand",
+    "ReadFile",
+    "WriteFile",
+    "EditFile",
+    "ListFiles",
+    "SearchFiles",
+    "WebFetch",
+    "ApplyPatch",
+];
+
+pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
+    let home = tempfile::tempdir()?;
+    let engine = engine(home.path())?;
+    let agent_id = AgentId::parse("main")?;
+    let rules = ActionRules::default();
+    let facts = CallFacts {
+        targets: vec![CallTarget::Path {
+            path: "/data/7/report".to_owned(),
+            access: PathAccess::Read,
+            scope: PathScope::Outside,
+        }],
+        command: None,
+    };
+    let query = PolicyQuery {
+        agent_id: &agent_id,
+        tool: "ReadFile",
+        rules: &rules,
+        facts: &facts,
+        class: EffectClass::Idempotent,
+        risk: RiskLevel::Low,
+        sandbox_level: 1,
+    };
+    let names: BTreeMap<String, usize> = (0..POLICIES).map(|n| (format!("/data/{n}/report"), n)).collect();
+    // The first decision compiles the policies.
+    anyhow::ensure!(
+        engine.decide(&query).effect == PolicyEffect::Permit,
+        "a policy permits it"
+    );
+    let (mut took, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..setting.effort.pick(200, 20_000) {
+        let began = Instant::now();
+        black_box(engine.decide(black_box(&query)));
+        took.push(began.elapsed().as_secs_f64() * 1e6);
+        let began = Instant::now();
+        black_box(
+            names
+                .keys()
+                .filter(|name| name.as_str() == black_box("/data/7/report"))
+                .count(),
+        );
+        bare.push(began.elapsed().as_secs_f64() * 1e6);
+    }
+    let measure = Measure::p99(NAME, "us", &took, Target::Below(150.0));
+    let measure = measure.beside_p99("comparing the path with 200 others", &bare);
+    Ok(vec![
+        measure
+            .with("median_us", median(&took))
+            .with("policies", POLICIES as f64),
+    ])
+}
+
+/// An engine that follows a home with policies over all tools; an eighth of them concern the measured one.
+fn engine(home: &std::path::Path) -> Result<PolicyEngine> {
+    let mut text = String::new();
+    for (n, tool) in (0..POLICIES).zip(TOOLS.iter().cycle().skip(2)) {
+        writeln!(
+            text,
+            "permit (principal, action == Action::\"{tool}\", resource is Path) when {{ resource.path like \"/data/{n}/*\" }};"
+        )?;
+    }
+    std::fs::create_dir_all(home.join("policy"))?;
+    std::fs::write(home.join("policy/main.cedar"), text)?;
+    let tools = TOOLS.map(str::to_owned).into();
+    PolicyEngine::following(home.to_owned(), ToolRegistry::new(tools)).context("the policy engine")
+}
