@@ -29,7 +29,7 @@ use crate::sandbox::cgroup::Group;
 use crate::sandbox::isolation::Isolation;
 use crate::sandbox::network_namespace::NamespaceSockets;
 use crate::sandbox::protocol::{LinkRead, Report, ShellEnd, Spec, StageLink, TERMINATE};
-use crate::sandbox::{SHOWN_NAME, SUPERVISE};
+use crate::sandbox::{SHOWN_NAME, Stage};
 use crate::set_id::{self, Moment};
 
 /// Time between the request to terminate and the kill. Enough for a program to save its data.
@@ -191,7 +191,7 @@ impl Command {
         command
             .arg0(SHOWN_NAME)
             .args(&self.spec.args_prefix)
-            .arg(SUPERVISE);
+            .args(Stage::Supervisor.arguments());
         command.env_clear().current_dir("/");
         command
             .stdin(Stdio::from(OwnedFd::from(link)))

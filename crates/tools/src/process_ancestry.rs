@@ -12,8 +12,7 @@ use std::fs;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use crate::process::{parent_of, started_at};
-use crate::sandbox::protocol::Containment;
-use crate::sandbox::{REAP, SHOWN_NAME, SUPERVISE};
+use crate::sandbox::Stage;
 
 /// Most ancestors that are checked. A process with more ancestors counts as a tool's.
 const ANCESTORS_MAX: usize = 1_000;
@@ -296,11 +295,7 @@ fn is_stage(pid: i32) -> bool {
         .filter(|word| !word.is_empty())
         .filter_map(|word| std::str::from_utf8(word).ok())
         .collect();
-    match words.as_slice() {
-        [SHOWN_NAME, .., REAP, containment] => Containment::parse(containment).is_some(),
-        [SHOWN_NAME, .., SUPERVISE] => true,
-        _ => false,
-    }
+    Stage::of_command_line(&words).is_some()
 }
 
 #[cfg(test)]

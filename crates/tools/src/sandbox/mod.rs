@@ -59,11 +59,49 @@ use network_namespace::NetworkAccess;
 use protocol::{Containment, Report, StageError, StageLink};
 pub(crate) use supervisor::HUNT_MAX;
 
-/// The argument that starts stage 1.
-pub(crate) const SUPERVISE: &str = "supervise";
+/// A process of the sandbox above the processes of a command, as its last arguments name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Supervisor,
+    Reaper {
+        containment: Containment,
+        network: NetworkAccess,
+    },
+}
 
-/// The argument that starts stage 2; the containment and the network follow it.
-pub(crate) const REAP: &str = "keep";
+impl Stage {
+    const SUPERVISE: &str = "supervise";
+    const REAP: &str = "keep";
+
+    /// The arguments that start this stage. [`crate::process_ancestry`] recognizes the process by them.
+    pub(crate) fn arguments(self) -> Vec<&'static str> {
+        match self {
+            Self::Supervisor => vec![Self::SUPERVISE],
+            Self::Reaper { containment, network } => {
+                vec![Self::REAP, containment.as_str(), network.as_str()]
+            }
+        }
+    }
+
+    pub(crate) fn parse(arguments: &[&str]) -> Option<Self> {
+        match arguments {
+            [word] if *word == Self::SUPERVISE => Some(Self::Supervisor),
+            [word, containment, network] if *word == Self::REAP => Some(Self::Reaper {
+                containment: Containment::parse(containment)?,
+                network: NetworkAccess::parse(network)?,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The stage of a process with this command line. Arguments that start the program itself may come first.
+    pub(crate) fn of_command_line(words: &[&str]) -> Option<Self> {
+        let [SHOWN_NAME, arguments @ ..] = words else {
+            return None;
+        };
+        (0..arguments.len()).find_map(|first| Self::parse(arguments.get(first..)?))
+    }
+}
 
 /// The argument that makes the program try what this machine can enforce.
 pub(crate) const PROBE: &str = "probe";
@@ -79,22 +117,23 @@ pub(crate) const SHOWN_NAME: &str = "wakeful";
 /// arguments were valid.
 pub fn enter(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    let words: Vec<&str> = args.iter().filter_map(|word| word.to_str()).collect();
+    let Some(words) = args
+        .iter()
+        .map(|word| word.to_str())
+        .collect::<Option<Vec<&str>>>()
+    else {
+        return ExitCode::from(2);
+    };
     if words == [PROBE] {
         return probe::run();
     }
     let Ok(mut above) = StageLink::of_stdin() else {
         return ExitCode::FAILURE;
     };
-    let result = match (words.as_slice(), args.len()) {
-        ([SUPERVISE], 1) => supervisor::supervise(&mut above),
-        ([REAP, containment, network], 3) => {
-            match (Containment::parse(containment), NetworkAccess::parse(network)) {
-                (Some(containment), Some(network)) => reaper::run(&mut above, containment, network),
-                (None, _) | (_, None) => return ExitCode::from(2),
-            }
-        }
-        _ => return ExitCode::from(2),
+    let result = match Stage::parse(&words) {
+        Some(Stage::Supervisor) => supervisor::supervise(&mut above),
+        Some(Stage::Reaper { containment, network }) => reaper::run(&mut above, containment, network),
+        None => return ExitCode::from(2),
     };
     match result {
         Ok(()) | Err(StageError::Orphaned) => {}

@@ -24,7 +24,7 @@ use rustix::thread::{
 use super::limits::UsageMonitor;
 use super::network_namespace::{self, NetworkAccess, Publishes};
 use super::protocol::{Containment, LinkRead, Report, Spec, StageError, StageLink, TERMINATE};
-use super::{REAP, SHOWN_NAME};
+use super::{SHOWN_NAME, Stage};
 use crate::options::DisabledFeatures;
 use crate::process;
 
@@ -178,7 +178,7 @@ fn start_reaper(
     command
         .arg0(SHOWN_NAME)
         .args(&spec.args_prefix)
-        .args([REAP, containment.as_str(), network.as_str()]);
+        .args(Stage::Reaper { containment, network }.arguments());
     // A separate group, so that a signal to the command does not reach the supervisor.
     command
         .env_clear()

@@ -11,12 +11,12 @@ use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_ports::tool::ToolHost;
 use wakeful_tools::DisabledFeatures;
 
-use crate::fixture::{CommandResult, NeverStop, ToolFixture, act, attempt, block_on, eventually};
+use crate::fixture::{CommandResult, NeverStop, ToolFixture, act, attempt, block_on, eventually, scope};
 
 fn allowed(hosts: &[&str]) -> SandboxScope {
     SandboxScope {
         allowed_hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
-        ..SandboxScope::default()
+        ..scope()
     }
 }
 
@@ -81,12 +81,7 @@ fn other_hosts_and_this_machine_are_refused_with_the_next_step() {
     let bed = ToolFixture::new();
     let port = origin();
     for target in [format!("127.0.0.1:{port}"), "evil.example:443".to_owned()] {
-        let seen = run_in(
-            &bed,
-            SandboxScope::default(),
-            &attempt(&format!("proxy-connect {target}")),
-        )
-        .ok();
+        let seen = run_in(&bed, scope(), &attempt(&format!("proxy-connect {target}"))).ok();
         assert!(seen.stdout().starts_with("HTTP/1.1 403"), "{}", seen.json);
         let entry = &seen.json["connections"][0];
         assert_eq!(entry["verdict"], "refused");
@@ -134,9 +129,9 @@ fn a_published_port_is_reached_from_this_machine() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = free.local_addr().expect("an address").port();
     drop(free);
-    let scope = SandboxScope {
+    let publishing = SandboxScope {
         published_ports: BTreeSet::from([port]),
-        ..SandboxScope::default()
+        ..scope()
     };
     let client = thread::spawn(move || {
         eventually("an answer of the server", || {
@@ -147,7 +142,7 @@ fn a_published_port_is_reached_from_this_machine() {
             (text == "inside").then_some(text)
         })
     });
-    let seen = run_in(&bed, scope, &attempt(&format!("serve-once {port}"))).ok();
+    let seen = run_in(&bed, publishing, &attempt(&format!("serve-once {port}"))).ok();
     assert_eq!(seen.json["findings"], Value::Null, "{}", seen.json);
     assert_eq!(client.join().expect("a client"), "inside");
     assert!(
@@ -161,11 +156,11 @@ fn a_busy_port_is_reported_and_not_published() {
     let bed = ToolFixture::new();
     let busy = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = busy.local_addr().expect("an address").port();
-    let scope = SandboxScope {
+    let publishing = SandboxScope {
         published_ports: BTreeSet::from([port]),
-        ..SandboxScope::default()
+        ..scope()
     };
-    let seen = run_in(&bed, scope, "true").ok();
+    let seen = run_in(&bed, publishing, "true").ok();
     let finding = seen.json["findings"][0].as_str().expect("a finding");
     assert!(
         finding.contains(&format!("port {port} was not published")),
