@@ -257,7 +257,8 @@ mod tests {
         privacy_receipt.channel privacy_receipt.policy_version privacy_receipt.provider queue.agent_id queue.run_key
         run.agent_id run.machine run.run_key run.status run.thread_id run.wait_kind run_cancel.run_key runner.machine runner.runner_id
         spend.agent_id spend.model_ref spend.operation_id spend.policy_version spend.rule spend.run_key spend_day.agent_id
-        step.action_base step.class step.name step.operation_id step.reason step.run_key step.sandbox step.status
+        step.action_base step.call_id step.class step.denial_category step.input_hash step.name
+        step.operation_id step.output_hash step.policy_version step.reason step.run_key step.sandbox step.stage step.status
         wake.agent_id wake.gates wake.run_key wake.verdict wake.source wake.cause wake.absorbed_by
         subscription.subscription_id subscription.agent_id subscription.spec schedule.guard schedule.event_name outbox_cursor.journal_dispatched_to
         agent_outbox.agent_id agent_outbox.body agent_outbox.dispatched_to

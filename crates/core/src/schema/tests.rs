@@ -52,7 +52,7 @@ fn strict_requires_every_property_and_allows_null_for_optional_ones() {
     let expected = json!({
         "type": "object",
         "additionalProperties": false,
-        "required": ["any", "cmd", "either", "list", "mode", "place"],
+        "required": ["cmd", "mode", "place", "list", "either", "any"],
         "properties": {
             "cmd": {"type": "string"},
             "mode": {"type": ["string", "null"], "enum": ["a", "b", null]},

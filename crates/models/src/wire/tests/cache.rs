@@ -191,11 +191,11 @@ fn the_cached_prefix_is_byte_identical_in_all_processes() {
         )
     });
     insta::assert_snapshot!(hashes.join("\n"), @"
-    anthropic 1072 582650d11e3a139de7fd4a1bb561b9e378dcc8edfe1d2105ef47080a4ee35343
-    openai 933 27c95447a3c737b1f5d907ddcc415a81236d37ddd558841d615bf2b817e5b39e
-    openai-chat 816 d6963a684cdce7e1ddeeb0fb365f6ec2eb4e2ae50e444e9ea759af5ff6eac82c
-    gemini 762 50790497a6f02a919115f7f2504c3d692011d8e67ff6f6711c7cc26ce58c1950
-    openai-codex 921 d17669d26a6f55c6a8031ffe8c6604bc5da87e94ad814e0bbbd2e410c20a81de
+    anthropic 1072 b6d72953d7e7d85ccd145cb54213a5c10abecb6c3417b75e0d951df126e14188
+    openai 933 a8165f444b8a998d7618591cd7e0e6cf61b09736e157fef46e6b0ae3ad67ecd5
+    openai-chat 816 44f527e7110aea28ab3091b01056630d0fe5ca6ec910154c32c856016965ae7e
+    gemini 762 5d5298a0546cdc37d2e6fb47e0accef4f25077495625d0cf836c2684bae44024
+    openai-codex 921 3f1fea750ba79999e1d44e2bc4eafb11314b57118cbcdb204f8788d1e1a64450
     ");
 }
 

@@ -33,7 +33,7 @@ fn anthropic_receives_messages() {
     {"type":"text","text":"Be exact.","cache_control":{"type":"ephemeral"}},
     {"type":"text","text":"You are `main`.","cache_control":{"type":"ephemeral"}}],"tools":[
     {"name":"Look","description":"Looks.","input_schema":
-    {"additionalProperties":false,"properties":{"at":{"type":"string"}},"type":"object"}}],"messages":[
+    {"type":"object","properties":{"at":{"type":"string"}},"additionalProperties":false}}],"messages":[
     {"role":"user","content":[
     {"type":"text","text":"What is here?","cache_control":{"type":"ephemeral"}}]}],"stream":true}
     "#);
@@ -57,7 +57,7 @@ fn openai_receives_items() {
     insta::assert_snapshot!(sent(Provider::OpenAi, &opening()), @r#"
     {"model":"m","instructions":"Be exact.\n\nYou are `main`.","tools":[
     {"type":"function","name":"Look","description":"Looks.","parameters":
-    {"additionalProperties":false,"properties":{"at":{"type":"string"}},"type":"object"},"strict":false}],
+    {"type":"object","properties":{"at":{"type":"string"}},"additionalProperties":false},"strict":false}],
     "include":["reasoning.encrypted_content"],"store":false,"stream":true,"input":[
     {"type":"message","role":"user","content":[
     {"type":"input_text","text":"What is here?"}]}]}
@@ -90,7 +90,7 @@ fn codex_receives_its_own_variant_of_items() {
     insta::assert_snapshot!(by_fields(body), @r#"
     {"model":"m","instructions":"Be exact.\n\nYou are `main`.","tools":[
     {"type":"function","name":"Look","description":"Looks.","parameters":
-    {"additionalProperties":false,"properties":{"at":{"type":"string"}},"type":"object"},"strict":false}],
+    {"type":"object","properties":{"at":{"type":"string"}},"additionalProperties":false},"strict":false}],
     "reasoning":null,
     "include":[],"store":false,"stream":true,"input":[
     {"type":"message","role":"user","content":[
@@ -103,7 +103,7 @@ fn openai_chat_receives_messages_with_text_and_calls() {
     insta::assert_snapshot!(sent(Provider::OpenAiChat, &opening()), @r#"
     {"model":"m","tools":[
     {"type":"function","function":{"name":"Look","description":"Looks.","parameters":
-    {"additionalProperties":false,"properties":{"at":{"type":"string"}},"type":"object"},"strict":false}}],"messages":[
+    {"type":"object","properties":{"at":{"type":"string"}},"additionalProperties":false},"strict":false}}],"messages":[
     {"role":"system","content":"Be exact.\n\nYou are `main`."},
     {"role":"user","content":"What is here?"}],"stream":true,"stream_options":{"include_usage":true}}
     "#);
@@ -127,7 +127,7 @@ fn gemini_receives_contents() {
     {"text":"You are `main`."}]},"tools":[
     {"functionDeclarations":[
     {"name":"Look","description":"Looks.","parametersJsonSchema":
-    {"additionalProperties":false,"properties":{"at":{"type":"string"}},"type":"object"}}]}],"contents":[
+    {"type":"object","properties":{"at":{"type":"string"}},"additionalProperties":false}}]}],"contents":[
     {"role":"user","parts":[
     {"text":"What is here?"}]}]}
     "#);
