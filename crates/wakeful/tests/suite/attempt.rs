@@ -84,12 +84,13 @@ fn a_key_read_by_a_command_reaches_neither_model_nor_database() {
     let world = TestHome::new();
     let path = world.path().join("key");
     // The file named in the settings is denied to commands; a copy of it is not.
-    let copy = world.path().join("copy");
+    let copy = world.workspace().join("copy");
     let asks = json!({"choices": [{"finish_reason": "tool_calls", "message": {"tool_calls": [{
         "id": "c1", "type": "function",
         "function": {"name": "ExecCommand", "arguments": json!({"cmd": format!("cat {}", copy.display())}).to_string()},
     }]}}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}});
     let fake = FakeProvider::new(vec![(200, asks), chat("read")]);
+    std::fs::create_dir_all(world.workspace()).expect("a folder");
     std::fs::write(&path, KEY).expect("a key");
     std::fs::write(&copy, KEY).expect("a copy");
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))

@@ -11,16 +11,17 @@ use super::home_fixture::{CommandOutput, TestHome, wait_until};
 use super::provider::{FakeProvider, KEY};
 use super::route::{chat, provider, write};
 
-/// Each reply costs one cent; a request may cost about two at most.
+/// Each reply costs one cent; a request may cost two and a half at most. Input is free, so that the size of the
+/// tools' descriptions has no influence.
 const CENTS: &str = r#"
-price: { input: 10, output: 10 }
-max_output_tokens: 1000
+price: { input: 0, output: 10 }
+max_output_tokens: 2500
 rounds:
   - text: "let me look"
-    usage: { input_tokens: 900, output_tokens: 100 }
+    usage: { input_tokens: 10, output_tokens: 1000 }
     tools: [{ name: ExecCommand, input: { cmd: "echo one >> world.txt" } }]
   - text: "done"
-    usage: { input_tokens: 900, output_tokens: 100 }
+    usage: { input_tokens: 10, output_tokens: 1000 }
 "#;
 
 pub(super) fn budget(world: &TestHome) -> Value {

@@ -28,7 +28,7 @@ fn parked_behind_another(world: &TestHome) -> (RunningDaemon<'_>, Child, String)
     for agent in ["slow", "next"] {
         world.wakeful(&["agent", "create", agent]);
     }
-    let priced = "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nrounds:\n";
+    let priced = "price: { input: 0.001, output: 10 }\nmax_output_tokens: 3000\nrounds:\n";
     let counted = "    usage: { input_tokens: 10, output_tokens: 1 }\n";
     let waits = r#"    tools: [{ name: ExecCommand, input: { cmd: "for i in $(seq 400); do [ -e go ] && break; sleep 0.05; done" } }]"#;
     let slow = format!("{priced}  - text: one\n    delay_ms: 1500\n{counted}{waits}\n  - text: done\n");

@@ -72,7 +72,9 @@ fn a_read_only_run_says_so_and_its_journal_writes_are_denied() {
     );
     let run = home.wakeful(&["run", "--model", &model, "--read-only", "plan", "--json"]);
     assert_eq!(run.code, Some(4), "{run:?}");
-    assert!(run.stdout.contains("read_only_run"), "{run:?}");
+    let key = run.json()["run_key"].as_str().expect("a key").to_owned();
+    let denied = home.wakeful(&["policy", "explain", &key, "--json"]).json();
+    assert_eq!(denied["rule"], "read_only_run", "{denied}");
 }
 
 #[test]

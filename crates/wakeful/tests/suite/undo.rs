@@ -18,10 +18,9 @@ fn a_run_is_shown_undone_and_redone_from_the_command_line() {
     std::fs::create_dir_all(home.workspace()).expect("a folder");
     std::fs::write(file("kept"), "first\n").expect("a file");
     std::fs::write(file("gone"), "gone\n").expect("a file");
-    let key = home.run(WRITES, &[]).json()["run_key"]
-        .as_str()
-        .expect("a key")
-        .to_owned();
+    let run = home.run(WRITES, &[]).json();
+    let key = run["run_key"].as_str().expect("a key").to_owned();
+    let agent = run["agent_id"].as_str().expect("an agent").to_owned();
     let changes = home.wakeful(&["runs", "diff", &key, "--json"]).json();
     assert_eq!(changes["files_total"], 3, "{changes}");
     let diff = changes["diff"].as_str().expect("a diff");
@@ -43,7 +42,7 @@ fn a_run_is_shown_undone_and_redone_from_the_command_line() {
         (Some("first\n"), Some("gone\n"))
     );
     assert!(!file("new").exists());
-    let events = home.wakeful(&["events", "--json"]).stdout;
+    let events = home.wakeful(&["events", &agent, "--json"]).stdout;
     assert!(events.contains("run_undone"), "{events}");
     home.wakeful(&["runs", "undo", &key, "--redo", "--yes"]);
     assert_eq!(
