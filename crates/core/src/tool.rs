@@ -2,12 +2,14 @@
 //! a run for which a tool may be used.
 
 mod capability;
+mod connection;
 pub mod contract;
 pub mod gate;
 pub mod invocation;
 pub mod risk;
 
 pub use self::capability::{AgentAccessScope, AgentCapability, Capability, EnvironmentCapability};
+pub use self::connection::{Connection, ConnectionVerdict};
 pub use self::contract::{
     ContractDocument, ContractError, ContractMismatch, FactKind, IdempotencyStrategy, RegisteredTool,
     ScopeRule, SideEffects, ToolContract, ToolContracts,

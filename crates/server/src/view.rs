@@ -294,6 +294,7 @@ fn tool_call(step: &StepRow) -> ToolCall {
 /// A step with what it received and produced.
 #[must_use]
 pub fn step(step: &StepRow, contents: Option<&StepContents>) -> Step {
+    let sandbox = contents.map(|found| found.sandbox.clone()).unwrap_or_default();
     Step {
         operation_id: step.operation_id.to_string(),
         kind: match step.class {
@@ -312,6 +313,9 @@ pub fn step(step: &StepRow, contents: Option<&StepContents>) -> Step {
         error_output: contents
             .and_then(|found| found.error_output.as_ref())
             .map(step_text),
+        confinement: sandbox.confinement,
+        connections: sandbox.connections,
+        findings: sandbox.findings,
         exit_status: step.exit_status,
         decision_id: contents
             .and_then(|found| found.decision)

@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde::Serialize;
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::step::ToolError;
+use wakeful_core::tool::Connection;
 use wakeful_ports::tool::{NOT_BEGUN, ToolOutcome};
 
 use crate::arguments::TOOL;
 use crate::network::call::NetworkReport;
-use crate::network::connection_log::Connection;
 use crate::output::{BoundedOutput, previews};
 use crate::sandbox::isolation::Isolation;
 use crate::sandbox::limits::{Limit, LimitExceeded, NoRoom};

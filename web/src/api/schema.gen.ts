@@ -2535,6 +2535,24 @@ export interface components {
         ComplianceStatus: "compliant" | "non_compliant";
         /** @description What happens to a firing while the previous one is in progress. */
         Concurrency: "allow" | "forbid" | "replace";
+        /** @description The connections of a command to one host with one result. */
+        Connection: {
+            /** @description The number of equal connections. */
+            count: number;
+            /** @description The host as the command named it. */
+            host: string;
+            /** @description The port on the host. */
+            port: number;
+            /** @description The entry of the agent's list that allowed it, or why it was refused or failed. */
+            reason: string;
+            /** @description Bytes that the command received. */
+            received_bytes: number;
+            /** @description Bytes that the command sent. */
+            sent_bytes: number;
+            verdict: components["schemas"]["ConnectionVerdict"];
+        };
+        /** @description What happened to a connection. */
+        ConnectionVerdict: "allowed" | "refused" | "failed";
         /** @description A person erased contents. */
         ContentErased: {
             /**
@@ -4970,6 +4988,12 @@ export interface components {
              * @description When the step was created.
              */
             at: string;
+            /** @description What was enforced for a command: `enforced`, `partly_enforced` or `not_enforced` for each of `path`, `write`, `network`, `secret` and `child_process`. Empty for other tools. */
+            confinement?: {
+                [key: string]: string;
+            };
+            /** @description The connections of a command to hosts outside its sandbox. */
+            connections?: components["schemas"]["Connection"][];
             /** @description The pending decision that the tool call waits for. */
             decision_id?: string;
             /** @description The duration in milliseconds. */
@@ -4981,6 +5005,8 @@ export interface components {
              * @description The exit status of a command; 128 and more if a signal ended it.
              */
             exit_status?: number;
+            /** @description What a person should look at after a command, such as a new Git hook in the workspace. */
+            findings?: string[];
             /** @description The arguments of a tool call as JSON. Absent if they were erased, removed by retention, or are too far back in a long run. */
             input?: components["schemas"]["StepText"];
             /** @description The audit record of a tool call that has ended, performed or denied. */

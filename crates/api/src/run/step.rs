@@ -1,9 +1,11 @@
 //! Types for the steps of runs.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::step::StepStatus;
-use wakeful_core::tool::ToolInvocation;
+use wakeful_core::tool::{Connection, ToolInvocation};
 
 use crate::TokenUsage;
 use crate::text::DateTime;
@@ -59,6 +61,16 @@ pub struct Step {
     /// The error output of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_output: Option<StepText>,
+    /// What was enforced for a command: `enforced`, `partly_enforced` or `not_enforced` for each of `path`, `write`,
+    /// `network`, `secret` and `child_process`. Empty for other tools.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub confinement: BTreeMap<String, String>,
+    /// The connections of a command to hosts outside its sandbox.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<Connection>,
+    /// What a person should look at after a command, such as a new Git hook in the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
     /// The exit status of a command; 128 and more if a signal ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<i32>,

@@ -13,7 +13,7 @@ use wakeful_core::conversation::{Block, Role, ToolCall, calls_of, text_of};
 use wakeful_core::key::{ActionBase, DecisionId, OperationId};
 use wakeful_core::run::{EntryWrite, RunMachine, RunPhase};
 use wakeful_core::step::{ActionStatus, StepStatus, action_parts};
-use wakeful_core::tool::ToolInvocation;
+use wakeful_core::tool::{Connection, ToolInvocation};
 use wakeful_store::rows::{RunRow, StepRow};
 use wakeful_store::{StoreError, View};
 
@@ -44,10 +44,21 @@ pub struct StepContents {
     pub output: Option<BoundedText>,
     /// The error output of a command.
     pub error_output: Option<BoundedText>,
+    /// What the sandbox enforced and saw, if the step is a command.
+    pub sandbox: SandboxReport,
     /// The decision that the call waits for.
     pub decision: Option<DecisionId>,
     /// The audit record of a tool call that has ended.
     pub invocation: Option<ToolInvocation>,
+}
+
+/// What the result of a command says about its sandbox.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SandboxReport {
+    pub confinement: BTreeMap<String, String>,
+    pub connections: Vec<Connection>,
+    pub findings: Vec<String>,
 }
 
 /// A text within a bound.
@@ -256,6 +267,7 @@ impl Found {
         let error_output = self.stream(view, &command.stderr_preview, err)?;
         self.at(operation, |step| {
             (step.output, step.error_output) = (output, error_output);
+            step.sandbox = command.sandbox;
         });
         Ok(())
     }
@@ -296,6 +308,8 @@ struct CommandResult {
     stderr_preview: String,
     #[serde(default)]
     artifacts: Vec<KeptStream>,
+    #[serde(flatten)]
+    sandbox: SandboxReport,
 }
 
 /// An output stream that was kept because the model read only a part of it.

@@ -6,8 +6,9 @@ use std::thread::{self, JoinHandle};
 
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+use wakeful_core::tool::Connection;
 
-use super::connection_log::{Connection, ConnectionLog};
+use super::connection_log::ConnectionLog;
 use super::connector::Connector;
 use super::{proxy, published};
 use crate::sandbox::network_namespace::NamespaceSockets;

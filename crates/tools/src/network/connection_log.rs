@@ -4,25 +4,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::Serialize;
+use wakeful_core::tool::{Connection, ConnectionVerdict as Verdict};
 
 /// Most entries. A command that tries more hosts gets the number of the omitted connections.
 const ENTRIES_MAX: usize = 64;
 
 /// Longest host in an entry: a refused one has the length that the program chose.
 const HOST_CHARS_MAX: usize = 253;
-
-/// What happened to a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Verdict {
-    /// It was made.
-    Allowed,
-    /// The agent's rules refuse it.
-    Refused,
-    /// It was allowed and could not be made.
-    Failed,
-}
 
 /// Bytes of the connections of one entry.
 #[derive(Debug, Default)]
@@ -39,19 +27,6 @@ struct Entry {
     reason: String,
     count: u64,
     traffic: Arc<Traffic>,
-}
-
-/// An entry as the result shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Connection {
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    pub(crate) verdict: Verdict,
-    /// The rule that allowed it, or why it was refused or failed.
-    pub(crate) reason: String,
-    pub(crate) count: u64,
-    pub(crate) sent_bytes: u64,
-    pub(crate) received_bytes: u64,
 }
 
 /// The connections of a call, in the order of their first occurrence.

@@ -9,8 +9,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
+use wakeful_core::tool::ConnectionVerdict as Verdict;
 
-use super::connection_log::{ConnectionLog, Traffic, Verdict};
+use super::connection_log::{ConnectionLog, Traffic};
 use super::connector::{ConnectError, Connector};
 use super::request::{BadRequest, HEAD_BYTES_MAX, ProxyRequest, end_of_head};
 

@@ -10,8 +10,9 @@ use tokio::net::{TcpListener, TcpStream};
 use wakeful_core::id::AgentId;
 use wakeful_core::network_scope::{Host, HostRules};
 use wakeful_core::sandbox_scope::SandboxScope;
+use wakeful_core::tool::ConnectionVerdict as Verdict;
 
-use super::connection_log::{ConnectionLog, Verdict};
+use super::connection_log::ConnectionLog;
 use super::connector::{ConnectError, Connector, Resolver, Route};
 use super::request::{BadRequest, HEAD_BYTES_MAX, ProxyRequest};
 use super::upstream::Upstream;

@@ -5,6 +5,7 @@ use wakeful_core::policy::rule_words;
 use wakeful_core::run::RunStatus;
 use wakeful_core::step::StepStatus;
 use wakeful_core::sub_run::RunLink;
+use wakeful_core::tool::ConnectionVerdict;
 use wakeful_runtime::run::describe_fault;
 
 use super::Out;
@@ -291,7 +292,24 @@ fn step_contents(step: &Step, run: &Run, detail: Detail) -> Vec<String> {
     if let Some(errors) = &step.error_output {
         lines.extend(text_lines(errors, detail, "      ! "));
     }
+    lines.extend(sandbox_lines(step));
     lines
+}
+
+/// What a person should know about a command besides its output: hosts that it did not reach, and findings.
+fn sandbox_lines(step: &Step) -> Vec<String> {
+    let unreached = step
+        .connections
+        .iter()
+        .filter(|entry| entry.verdict != ConnectionVerdict::Allowed);
+    let unreached = unreached.map(|entry| {
+        let (host, port, verdict) = (&entry.host, entry.port, &entry.verdict);
+        format!("      * {host}:{port} {verdict}: {}", entry.reason)
+    });
+    let not_enforced = step.confinement.iter().filter(|(_, level)| *level != "enforced");
+    let not_enforced = not_enforced.map(|(line, level)| format!("      * sandbox: {line} {level}"));
+    let findings = step.findings.iter().map(|finding| format!("      * {finding}"));
+    unreached.chain(not_enforced).chain(findings).collect()
 }
 
 /// The mark before each line of a step's output.

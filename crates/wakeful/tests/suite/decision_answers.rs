@@ -477,13 +477,7 @@ fn an_unconfined_command_cannot_answer_in_a_persons_place() {
             true => "HTTP/1.1 403 caller_is_tool_process",
             false => " ",
         };
-        let told = [
-            ANSWERED_BY_TOOL,
-            ANSWERED_BY_TOOL,
-            ANSWERED_BY_TOOL,
-            refused,
-            refused,
-        ];
+        let told = [[ANSWERED_BY_TOOL; 3].as_slice(), &[refused; 2]].concat();
         assert_eq!(world.lines(), told, "without namespaces: {no_namespaces}");
         std::fs::remove_file(world.workspace().join("world.txt")).expect("told");
     }
