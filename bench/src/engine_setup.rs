@@ -19,7 +19,7 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuidance;
 use wakeful_ports::model::Model;
 use wakeful_ports::snapshot::NoSnapshots;
-use wakeful_ports::tool::ToolHost;
+use wakeful_ports::tool::{StopSignal, ToolHost};
 use wakeful_runtime::api::{ApiContext, IncomingMessage, NewAgent, RuntimeApi, StartAtOnce};
 use wakeful_runtime::run::{ClaimedRun, DriveOutcome};
 use wakeful_runtime::wake::ResolvedOptions;
@@ -160,4 +160,13 @@ impl Observer for Nobody {
     fn on_spend_settled(&self) {}
 
     fn on_events(&self, _agent: &AgentId, _events: &[Event]) {}
+}
+
+/// Stops nothing.
+pub(crate) struct Never;
+
+impl StopSignal for Never {
+    fn stopped(&self) -> impl Future<Output = ()> + Send {
+        std::future::pending()
+    }
 }

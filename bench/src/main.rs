@@ -13,6 +13,8 @@
 //! | [`verify`] | verified log events per second |
 //! | [`matching`] | matching a notice against many subscriptions |
 //! | [`policy`] | one decision with 200 policies |
+//! | [`tool_call`] | the path of an allowed call, and the start of a command |
+//! | [`search`] | searching 100,000 files |
 //! | [`causal`] | joining two records of an agent's state |
 //! | [`parallel`] | committed transitions per second of many agents, on both databases |
 //!
@@ -38,7 +40,9 @@ mod policy;
 mod program;
 mod round;
 mod run;
+mod search;
 mod serve;
+mod tool_call;
 mod verify;
 mod version;
 
@@ -51,7 +55,7 @@ use serde::Serialize;
 
 use crate::machine::Machine;
 use crate::measure::Measure;
-use crate::models::{client, cost, crowd, first, forward};
+use crate::models::{client, cost, crowd, first, forward, word};
 use crate::program::Program;
 use crate::serve::{dormant, drain, enqueue, flood, idle, notice, ready, stream};
 
@@ -126,7 +130,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 33] = [
+const PARTS: [Part; 37] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -218,6 +222,22 @@ const PARTS: [Part; 33] = [
     Part {
         names: &[forward::NAME],
         take: forward::take,
+    },
+    Part {
+        names: &[word::NAME],
+        take: word::take,
+    },
+    Part {
+        names: &[tool_call::COMMAND],
+        take: tool_call::take_command,
+    },
+    Part {
+        names: &[tool_call::PATH],
+        take: tool_call::take_path,
+    },
+    Part {
+        names: &[search::NAME],
+        take: search::take,
     },
     Part {
         names: &[crowd::NAME],

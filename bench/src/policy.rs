@@ -35,7 +35,7 @@ const TOOLS: [&str; 8] = [
 
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let home = tempfile::tempdir()?;
-    let engine = engine(home.path())?;
+    let engine = engine(home.path(), ToolRegistry::new(names()))?;
     let agent_id = AgentId::parse("main")?;
     let rules = ActionRules::default();
     let facts = CallFacts {
@@ -55,7 +55,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
         risk: RiskLevel::Low,
         sandbox_level: 1,
     };
-    let names: BTreeMap<String, usize> = (0..POLICIES).map(|n| (format!("/data/{n}/report"), n)).collect();
+    let paths: BTreeMap<String, usize> = (0..POLICIES).map(|n| (format!("/data/{n}/report"), n)).collect();
     // The first decision compiles the policies.
     anyhow::ensure!(
         engine.decide(&query).effect == PolicyEffect::Permit,
@@ -68,9 +68,9 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
         took.push(began.elapsed().as_secs_f64() * 1e6);
         let began = Instant::now();
         black_box(
-            names
+            paths
                 .keys()
-                .filter(|name| name.as_str() == black_box("/data/7/report"))
+                .filter(|path| path.as_str() == black_box("/data/7/report"))
                 .count(),
         );
         bare.push(began.elapsed().as_secs_f64() * 1e6);
@@ -84,8 +84,13 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// An engine that follows a home with policies over all tools; an eighth of them concern the measured one.
-fn engine(home: &std::path::Path) -> Result<PolicyEngine> {
+/// The names of the tools that the policies are about.
+pub(crate) fn names() -> std::collections::BTreeSet<String> {
+    TOOLS.map(str::to_owned).into()
+}
+
+/// An engine that follows a home with policies over all tools; an eighth of them concern each tool.
+pub(crate) fn engine(home: &std::path::Path, tools: ToolRegistry) -> Result<PolicyEngine> {
     let mut text = String::new();
     for (n, tool) in (0..POLICIES).zip(TOOLS.iter().cycle().skip(2)) {
         writeln!(
@@ -95,6 +100,5 @@ fn engine(home: &std::path::Path) -> Result<PolicyEngine> {
     }
     std::fs::create_dir_all(home.join("policy"))?;
     std::fs::write(home.join("policy/main.cedar"), text)?;
-    let tools = TOOLS.map(str::to_owned).into();
-    PolicyEngine::following(home.to_owned(), ToolRegistry::new(tools)).context("the policy engine")
+    PolicyEngine::following(home.to_owned(), tools).context("the policy engine")
 }

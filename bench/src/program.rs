@@ -114,8 +114,15 @@ impl Program {
 
     /// `wakeful run` of the site's script.
     pub(crate) fn run(&self, site: &Site) -> Command {
+        let mut command = self.run_for_a_person(site);
+        command.arg("--json");
+        command
+    }
+
+    /// The same with the output that people read.
+    pub(crate) fn run_for_a_person(&self, site: &Site) -> Command {
         let mut command = Command::new(&self.path);
-        command.args(["run", "hello", "--json", "--max-rounds", "1000"]);
+        command.args(["run", "hello", "--max-rounds", "1000"]);
         command.arg("--home").arg(&site.home);
         command.arg("--workspace").arg(&site.workspace);
         command.arg("--model").arg(&site.model);

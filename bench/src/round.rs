@@ -4,7 +4,6 @@
 //! Every command of the run is performed twice: once for the run and once bare, through the same tools,
 //! right before or right after it. So both run under the same load.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,12 +13,13 @@ use wakeful_core::conversation::ToolSpec;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::step::{EffectClass, ToolError};
-use wakeful_core::time::Millis;
 use wakeful_models::ScriptedModel;
-use wakeful_ports::tool::{OutputSink, StopSignal, ToolHost, ToolOutcome, ToolRequest};
-use wakeful_tools::{CommandLimits, DeniedPaths, DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy};
+use wakeful_ports::tool::{StopSignal, ToolHost, ToolOutcome, ToolRequest};
+use wakeful_tools::{DisabledFeatures, Tools};
 
+use crate::engine_setup::Never;
 use crate::measure::{Measure, Target, median, ms};
+use crate::tool_call::tools;
 use crate::{Setting, disk, engine_setup};
 
 pub(crate) const NAME: &str = "tool_round_overhead_ms";
@@ -28,9 +28,11 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let rounds = setting.effort.pick(30, 100);
     let folder = setting.folder.join("round");
     let (home, workspace) = (folder.join("home"), folder.join("workspace"));
-    std::fs::create_dir_all(&home)?;
-    std::fs::create_dir_all(&workspace)?;
-    let tools = Arc::new(Paired::new(tools(setting, home.clone(), workspace.clone())?)?);
+    let tools = Arc::new(Paired::new(tools(
+        setting,
+        &folder,
+        DisabledFeatures::default(),
+    )?)?);
     let model = ScriptedModel::load(&disk::script(rounds), "bench")?;
     engine_setup::runtime()?.block_on(async {
         let store = engine_setup::sqlite(&home)?;
@@ -75,24 +77,6 @@ fn told(laps: &[Lap]) -> Measure {
         .with("engine_and_store_ms", median(&outside))
 }
 
-fn tools(setting: &Setting, home: PathBuf, workspace: PathBuf) -> Result<Tools> {
-    Ok(Tools::new(ToolsOptions {
-        program: setting.program.path().to_owned(),
-        program_args_prefix: vec!["sandbox".to_owned()],
-        scratch: home.join("scratch"),
-        home,
-        workspace,
-        environment: std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect(),
-        closed: DeniedPaths::default(),
-        limits: CommandLimits::default(),
-        output: wakeful_tools::OutputLimits::default(),
-        unsandboxed: UnsandboxedPolicy::Refuse,
-        pretend: DisabledFeatures::default(),
-    })?)
-}
-
 /// The real tools, which perform every command once more for comparison.
 struct Paired {
     tools: Tools,
@@ -127,18 +111,13 @@ impl Paired {
     }
 
     async fn aside(&self, number: usize) -> (Duration, ToolOutcome) {
-        let act = ToolRequest {
-            operation_id: OperationId(Digest::of(&number.to_le_bytes())),
-            agent_id: self.agent.clone(),
-            at: Millis(0),
-            grant: wakeful_ports::tool::CallGrant::default(),
-            scope: wakeful_core::sandbox_scope::SandboxScope::default(),
-            access: wakeful_core::tool::AgentAccessScope::everything(),
-            is_read_only: false,
-            output: OutputSink::default(),
-            tool: "ExecCommand".to_owned(),
-            input: json!({"cmd": "true"}),
-        };
+        let operation_id = OperationId(Digest::of(&number.to_le_bytes()));
+        let act = ToolRequest::new(
+            operation_id,
+            self.agent.clone(),
+            "ExecCommand",
+            json!({"cmd": "true"}),
+        );
         let begun = Instant::now();
         let done = self.tools.perform(act, Never).await;
         (begun.elapsed(), done)
@@ -189,13 +168,5 @@ impl ToolHost for Paired {
 
     async fn clean_up(&self, operation_id: OperationId) {
         self.tools.clean_up(operation_id).await;
-    }
-}
-
-struct Never;
-
-impl StopSignal for Never {
-    fn stopped(&self) -> impl Future<Output = ()> + Send {
-        std::future::pending()
     }
 }

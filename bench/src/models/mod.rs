@@ -7,6 +7,7 @@
 //! | [`forward`] | the delay of streamed text through the daemon |
 //! | [`crowd`] | memory during many concurrent streams |
 //! | [`first`] | the size of an agent's first request |
+//! | [`word`] | the delay of the first word of `wakeful run` in a terminal |
 //!
 //! `fake` is the provider, on loopback and the same for all; `client` is our client as a separate process,
 //! so that the fake provider's cost is not counted.
@@ -18,3 +19,4 @@ mod fake;
 pub(crate) mod first;
 pub(crate) mod forward;
 mod say;
+pub(crate) mod word;
