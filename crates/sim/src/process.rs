@@ -95,8 +95,8 @@ impl SimProcess {
         let woken = Arc::new(Woken::default());
         let waker = Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);
+        self.world.time.wake_all();
         loop {
-            self.world.time.wake_all();
             woken.0.store(false, Ordering::Relaxed);
             if let Poll::Ready(end) = doings.as_mut().poll(&mut context) {
                 return End::Done(end);
@@ -106,7 +106,9 @@ impl SimProcess {
                 ProcessState::Asleep => return End::Slept(doings),
                 ProcessState::Lost => return End::Stuck("loops without progress"),
                 ProcessState::Awake if woken.0.swap(false, Ordering::Relaxed) => {}
-                ProcessState::Awake if self.world.time.advance() => {}
+                // Not before every poll: a set of futures that polls woken ones asks to be polled again
+                // afterwards, so time would never advance.
+                ProcessState::Awake if self.world.time.advance() => self.world.time.wake_all(),
                 ProcessState::Awake => return End::Stuck("waits for something that cannot happen"),
             }
         }
