@@ -2,7 +2,7 @@
 
 use wakeful_core::conversation::Role;
 use wakeful_core::decision::{BlastRadius, Severity};
-use wakeful_core::policy::{DenialCategory, GateStage, UNCLASSIFIED_TOOL};
+use wakeful_core::policy::{DenialCategory, GateStage, RuleName, UNCLASSIFIED_TOOL};
 use wakeful_core::tool::ToolInvocation;
 use wakeful_core::tool::invocation::ComplianceStatus;
 
@@ -119,10 +119,12 @@ async fn a_tool_without_risk_classification_asks_in_every_mode() {
         .await;
         assert_eq!(daemon.begun(), Vec::<u64>::new());
         let (_, steps) = daemon.outcome().await;
-        assert_eq!(
-            steps,
-            [(StepStatus::WaitingForApproval, UNCLASSIFIED_TOOL.to_owned())]
-        );
+        // The mode `restrictive` asks before every call, so its own rule is the one that asks.
+        let rule = match mode {
+            PermissionMode::Restrictive => RuleName::RestrictiveMode.as_str(),
+            PermissionMode::Permissive | PermissionMode::Standard => UNCLASSIFIED_TOOL,
+        };
+        assert_eq!(steps, [(StepStatus::WaitingForApproval, rule.to_owned())]);
         let pending = daemon.store.read(|view| {
             view.decisions(&DecisionFilter {
                 pending_only: true,
