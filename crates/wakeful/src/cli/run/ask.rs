@@ -193,11 +193,12 @@ pub(in crate::cli) async fn reasons(
     Ok(lines.into_iter().map(|line| (line, Ink::Dim)).collect())
 }
 
-/// Reads one line that was typed after the prompt appeared; none at Ctrl-C, Ctrl-D or a lost terminal.
-/// Earlier input is discarded, because it cannot be an answer to a question that was not shown.
+/// Reads one line that was typed after the question appeared; none at Ctrl-C, Ctrl-D or a lost terminal.
+/// Earlier input is discarded, because it cannot be an answer to a question that was not shown. It is discarded
+/// before the prompt: an answer that follows the prompt at once is kept.
 async fn read_line(out: &Out) -> Option<String> {
-    out.prompt(PROMPT);
     tcflush(std::io::stdin(), QueueSelector::IFlush).ok()?;
+    out.prompt(PROMPT);
     let (answer, answered) = oneshot::channel();
     // A thread of its own: it may block until the process ends, which the runtime would wait for.
     let read = std::thread::Builder::new().spawn(move || {
