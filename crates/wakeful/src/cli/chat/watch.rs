@@ -135,8 +135,8 @@ impl Chat<'_> {
         self.out.block(&question(&decision));
         let draft = self.editor.set_text(String::new());
         self.question = Some(Question { decision, draft });
-        self.draw();
         discard_typed(&mut input.keys);
+        self.draw();
     }
 
     /// The first pending decision of a run, with its complete arguments.
