@@ -35,6 +35,7 @@ use crate::terminal::screen::Ink;
 pub(crate) use run::{Detail, RunSelection};
 use table::{Charset, Layout, Table};
 pub(crate) use text::DriverPresence;
+pub(crate) use run_words::result as result_of_action;
 pub(crate) use text::progress as progress_line;
 pub(crate) use view::{QueuedView, ResumedView};
 

@@ -38,7 +38,7 @@ pub(super) fn next_steps(run: &Run) -> Option<String> {
 }
 
 /// The result of an action: a command that ran and reported an error is not `ok`.
-pub(super) fn result(status: StepStatus, exit_status: Option<i32>) -> String {
+pub(crate) fn result(status: StepStatus, exit_status: Option<i32>) -> String {
     match (status, exit_status) {
         (StepStatus::Ok, Some(exit)) if exit != 0 => format!("exit {exit}"),
         (status, _) => status.to_string().replace('_', " "),

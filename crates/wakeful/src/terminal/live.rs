@@ -11,7 +11,7 @@ use wakeful_core::report::payload::{AssistantRoundRecorded, Payload, PolicyDecid
 
 use super::screen::{Ink, InputRows, Screen};
 use super::{Charset, Style};
-use crate::show::progress_line;
+use crate::show::{progress_line, result_of_action};
 
 /// Lines of output shown for each action; the transcript contains all of it.
 const OUTPUT_LINES_MAX: usize = 20;
@@ -308,14 +308,14 @@ impl Live {
             Some(action) => action.label,
             None => executed.tool.clone(),
         };
-        let ink = if executed.status.is_error() {
-            Ink::Red
-        } else {
-            Ink::Green
+        let result = result_of_action(executed.status, executed.exit_status);
+        let ink = match (executed.status.is_error(), executed.exit_status) {
+            (true, _) => Ink::Red,
+            (false, Some(exit)) if exit != 0 => Ink::Yellow,
+            (false, _) => Ink::Green,
         };
         let line = format!(
-            "← {name} {} in {}{}",
-            executed.status,
+            "← {name} {result} in {}{}",
             seconds(Duration::from_millis(executed.duration_ms)),
             code.unwrap_or_default()
         );

@@ -301,6 +301,28 @@ fn much_output_is_cut_and_counted() {
 }
 
 #[test]
+fn a_command_that_ended_with_an_error_is_not_ok() {
+    let ended = |fields: &serde_json::Value| {
+        let mut live = Live::new(style(80, Charset::Utf8));
+        let mut said = json!({"operation_id": operation("one"), "tool": "ExecCommand", "duration_ms": 120});
+        let known = said.as_object_mut().expect("an object");
+        known.extend(fields.as_object().expect("an object").clone());
+        live.event(Some(run()), &payload("tool_executed", &said));
+        live.draw()
+    };
+    let [green, yellow, red] = ["32", "33", "31"]
+        .map(|code| move |words: &str| format!("\u{1b}[{code}m← ExecCommand {words} in 120 ms\u{1b}[0m\n"));
+    for (fields, line) in [
+        (json!({"status": "ok", "exit_status": 0}), green("ok")),
+        (json!({"status": "ok", "exit_status": 3}), yellow("exit 3")),
+        (json!({"status": "failed", "exit_status": 3}), red("failed")),
+    ] {
+        let drawn = ended(&fields);
+        assert!(drawn.starts_with(&line), "{drawn:?}");
+    }
+}
+
+#[test]
 fn text_of_a_sub_run_is_not_streamed() {
     let mut live = Live::new(style(80, Charset::Utf8));
     live.follow(run());
