@@ -6,7 +6,7 @@ use wakeful_core::id::{AgentId, RuleId};
 
 use crate::endpoint::endpoints;
 use crate::predicate::Predicate;
-use crate::text::{DateTime, Limit, Object, Text, whole_number};
+use crate::text::{DateTime, Limit, Object, Text, whole, whole_number};
 
 endpoints! { "subscriptions":
     /// Lists subscriptions by name.
@@ -26,6 +26,14 @@ endpoints! { "subscriptions":
         200 "The subscription exists",
         404 "The agent does not exist",
         409 "The name is taken, there are too many subscriptions, or the specification is too large",
+    }
+    /// Changes terms of a subscription. Terms that are absent stay as they are.
+    ///
+    /// Changes that are not dispatched yet are matched against the new terms. Messages that it queued stay
+    /// queued.
+    EditSubscription = Post "/api/subscriptions/{subscription_id}" -> Subscription {
+        200 "The subscription with its terms",
+        409 "The specification is too large",
     }
     /// Deletes a subscription. Messages that it queued stay queued.
     DeleteSubscription { subscription_id: Text<RuleId> } = Delete "/api/subscriptions/{subscription_id}" -> Subscription {
@@ -77,8 +85,8 @@ pub struct Subscription {
     pub created_at: String,
     /// Whether the subscription is active and not paused.
     pub is_active: bool,
-    /// Words of a new subscription that match nothing, such as a misspelt category, each in one sentence with
-    /// the nearest word that exists. Only in the response to its creation.
+    /// Words of the subscription that match nothing, such as a misspelt category, each in one sentence with the
+    /// nearest word that exists. Only in the responses to its creation and to a change of its terms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -135,4 +143,51 @@ pub struct CreateSubscription {
     #[serde(default)]
     #[schemars(length(max = 4096))]
     pub message: String,
+}
+
+/// New terms of a subscription. Terms that are absent stay as they are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("not" = { "anyOf": [
+    { "required": ["predicate", "clear_predicate"], "properties": { "predicate": { "type": "object" }, "clear_predicate": { "const": true } } },
+    { "required": ["guard", "clear_guard"], "properties": { "guard": { "type": "object" }, "clear_guard": { "const": true } } },
+] }))]
+pub struct EditSubscription {
+    /// The subscription's name.
+    pub subscription_id: Text<RuleId>,
+    /// Tokens of which at least one must match; they replace the present ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 256))]
+    pub any: Option<Vec<String>>,
+    /// Tokens that must all match; they replace the present ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 256))]
+    pub all: Option<Vec<String>>,
+    /// A predicate over the changed record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Predicate>")]
+    pub predicate: Option<serde_json::Value>,
+    /// Remove the predicate. Cannot be combined with `predicate`.
+    #[serde(default)]
+    pub clear_predicate: bool,
+    /// A predicate over the agent and the change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Predicate>")]
+    pub guard: Option<serde_json::Value>,
+    /// Remove the guard. Cannot be combined with `guard`.
+    #[serde(default)]
+    pub clear_guard: bool,
+    /// How long nothing starts after a wake by this subscription, in milliseconds.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 604_800_000))]
+    pub cooldown_ms: Option<u64>,
+    /// How long changes are collected before they wake the agent, in milliseconds, counted from the first
+    /// of them.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 3_600_000))]
+    pub debounce_ms: Option<u64>,
+    /// The instruction for the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 4096))]
+    pub message: Option<String>,
 }

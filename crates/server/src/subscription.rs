@@ -1,10 +1,12 @@
 //! HTTP handlers for subscriptions.
 
 use wakeful_api::{
-    CreateSubscription, DeleteSubscription, ListSubscriptions, PauseSubscription, ResumeSubscription,
-    Subscription, SubscriptionList,
+    CreateSubscription, DeleteSubscription, EditSubscription, ListSubscriptions, PauseSubscription,
+    ResumeSubscription, Subscription, SubscriptionList,
 };
+use wakeful_runtime::rows::SubscriptionRow;
 
+use crate::app::ServedHome;
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
 use crate::view;
@@ -13,6 +15,7 @@ pub(crate) fn routes() -> Routes {
     Routes::default()
         .add(list)
         .add(create)
+        .add(edit)
         .add(delete)
         .add(pause)
         .add(resume)
@@ -34,18 +37,34 @@ async fn list(call: Call, asked: ListSubscriptions) -> Result<SubscriptionList, 
 async fn create(call: Call, asked: CreateSubscription) -> Result<Subscription, ApiError> {
     let open = call.open()?;
     let made = open.subscriptions.add(view::new_subscription(asked)).await?;
+    Ok(with_warnings(&made, &open).await)
+}
+
+async fn edit(call: Call, asked: EditSubscription) -> Result<Subscription, ApiError> {
+    let open = call.open()?;
+    let id = asked.subscription_id.0.clone();
+    let edit = view::subscription_edit(asked).map_err(|field| {
+        let message = format!("{field} is set and removed in one request");
+        ApiError::bad("bad_field", message, "use only one of them")
+    })?;
+    let edited = open.subscriptions.edit(id, edit).await?;
+    Ok(with_warnings(&edited, &open).await)
+}
+
+/// A stored subscription, with the words in it that match nothing.
+async fn with_warnings(row: &SubscriptionRow, open: &ServedHome) -> Subscription {
     let warnings = match open.journal.categories().await {
         Ok(categories) => {
             let names: Vec<&str> = categories.iter().map(|category| category.name.as_str()).collect();
-            made.spec.warnings(&names)
+            row.spec.warnings(&names)
         }
         // The subscription is stored; without the categories, nothing can be said about it.
         Err(_) => Vec::new(),
     };
-    Ok(Subscription {
+    Subscription {
         warnings,
-        ..view::subscription(&made)
-    })
+        ..view::subscription(row)
+    }
 }
 
 async fn delete(call: Call, asked: DeleteSubscription) -> Result<Subscription, ApiError> {

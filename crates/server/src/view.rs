@@ -19,7 +19,7 @@ pub use self::journal_write::{listing, mutation};
 pub use self::message::queued;
 pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, schedule, schedules};
 pub use self::source::{new_source, source, source_scan};
-pub use self::subscription::{new_subscription, subscription, subscriptions};
+pub use self::subscription::{new_subscription, subscription, subscription_edit, subscriptions};
 pub use self::why::{why, why_not};
 pub use crate::external_trigger::external_trigger;
 use wakeful_api::{

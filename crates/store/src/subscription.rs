@@ -223,6 +223,30 @@ impl Tx<'_> {
     }
 }
 
+const SET_SPEC: &str = "
+    UPDATE subscription SET spec = ?2, matches_agent_notices = ?3 WHERE subscription_id = ?1";
+
+impl Tx<'_> {
+    /// Stores the terms of the row. Which changes the subscription may match stays as it is. Returns the new
+    /// version of the subscriptions, or `None` if the subscription does not exist.
+    pub fn set_subscription_spec(&mut self, row: &SubscriptionRow) -> Result<Option<u64>> {
+        let id = &row.subscription_id;
+        let Some(mut counted) = at_most_one(self.sql.query(COUNT_CHANGE, &[id.into()])?) else {
+            return Ok(None);
+        };
+        let terms =
+            serde_json::to_string(&row.spec).map_err(|_| StoreError::Malformed("subscription.spec"))?;
+        let params = [
+            id.into(),
+            terms.as_str().into(),
+            u32::from(row.spec.concerns_agents()).into(),
+        ];
+        self.sql.touch(&row_binding::SUBSCRIPTION, &[id.into()], None);
+        exactly_one(self.sql.execute(SET_SPEC, &params)?)?;
+        counted.count("outbox_cursor.subscription_version").map(Some)
+    }
+}
+
 const LAST_DUE: &str = "UPDATE subscription SET last_due_at_ms = ?2 WHERE subscription_id = ?1";
 
 impl Tx<'_> {

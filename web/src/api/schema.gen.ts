@@ -1667,7 +1667,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        post?: never;
+        /**
+         * Changes terms of a subscription. Terms that are absent stay as they are.
+         * @description Changes that are not dispatched yet are matched against the new terms. Messages that it queued stay queued.
+         */
+        post: operations["edit_subscription"];
         /** Deletes a subscription. Messages that it queued stay queued. */
         delete: operations["delete_subscription"];
         options?: never;
@@ -2535,6 +2539,21 @@ export interface components {
         ComplianceStatus: "compliant" | "non_compliant";
         /** @description What happens to a firing while the previous one is in progress. */
         Concurrency: "allow" | "forbid" | "replace";
+        /** @description How far the commands of agents are confined, one line for each thing that they must not do. */
+        Confinement: {
+            /** @description Affecting other processes, or leaving ones behind. */
+            child_process: components["schemas"]["ConfinementState"];
+            /** @description Reaching hosts that are not permitted. */
+            network: components["schemas"]["ConfinementState"];
+            /** @description Reading outside the permitted paths. */
+            path: components["schemas"]["ConfinementState"];
+            /** @description Reading credentials and the home of Wakeful. */
+            secret: components["schemas"]["ConfinementState"];
+            /** @description Writing outside the permitted paths, and changing protected ones. */
+            write: components["schemas"]["ConfinementState"];
+        };
+        /** @description Whether the kernel enforces a line of the confinement. */
+        ConfinementState: "enforced" | "partly_enforced" | "not_enforced";
         /** @description The connections of a command to one host with one result. */
         Connection: {
             /** @description The number of equal connections. */
@@ -2993,6 +3012,33 @@ export interface components {
             message?: string | null;
             /** @description When the schedule fires. */
             pattern?: components["schemas"]["SchedulePattern"] | null;
+        };
+        /** @description New terms of a subscription. Terms that are absent stay as they are. */
+        EditSubscription: {
+            /** @description Tokens that must all match; they replace the present ones. */
+            all?: string[] | null;
+            /** @description Tokens of which at least one must match; they replace the present ones. */
+            any?: string[] | null;
+            /**
+             * @description Remove the guard. Cannot be combined with `guard`.
+             * @default false
+             */
+            clear_guard?: boolean;
+            /**
+             * @description Remove the predicate. Cannot be combined with `predicate`.
+             * @default false
+             */
+            clear_predicate?: boolean;
+            /** @description How long nothing starts after a wake by this subscription, in milliseconds. */
+            cooldown_ms?: number | null;
+            /** @description How long changes are collected before they wake the agent, in milliseconds, counted from the first of them. */
+            debounce_ms?: number | null;
+            /** @description A predicate over the agent and the change. */
+            guard?: components["schemas"]["Predicate"] | null;
+            /** @description The instruction for the agent. */
+            message?: string | null;
+            /** @description A predicate over the changed record. */
+            predicate?: components["schemas"]["Predicate"] | null;
         };
         /** @description Exchanges the code of a login link for a login. */
         EnterLogin: {
@@ -4522,6 +4568,8 @@ export interface components {
             brakes: components["schemas"]["Brake"][];
             /** @description A hash of the configuration with which the daemon was started. */
             config_fingerprint: string;
+            /** @description How far the commands of agents are confined on this machine. Absent if it could not be checked. */
+            confinement?: components["schemas"]["Confinement"];
             /** @description The database: `sqlite` or `postgres`. */
             database: string;
             /** @description The home folder, which contains all data. */
@@ -5126,11 +5174,11 @@ export interface components {
             };
             /** @description The subscription's name. */
             subscription_id: string;
-            /** @description Words of a new subscription that match nothing, such as a misspelt category, each in one sentence with the nearest word that exists. Only in the response to its creation. */
+            /** @description Words of the subscription that match nothing, such as a misspelt category, each in one sentence with the nearest word that exists. Only in the responses to its creation and to a change of its terms. */
             warnings?: string[];
         };
         /** @description How a subscription changed. */
-        SubscriptionChange: "made" | "paused" | "resumed" | "gone";
+        SubscriptionChange: "made" | "paused" | "resumed" | "edited" | "gone";
         /** @description A list of subscriptions. */
         SubscriptionList: {
             /** @description The value of `after` for the next page. Absent on the last page. */
@@ -9739,6 +9787,54 @@ export interface operations {
             };
             408: components["responses"]["RequestTimeout"];
             /** @description The name is taken, there are too many subscriptions, or the specification is too large */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    edit_subscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The subscription's name. */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditSubscription"];
+            };
+        };
+        responses: {
+            /** @description The subscription with its terms */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description The specification is too large */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 pub use self::index::{Candidates, FilterIndex};
 pub use self::predicate::{BadPredicate, Predicate};
-pub use self::spec::{BadSubscription, SubscriptionSpec};
+pub use self::spec::{BadSubscription, SubscriptionEdit, SubscriptionSpec};
 use crate::change::Token;
 use crate::id::{AgentId, SubscriptionId};
 

@@ -54,6 +54,20 @@ pub struct SubscriptionSpec {
     pub message: String,
 }
 
+/// New terms of a subscription. Terms that are absent stay as they are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SubscriptionEdit {
+    pub any: Option<Vec<String>>,
+    pub all: Option<Vec<String>>,
+    /// The new condition on a changed record, or its removal.
+    pub predicate: Option<Option<Value>>,
+    /// The new condition on the agent and the change, or its removal.
+    pub guard: Option<Option<Value>>,
+    pub cooldown_ms: Option<u64>,
+    pub debounce_ms: Option<u64>,
+    pub message: Option<String>,
+}
+
 /// The facts that a guard can use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscriptionFacts {
@@ -167,6 +181,20 @@ impl SubscriptionSpec {
             return Err(BadSubscription::DebounceTooLong);
         }
         Ok(())
+    }
+
+    /// Returns the terms after an edit, which are not checked.
+    #[must_use]
+    pub fn edited(&self, edit: &SubscriptionEdit) -> Self {
+        Self {
+            any: edit.any.clone().unwrap_or_else(|| self.any.clone()),
+            all: edit.all.clone().unwrap_or_else(|| self.all.clone()),
+            predicate: edit.predicate.clone().unwrap_or_else(|| self.predicate.clone()),
+            guard: edit.guard.clone().unwrap_or_else(|| self.guard.clone()),
+            cooldown_ms: edit.cooldown_ms.unwrap_or(self.cooldown_ms),
+            debounce_ms: edit.debounce_ms.unwrap_or(self.debounce_ms),
+            message: edit.message.clone().unwrap_or_else(|| self.message.clone()),
+        }
     }
 
     /// Returns the filter that selects notices.
@@ -287,6 +315,48 @@ mod tests {
         };
         assert_eq!(with(deep), "subscription_too_large");
         assert_eq!(terms("TASK task.status=done id:abc").check(), Ok(()));
+    }
+
+    #[test]
+    fn an_edit_changes_the_given_terms_and_keeps_the_others() {
+        let old = SubscriptionSpec {
+            any: vec!["TASK".into()],
+            all: vec!["id:abc".into()],
+            predicate: Some(json!({"field": "category", "op": "eq", "value": "gym"})),
+            guard: Some(json!({"field": "depth", "op": "eq", "value": 0})),
+            cooldown_ms: 1,
+            debounce_ms: 2,
+            message: "plan".into(),
+        };
+        assert_eq!(old.edited(&SubscriptionEdit::default()), old);
+        let words = SubscriptionEdit {
+            any: Some(vec!["NOTE".into()]),
+            all: Some(Vec::new()),
+            predicate: Some(None),
+            message: Some(String::new()),
+            ..SubscriptionEdit::default()
+        };
+        let new = SubscriptionSpec {
+            any: vec!["NOTE".into()],
+            all: Vec::new(),
+            predicate: None,
+            message: String::new(),
+            ..old.clone()
+        };
+        assert_eq!(old.edited(&words), new);
+        let times = SubscriptionEdit {
+            guard: Some(None),
+            cooldown_ms: Some(3),
+            debounce_ms: Some(4),
+            ..SubscriptionEdit::default()
+        };
+        let new = SubscriptionSpec {
+            guard: None,
+            cooldown_ms: 3,
+            debounce_ms: 4,
+            ..old.clone()
+        };
+        assert_eq!(old.edited(&times), new);
     }
 
     #[test]

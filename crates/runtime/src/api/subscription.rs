@@ -7,7 +7,7 @@ use wakeful_core::key::Digest;
 use wakeful_core::report::payload::{AgentStateChanged, SubscriptionChange};
 use wakeful_core::report::{Event, EventDraft, SealedEvent};
 use wakeful_core::subscription::spec::{SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_PER_AGENT_MAX};
-use wakeful_core::subscription::{BadSubscription, SubscriptionSpec};
+use wakeful_core::subscription::{BadSubscription, SubscriptionEdit, SubscriptionSpec};
 use wakeful_ports::journal::{Journal, JournalError};
 use wakeful_store::rows::{SubscribeOutcome, SubscriptionRow};
 
@@ -148,6 +148,36 @@ impl SubscriptionApi {
         let (row, version, event) = dropped.await?.ok_or(SubscriptionError::Unknown(id))?;
         self.subscription_index.remove_row(&row, version);
         self.publish(&row, event);
+        Ok(row)
+    }
+
+    /// Changes terms of a subscription. Changes that are not dispatched yet are matched against the new terms,
+    /// and queued messages stay as they are. Has no effect if the terms are the same.
+    pub async fn edit(&self, id: RuleId, edit: SubscriptionEdit) -> Result<SubscriptionRow, EngineError> {
+        let (wanted, sealed) = (id.clone(), self.seal(&id, SubscriptionChange::Edited)?);
+        let edited = self.shared.write(move |tx| {
+            tx.lock_subscriptions()?;
+            let Some(row) = tx.subscription(&wanted)? else {
+                return Ok(None);
+            };
+            let spec = row.spec.edited(&edit);
+            if let Err(bad) = spec.check() {
+                return Ok(Some(Err(bad)));
+            }
+            if spec == row.spec {
+                return Ok(Some(Ok((row, None))));
+            }
+            let event = announce(tx, &row.agent_id, &sealed)?;
+            let row = SubscriptionRow { spec, ..row };
+            let version = tx.set_subscription_spec(&row)?;
+            Ok(version.map(|version| Ok((row, Some((version, event))))))
+        });
+        let edited = edited.await?.ok_or(SubscriptionError::Unknown(id))?;
+        let (row, change) = edited.map_err(SubscriptionError::from)?;
+        if let Some((version, event)) = change {
+            self.subscription_index.replace_row(row.clone(), version);
+            self.publish(&row, event);
+        }
         Ok(row)
     }
 

@@ -100,6 +100,16 @@ impl SubscriptionIndex {
         }
     }
 
+    /// Replaces a subscription whose terms changed and sets the new version.
+    pub(crate) fn replace_row(&self, row: SubscriptionRow, version: u64) {
+        let mut pages = self.pages();
+        if pages.version == version.checked_sub(1) {
+            pages.index.remove(&place_of(&row));
+            pages.insert(row);
+            pages.version = Some(version);
+        }
+    }
+
     /// Removes a subscription and sets the new version.
     pub(crate) fn remove_row(&self, row: &SubscriptionRow, version: u64) {
         let mut pages = self.pages();

@@ -1,7 +1,8 @@
 //! Wire types of subscriptions.
 
-use wakeful_api::{CreateSubscription, Subscription, SubscriptionList};
-use wakeful_core::subscription::SubscriptionSpec;
+use serde_json::Value;
+use wakeful_api::{CreateSubscription, EditSubscription, Subscription, SubscriptionList};
+use wakeful_core::subscription::{SubscriptionEdit, SubscriptionSpec};
 use wakeful_runtime::api::subscription::NewSubscription;
 use wakeful_runtime::rows::SubscriptionRow;
 
@@ -60,5 +61,32 @@ pub fn new_subscription(new: CreateSubscription) -> NewSubscription {
             debounce_ms: new.debounce_ms,
             message: new.message,
         },
+    }
+}
+
+/// Converts a request to change terms; the error names the field that is set and removed.
+pub fn subscription_edit(told: EditSubscription) -> Result<SubscriptionEdit, &'static str> {
+    Ok(SubscriptionEdit {
+        any: told.any,
+        all: told.all,
+        predicate: condition("predicate", told.predicate, told.clear_predicate)?,
+        guard: condition("guard", told.guard, told.clear_guard)?,
+        cooldown_ms: told.cooldown_ms,
+        debounce_ms: told.debounce_ms,
+        message: told.message,
+    })
+}
+
+/// The new condition, its removal, or `None` if the request contains neither.
+fn condition(
+    field: &'static str,
+    given: Option<Value>,
+    clear: bool,
+) -> Result<Option<Option<Value>>, &'static str> {
+    match (given, clear) {
+        (Some(_), true) => Err(field),
+        (Some(given), false) => Ok(Some(Some(given))),
+        (None, true) => Ok(Some(None)),
+        (None, false) => Ok(None),
     }
 }

@@ -64,6 +64,60 @@ async fn subscriptions_are_listed_and_removed() {
 }
 
 #[tokio::test]
+async fn new_terms_replace_the_given_ones_and_are_checked() {
+    let world = with_subscription().await;
+    let edit = async |name: &str, body: Value| {
+        let answer = world
+            .post(&format!("/api/subscriptions/{name}"), &body.to_string())
+            .await;
+        let told: Value = serde_json::from_str(&answer.body).expect("JSON");
+        (answer.status.as_u16(), told)
+    };
+    let guard = json!({"field": "depth", "op": "eq", "value": 0});
+    let first = json!({"message": "Plan.", "cooldown_ms": 5, "guard": guard, "predicate": guard});
+    let (status, told) = edit("gym", first).await;
+    assert_eq!(
+        (status, &told["any"], &told["message"]),
+        (200, &json!(["TASK"]), &json!("Plan."))
+    );
+    let second = json!({"any": ["NOET"], "clear_guard": true, "clear_predicate": true});
+    let (_, told) = edit("gym", second).await;
+    assert_eq!(
+        (
+            &told["any"],
+            &told["guard"],
+            &told["predicate"],
+            &told["cooldown_ms"]
+        ),
+        (&json!(["NOET"]), &Value::Null, &Value::Null, &json!(5))
+    );
+    assert!(
+        told["warnings"][0].as_str().is_some_and(|it| it.contains("NOTE")),
+        "{told}"
+    );
+    for (name, body, status, code) in [
+        ("other", json!({"message": "x"}), 404, "subscription_unknown"),
+        ("gym", json!({"any": []}), 409, "tokens_missing"),
+        (
+            "gym",
+            json!({"guard": guard, "clear_guard": true}),
+            400,
+            "bad_field",
+        ),
+        ("gym", json!({"agent_id": "main"}), 400, "bad_field"),
+    ] {
+        let (found, told) = edit(name, body.clone()).await;
+        assert_eq!(
+            (found, told["error"]["code"].as_str()),
+            (status, Some(code)),
+            "{body}"
+        );
+    }
+    let list = world.get("/api/subscriptions").await.body;
+    assert!(list.contains(r#""any":["NOET"]"#), "{list}");
+}
+
+#[tokio::test]
 async fn a_subscription_is_paused_and_resumed() {
     let world = with_subscription().await;
     let turned = async |path: &str| {

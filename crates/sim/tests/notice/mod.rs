@@ -19,7 +19,7 @@ use wakeful_core::cause::{DEPTH_MAX, MessageOrigin};
 use wakeful_core::id::RuleId;
 use wakeful_core::journal::Mutation;
 use wakeful_core::key::{RunKey, RunKeySource};
-use wakeful_core::subscription::SubscriptionSpec;
+use wakeful_core::subscription::{SubscriptionEdit, SubscriptionSpec};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{AgentControl, Gate};
 use wakeful_ports::clock::Clock as _;

@@ -21,7 +21,7 @@ fn of(name: &str) -> RuleId {
 }
 
 /// The subscription events in the agent's log, in order.
-async fn deeds(daemon: &Daemon, name: &str) -> Vec<String> {
+pub(super) async fn deeds(daemon: &Daemon, name: &str) -> Vec<String> {
     let events = daemon
         .api
         .events

@@ -65,3 +65,62 @@ async fn subscriptions_added_by_another_process_take_effect() {
     daemon.settle().await;
     assert_eq!(daemon.runs("coach").await.len(), 2);
 }
+
+#[tokio::test]
+async fn new_terms_apply_to_changes_that_are_not_dispatched_yet() {
+    let home = Home::new();
+    let (daemon, beside) = (home.serve(), home.serve());
+    daemon.subscribed("coach", on("TASK")).await;
+    let id = RuleId::parse("of-coach").expect("a name");
+    let note = async |text: &str| {
+        let mutation = Mutation::CreateNote {
+            text: text.into(),
+            task: None,
+        };
+        home.write(mutation).await;
+    };
+    let terms = |token: &str, say: &str| SubscriptionEdit {
+        any: Some(vec![token.to_owned()]),
+        message: Some(say.to_owned()),
+        ..SubscriptionEdit::default()
+    };
+    note("undispatched").await;
+    let edited = daemon.alert.edit(id.clone(), terms("NOTE", "read it")).await;
+    assert_eq!(edited.expect("edited").spec.any, ["NOTE"]);
+    daemon.settle().await;
+    assert_eq!(daemon.runs("coach").await.len(), 1);
+    home.add_task("one", None).await;
+    daemon.settle().await;
+    assert_eq!(
+        daemon.runs("coach").await.len(),
+        1,
+        "a task does not match any more"
+    );
+    // Another process changes the terms, and this one rebuilds its index.
+    beside
+        .alert
+        .edit(id.clone(), terms("TASK", "plan it"))
+        .await
+        .expect("edited");
+    beside
+        .alert
+        .edit(id.clone(), terms("TASK", "plan it"))
+        .await
+        .expect("the same terms");
+    beside.kill();
+    note("two").await;
+    home.add_task("three", None).await;
+    daemon.settle().await;
+    assert_eq!(daemon.runs("coach").await.len(), 2);
+    let heard = home.oracle.heard().concat();
+    assert!(heard.contains("read it") && heard.contains("plan it"), "{heard}");
+    assert_eq!(
+        super::paused::deeds(&daemon, "coach").await,
+        ["made", "edited", "edited"]
+    );
+    let bad = daemon.alert.edit(id, terms("=x", "")).await;
+    assert!(
+        matches!(bad, Err(EngineError::Subscription(SubscriptionError::Terms(_)))),
+        "{bad:?}"
+    );
+}

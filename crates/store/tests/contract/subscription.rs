@@ -188,6 +188,39 @@ fn agent_notices_are_stored_only_for_subscribers_until_dispatched() {
 }
 
 #[test]
+fn new_terms_are_stored_and_keep_what_a_subscription_may_match() {
+    everywhere(async |store| {
+        let first = row("a", "main", "TASK");
+        put(&store, first.clone()).await;
+        let change = |name: &'static str, token: &'static str| {
+            store.write(move |tx| {
+                tx.lock_subscriptions()?;
+                tx.set_subscription_spec(&row(name, "main", token))
+            })
+        };
+        assert_eq!(change("a", "RUN").await.expect("written"), Some(2));
+        assert_eq!(change("unknown", "RUN").await.expect("written"), None);
+        let kept = store
+            .read(|view| view.subscription(&rule("a")))
+            .await
+            .expect("read");
+        let expected = SubscriptionRow {
+            spec: row("a", "main", "RUN").spec,
+            version: 1,
+            ..first
+        };
+        assert_eq!(kept, Some(expected));
+        let cursor = store.read(|view| view.outbox_cursor()).await.expect("a row");
+        assert_eq!((cursor.version, cursor.subscriptions), (2, 1));
+        // Only the new terms match agent notices.
+        let ended = AgentNotice::run_ended(&agent("main"), &RunKey(Digest::of(b"run")), RunStatus::Completed);
+        let notice = AgentOutboxRow::new(agent("main"), 3, ended, Millis(8));
+        let appended = store.write(move |tx| tx.append_agent_notice(&notice));
+        assert!(appended.await.expect("written"));
+    });
+}
+
+#[test]
 fn a_subscription_is_paused_and_resumed_with_its_own_version() {
     everywhere(async |store| {
         assert_eq!(

@@ -172,7 +172,7 @@ enum Verb {
     Subscribe(subscribe::SubscribeArgs),
     /// Remove a subscription
     Unsubscribe(subscribe::UnsubscribeArgs),
-    /// List, pause or resume subscriptions
+    /// List, change, pause or resume subscriptions
     Subscriptions(subscribe::SubscriptionsArgs),
     /// Watch folders and Git repositories for changes
     #[command(subcommand)]

@@ -3,8 +3,8 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use wakeful_api::{
-    CreateSubscription, DeleteSubscription, PauseSubscription, ResumeSubscription, Subscription,
-    SubscriptionList, Text,
+    CreateSubscription, DeleteSubscription, EditSubscription, PauseSubscription, ResumeSubscription,
+    Subscription, SubscriptionList, Text,
 };
 use wakeful_core::id::{AgentId, RuleId};
 
@@ -34,15 +34,8 @@ pub(crate) struct SubscribeArgs {
     /// Tokens that must all have changed as well
     #[arg(long, value_name = "TOKEN")]
     all: Vec<String>,
-    /// Only records with this field value, such as status=open; may be repeated
-    #[arg(long = "where", value_name = "FIELD=VALUE")]
-    fields: Vec<String>,
-    /// Only records that match this predicate
-    #[arg(long, value_name = "JSON")]
-    predicate: Option<String>,
-    /// Only records of this category
-    #[arg(long, value_name = "NAME")]
-    category: Option<String>,
+    #[command(flatten)]
+    condition: ConditionArgs,
     /// Only if this condition holds: a predicate over since_last_run_ms, queued, author and depth
     #[arg(long, value_name = "JSON")]
     guard: Option<String>,
@@ -58,6 +51,58 @@ pub(crate) struct SubscribeArgs {
     /// Subscription id [default: generated]
     #[arg(long, value_name = "NAME")]
     id: Option<String>,
+}
+
+/// Which records match. All conditions must hold.
+#[derive(Debug, Args)]
+pub(crate) struct ConditionArgs {
+    /// Only records with this field value, such as status=open; may be repeated
+    #[arg(long = "where", value_name = "FIELD=VALUE")]
+    fields: Vec<String>,
+    /// Only records that match this predicate
+    #[arg(long, value_name = "JSON")]
+    predicate: Option<String>,
+    /// Only records of this category
+    #[arg(long, value_name = "NAME")]
+    category: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EditSubscriptionArgs {
+    /// Subscription id or a unique prefix of it
+    id: String,
+    /// Tokens of which at least one must have changed; they replace the present ones
+    #[arg(long, value_name = "TOKEN", conflicts_with = "no_on")]
+    on: Vec<String>,
+    /// Remove these tokens
+    #[arg(long)]
+    no_on: bool,
+    /// Tokens that must all have changed as well; they replace the present ones
+    #[arg(long, value_name = "TOKEN", conflicts_with = "no_all")]
+    all: Vec<String>,
+    /// Remove these tokens
+    #[arg(long)]
+    no_all: bool,
+    #[command(flatten)]
+    condition: ConditionArgs,
+    /// Remove the conditions on records
+    #[arg(long, conflicts_with_all = ["fields", "predicate", "category"])]
+    no_where: bool,
+    /// Only if this condition holds: a predicate over since_last_run_ms, queued, author and depth
+    #[arg(long, value_name = "JSON", conflicts_with = "no_guard")]
+    guard: Option<String>,
+    /// Remove this condition
+    #[arg(long)]
+    no_guard: bool,
+    /// Minimum time between two wakes, such as 10m, or 0s for none
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    cooldown: Option<u64>,
+    /// How long to collect changes before the first wake, such as 1s, or 0s to wake immediately
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    debounce: Option<u64>,
+    /// New message for the agent
+    #[arg(long, alias = "say", value_name = "TEXT")]
+    message: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -77,6 +122,8 @@ pub(crate) struct SubscriptionsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubscriptionsVerb {
+    /// Change terms of a subscription; the others stay as they are
+    Edit(Box<EditSubscriptionArgs>),
     /// Pause a subscription; changes in the meantime do not wake the agent, not even later
     Pause {
         /// Subscription id or a unique prefix of it
@@ -114,18 +161,37 @@ impl SubscribeArgs {
             agent_id: Text(AgentId::parse(&self.agent)?),
             any: self.on.clone(),
             all: self.all.clone(),
-            predicate: self.predicate()?,
-            guard: self
-                .guard
-                .as_deref()
-                .map(|json| parsed("--guard", json))
-                .transpose()?,
+            predicate: self.condition.predicate()?,
+            guard: guard(self.guard.as_deref())?,
             cooldown_ms: self.cooldown.unwrap_or(0),
             debounce_ms: self.debounce.unwrap_or(0),
             message: self.message.clone().unwrap_or_default(),
         })
     }
+}
 
+impl EditSubscriptionArgs {
+    fn wanted(&self, subscription_id: Text<RuleId>) -> Result<EditSubscription, Failure> {
+        let tokens = |given: &[String], none: bool| match (given, none) {
+            ([], false) => None,
+            (given, _) => Some(given.to_vec()),
+        };
+        Ok(EditSubscription {
+            subscription_id,
+            any: tokens(&self.on, self.no_on),
+            all: tokens(&self.all, self.no_all),
+            predicate: self.condition.predicate()?,
+            clear_predicate: self.no_where,
+            guard: guard(self.guard.as_deref())?,
+            clear_guard: self.no_guard,
+            cooldown_ms: self.cooldown,
+            debounce_ms: self.debounce,
+            message: self.message.clone(),
+        })
+    }
+}
+
+impl ConditionArgs {
     /// Combines all conditions on a record into one predicate.
     fn predicate(&self) -> Result<Option<Value>, Failure> {
         let mut wanted = Vec::new();
@@ -151,6 +217,10 @@ impl SubscribeArgs {
             _ => Some(json!({"all": wanted})),
         })
     }
+}
+
+fn guard(json: Option<&str>) -> Result<Option<Value>, Failure> {
+    json.map(|json| parsed("--guard", json)).transpose()
 }
 
 fn parsed(flag: &str, json: &str) -> Result<Value, Failure> {
@@ -199,7 +269,7 @@ pub(crate) async fn unsubscribe(
     Ok(0)
 }
 
-/// Lists, pauses or resumes subscriptions.
+/// Lists, changes, pauses or resumes subscriptions.
 pub(crate) async fn subscriptions(
     args: &SubscriptionsArgs,
     shared: &GlobalArgs,
@@ -214,6 +284,13 @@ pub(crate) async fn subscriptions(
         None => {
             list(args.agent.as_deref(), shared, out).await?;
             return Ok(0);
+        }
+        Some(SubscriptionsVerb::Edit(args)) => {
+            let changed = write(shared, out, async |backend| {
+                let subscription_id = backend.find_subscription(&args.id).await?;
+                backend.call(args.wanted(subscription_id)?).await
+            });
+            changed.await?
         }
         Some(SubscriptionsVerb::Pause { id }) => {
             let changed = write(shared, out, async |backend| {
@@ -231,6 +308,7 @@ pub(crate) async fn subscriptions(
         }
     };
     out.answer(&turned, &line(&turned));
+    turned.warnings.iter().for_each(|warning| out.note(warning));
     Ok(0)
 }
 
@@ -354,18 +432,10 @@ mod tests {
 
     #[test]
     fn conditions_on_a_record_become_one_predicate() {
-        let args = |fields: &[&str], category: Option<&str>, predicate: Option<&str>| SubscribeArgs {
-            agent: "coach".into(),
-            on: vec!["TASK".into()],
-            all: Vec::new(),
+        let args = |fields: &[&str], category: Option<&str>, predicate: Option<&str>| ConditionArgs {
             fields: fields.iter().map(|&field| field.to_owned()).collect(),
             predicate: predicate.map(str::to_owned),
             category: category.map(str::to_owned),
-            guard: None,
-            cooldown: None,
-            debounce: None,
-            message: None,
-            id: None,
         };
         assert_eq!(args(&[], None, None).predicate().expect("fine"), None);
         let gym = args(&[], Some("gym"), None).predicate().expect("fine");

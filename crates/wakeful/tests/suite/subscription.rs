@@ -252,6 +252,39 @@ fn a_subscription_is_paused_and_resumed_with_and_without_a_daemon() {
 }
 
 #[test]
+fn edited_terms_apply_at_once_and_are_reported_like_new_ones() {
+    let world = TestHome::new();
+    subscribed(&world);
+    let edit = |args: &[&str]| world.wakeful(&[&["subscriptions", "edit", "gy"], args].concat());
+    let said = edit(&["--category", "gmy", "--cooldown", "10m"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stderr.contains("did you mean gym?"), "{said:?}");
+    let model = world.script(ANSWER);
+    let daemon = RunningDaemon::serve(&world, &["--model", &model]);
+    let said = edit(&["--category", "garden", "--cooldown", "0s", "--message", "mow it"]);
+    assert_eq!(
+        said.stdout.trim(),
+        "gym   wakes coach on TASK, where category=garden, message \"mow it\"",
+        "{said:?}"
+    );
+    world.wakeful(&["journal", "task", "add", "Leg day", "--category", "gym"]);
+    world.wakeful(&["journal", "task", "add", "Mow the lawn", "--category", "garden"]);
+    wait_until(|| completed(&world) == 1);
+    let all = runs(&world);
+    assert_eq!(all.len(), 1, "{all:?}");
+    let key = all[0]["run_key"].as_str().expect("a key");
+    let run = world.wakeful(&["runs", "show", key, "--json"]).json().to_string();
+    assert!(run.contains("Mow the lawn") && run.contains("mow it"), "{run}");
+    let log = world.wakeful(&["events", "coach", "--json"]).stdout;
+    assert!(log.contains("Subscription changed: gym"), "{log}");
+    let said = edit(&["--no-where", "--on", "NOTE", "--json"]).json();
+    assert!(said["predicate"].is_null() && said["any"][0] == "NOTE", "{said}");
+    assert_eq!(edit(&["--no-on", "--json"]).error_code(), "tokens_missing");
+    assert_eq!(edit(&["--no-where", "--category", "gym"]).code, Some(2));
+    daemon.kill();
+}
+
+#[test]
 fn subscribing_to_an_unknown_token_or_without_a_daemon_is_reported() {
     let world = TestHome::new();
     world.wakeful(&["agent", "create", "coach"]);

@@ -180,6 +180,8 @@ string_enum! {
         Paused = "paused",
         /// The subscription was resumed.
         Resumed = "resumed",
+        /// The terms of the subscription were changed.
+        Edited = "edited",
         /// The subscription was removed.
         Gone = "gone",
     }

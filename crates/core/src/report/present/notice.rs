@@ -45,6 +45,7 @@ pub(super) fn subscription_changed(subscription: &RuleId, state: SubscriptionCha
         SubscriptionChange::Made => "Subscription created",
         SubscriptionChange::Paused => "Subscription paused",
         SubscriptionChange::Resumed => "Subscription resumed",
+        SubscriptionChange::Edited => "Subscription changed",
         SubscriptionChange::Gone => "Subscription removed",
     };
     Row::plain(EventLevel::Trace, title).with_detail(subscription.as_str())

@@ -90,6 +90,7 @@ agent_state_changed | {"change": "restored", "incarnation": "h.2", "backup_made_
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "made"} | Trace | Subscription created: gym
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "paused"} | Trace | Subscription paused: gym
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "resumed"} | Trace | Subscription resumed: gym
+agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "edited"} | Trace | Subscription changed: gym
 agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "gone"} | Trace | Subscription removed: gym
 "#
 );
