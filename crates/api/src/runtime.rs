@@ -118,12 +118,68 @@ pub struct RuntimeStatus {
     pub quarantined_run_count: u64,
     /// The daily backups of the home.
     pub backup: BackupStatus,
+    /// How far the commands of agents are confined on this machine. Absent if it could not be checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<Confinement>,
     /// Why the settings file is not in force, while it is invalid. The last valid settings apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings_problem: Option<SettingsProblem>,
     /// The names of changed settings that apply only after a restart of the daemon.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs_restart: Vec<String>,
+}
+
+/// How far the commands of agents are confined, one line for each thing that they must not do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Confinement {
+    /// Reading outside the permitted paths.
+    pub path: ConfinementState,
+    /// Writing outside the permitted paths, and changing protected ones.
+    pub write: ConfinementState,
+    /// Reaching hosts that are not permitted.
+    pub network: ConfinementState,
+    /// Reading credentials and the home of Wakeful.
+    pub secret: ConfinementState,
+    /// Affecting other processes, or leaving ones behind.
+    pub child_process: ConfinementState,
+}
+
+impl Confinement {
+    /// Each line with its name for people.
+    #[must_use]
+    pub const fn lines(self) -> [(&'static str, ConfinementState); 5] {
+        [
+            ("path", self.path),
+            ("write", self.write),
+            ("network", self.network),
+            ("secret", self.secret),
+            ("child process", self.child_process),
+        ]
+    }
+}
+
+/// Whether the kernel enforces a line of the confinement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConfinementState {
+    /// Every restriction is enforced.
+    Enforced,
+    /// Some restrictions are enforced.
+    PartlyEnforced,
+    /// No restriction is enforced.
+    NotEnforced,
+}
+
+impl ConfinementState {
+    /// The state for people.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Enforced => "enforced",
+            Self::PartlyEnforced => "partly enforced",
+            Self::NotEnforced => "not enforced",
+        }
+    }
 }
 
 /// An error in the settings file.

@@ -15,8 +15,8 @@ use tower::ServiceExt as _;
 use tower::util::BoxCloneSyncService;
 use wakeful_api::client::InProcessRouter;
 use wakeful_api::{
-    AgentModelState, AgentPolicy, BackupStatus, DefaultModel, LastFailure, PolicyExplanation, Readiness,
-    SettingsList, SettingsProblem,
+    AgentModelState, AgentPolicy, BackupStatus, Confinement, DefaultModel, LastFailure, PolicyExplanation,
+    Readiness, SettingsList, SettingsProblem,
 };
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::RunOptions;
@@ -178,6 +178,10 @@ pub trait Host: Send + Sync + 'static {
 
     /// The daily backups of the home. It lists one folder.
     fn backup(&self) -> BackupStatus;
+
+    /// How far commands are confined; none if it cannot be checked. It may run a command, so it must not run on
+    /// an async thread.
+    fn confinement(&self) -> Option<Confinement>;
 
     /// Requests the shutdown of the daemon. Returns immediately.
     fn stop(&self);

@@ -63,6 +63,8 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
     let brakes = open.runtime.brakes.list().await?;
     let owed = open.runtime.decisions.human_backlog().await?;
     let (settings_problem, needs_restart) = app.host.settings_status();
+    let host = std::sync::Arc::clone(&app.host);
+    let confinement = tokio::task::spawn_blocking(move || host.confinement()).await;
     app.try_storage().await;
     Ok(RuntimeStatus {
         version: facts.version.clone(),
@@ -95,6 +97,7 @@ async fn status(call: Call, _: GetRuntimeStatus) -> Result<RuntimeStatus, ApiErr
         pending_decision_count: owed.pending_decisions,
         quarantined_run_count: owed.quarantined_runs,
         backup: app.host.backup(),
+        confinement: confinement.unwrap_or_default(),
         settings_problem,
         needs_restart,
     })

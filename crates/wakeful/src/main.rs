@@ -41,6 +41,7 @@ mod open_home;
 mod policy;
 mod provider_setup;
 mod redact;
+mod sandbox_probe;
 mod secret;
 mod show;
 mod signals;

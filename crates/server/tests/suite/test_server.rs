@@ -18,8 +18,8 @@ use tokio::sync::watch;
 use tower::ServiceExt as _;
 use wakeful_api::client::Client;
 use wakeful_api::{
-    AgentModelState, AgentPolicy, BackupMode, BackupStatus, DefaultModel, ModelSource, PolicyExplanation,
-    SettingsList, SettingsProblem,
+    AgentModelState, AgentPolicy, BackupMode, BackupStatus, Confinement, DefaultModel, ModelSource,
+    PolicyExplanation, SettingsList, SettingsProblem,
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::message::RunOptions;
@@ -410,6 +410,10 @@ impl Host for RecordingHost {
             newest_at: None,
             problem: None,
         }
+    }
+
+    fn confinement(&self) -> Option<Confinement> {
+        None
     }
 
     fn stop(&self) {

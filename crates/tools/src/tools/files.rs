@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use wakeful_core::policy::CallFacts;
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::step::ToolError;
@@ -114,8 +114,13 @@ impl Inner {
                 ));
             }
         };
+        let confinement = ran.isolation.confinement();
         let report = report_of(ran)?;
-        call.result(&report, self.options.output.chars(call.output_tokens()))
+        let mut result = call.result(&report, self.options.output.chars(call.output_tokens()))?;
+        if let Some(members) = result.as_object_mut() {
+            members.insert("confinement".to_owned(), json!(confinement));
+        }
+        Ok(result)
     }
 }
 

@@ -135,6 +135,7 @@ impl<'a> Parts<'a> {
                     true => backups.with_database_server(),
                     false => backups,
                 },
+                confinement: None,
             }),
             clock: Arc::new(RealClock::new()),
             entropy: Arc::new(RealEntropy),

@@ -4,7 +4,8 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 use wakeful_api::{
-    Activity, AgentStatus, BackupStatus, GetRuntimeStatus, Limit, ListAgents, ListRuns, RuntimeStatus,
+    Activity, AgentStatus, BackupStatus, Confinement, GetRuntimeStatus, Limit, ListAgents, ListRuns,
+    RuntimeStatus,
 };
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::{Fingerprint, PublicKey};
@@ -20,6 +21,7 @@ use crate::discover::{HomeHolder, home_holder};
 use crate::failure::Failure;
 use crate::home::{DEVICE_KEY, Home};
 use crate::open_home::with_read_only;
+use crate::sandbox_probe;
 use crate::show::backup::{newest_text, problem_text};
 use crate::show::phrase::count as counted;
 use crate::show::{DriverPresence, Out};
@@ -54,8 +56,20 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
             backend.call(runs).await?,
         ))
     });
-    let (daemon, standing, backup, agents, runs) = seen.await?;
+    // The sandbox is tried while the database is read. A daemon has tried it already.
+    let probe = async {
+        match &who {
+            HomeHolder::Daemon(_) => None,
+            HomeHolder::None | HomeHolder::Other(_) => sandbox_probe::confinement().await,
+        }
+    };
+    let (seen, probed) = tokio::join!(seen, probe);
+    let (daemon, standing, backup, agents, runs) = seen?;
     let driver = driver(daemon.as_ref(), shared)?;
+    let confinement = match &daemon {
+        Some(status) => status.confinement,
+        None => probed,
+    };
     let proof = proof(shared).await?;
     let mut lines = vec![head(&who, daemon.as_ref())];
     lines.extend(needs(&standing, out));
@@ -73,10 +87,11 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
         )
     }));
     lines.extend(daemon.iter().flat_map(settings_lines));
+    lines.extend(confined(confinement));
     lines.push(signed(&proof));
     lines.extend(backed_up(&backup, RealClock::new().now()));
     let answer = json!({
-        "daemon": daemon, "agents": agents, "runs": runs.runs, "proof": proof, "backup": backup, "brakes": standing.brakes,
+        "daemon": daemon, "agents": agents, "runs": runs.runs, "proof": proof, "backup": backup, "confinement": confinement, "brakes": standing.brakes,
         "pending_decision_count": standing.pending_decisions, "quarantined_run_count": standing.quarantined_runs,
     });
     let words = format!(
@@ -135,6 +150,17 @@ fn signed(proof: &ProofStatus) -> String {
         Some(key) => format!("signed   {logs}; the key of this device is {key}"),
         None => format!("signed   {logs}; this device has no key yet"),
     }
+}
+
+/// Each line of the confinement of commands with its state.
+fn confined(confinement: Option<Confinement>) -> Vec<String> {
+    let Some(confinement) = confinement else {
+        return vec!["sandbox  unknown; `wakeful doctor` checks it".to_owned()];
+    };
+    let lines = confinement.lines().into_iter();
+    lines
+        .map(|(name, state)| format!("sandbox  {name}: {}", state.text()))
+        .collect()
 }
 
 fn backed_up(backup: &BackupStatus, now: Millis) -> Vec<String> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use wakeful_api::{
-    AgentModelState, AgentPolicy, BackupStatus, DefaultModel, PolicyExplanation, SettingsList,
+    AgentModelState, AgentPolicy, BackupStatus, Confinement, DefaultModel, PolicyExplanation, SettingsList,
     SettingsProblem,
 };
 use wakeful_core::id::{AgentId, PolicyVersion};
@@ -37,6 +37,7 @@ use crate::open_home::{
 };
 use crate::policy::{known_engine, policy_problem, view};
 use crate::provider_setup::ProviderSetup;
+use crate::sandbox_probe::KnownConfinement;
 use crate::workspace::{WorkspacePath, snapshots};
 
 /// Creates engines for the service.
@@ -161,6 +162,8 @@ pub(crate) struct DaemonHost {
     pub(crate) settings: LiveSettings,
     pub(crate) switch: Arc<HaltSwitch>,
     pub(crate) backups: BackupFolder,
+    /// The confinement of commands; none in a process that runs only one command.
+    pub(crate) confinement: Option<KnownConfinement>,
 }
 
 impl DaemonHost {
@@ -314,6 +317,10 @@ impl Host for DaemonHost {
 
     fn backup(&self) -> BackupStatus {
         self.backups.status()
+    }
+
+    fn confinement(&self) -> Option<Confinement> {
+        self.confinement.as_ref()?.get()
     }
 
     fn stop(&self) {

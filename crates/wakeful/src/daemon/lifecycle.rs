@@ -35,6 +35,7 @@ use crate::home::{Home, HomeLock};
 use crate::model::ModelRegistry;
 use crate::notify::{DesktopSession, notify_targets};
 use crate::open_home::{OpenHome, SandboxRequirement};
+use crate::sandbox_probe::KnownConfinement;
 use crate::show::Out;
 use crate::show::cap_unset;
 use crate::signals::Signals;
@@ -359,6 +360,7 @@ fn host(start: &DaemonOptions<'_>, home: &Home, signals: &Signals) -> DaemonHost
         models: start.models.clone(),
         switch: signals.switch(),
         backups: backups(start, home),
+        confinement: Some(KnownConfinement::default()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The restrictions on commands, tested from outside the program.
 
+use super::daemon::RunningDaemon;
 use super::home_fixture::{TestHome, alive, commands, statuses};
 
 /// The content of the agent's newest tool result.
@@ -17,6 +18,60 @@ fn result_of(world: &TestHome, command: &str) -> serde_json::Value {
         .find(|entry| entry["role"] == "tool")
         .expect("a tool's result");
     serde_json::from_str(tool["blocks"][0]["content"].as_str().expect("content")).expect("json")
+}
+
+#[test]
+fn results_and_status_have_the_same_five_confinement_lines() {
+    let world = TestHome::new();
+    let script = "rounds:\n  - tools: [{name: ExecCommand, input: {cmd: 'true'}}, {name: ListFiles, input: {}}, \
+        {name: SearchFiles, input: {pattern: x}}]\n  - text: done\n";
+    let said = world.run(script, &["--agent", "a", "--create-agent"]);
+    assert_eq!(statuses(&said.json()), ["ok", "ok", "ok"], "{said:?}");
+    let status = world.wakeful(&["status", "--json"]).json();
+    let lines = status["confinement"].as_object().expect("the lines").clone();
+    let mut names: Vec<&String> = lines.keys().collect();
+    names.sort();
+    assert_eq!(names, ["child_process", "network", "path", "secret", "write"]);
+    for state in lines.values() {
+        let states = ["enforced", "partly_enforced", "not_enforced"];
+        assert!(states.contains(&state.as_str().expect("a state")), "{lines:?}");
+    }
+    let transcript = world.wakeful(&["transcript", "a", "--json"]).stdout;
+    let entries = transcript
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("json"));
+    let blocks = entries.filter(|entry| entry["role"] == "tool");
+    let blocks: Vec<_> = blocks
+        .flat_map(|entry| entry["blocks"].as_array().expect("blocks").clone())
+        .collect();
+    assert_eq!(blocks.len(), 3, "{blocks:?}");
+    for block in blocks {
+        let content = block["content"].as_str().expect("content");
+        let result: serde_json::Value = serde_json::from_str(content).expect("json");
+        assert_eq!(result["confinement"].as_object(), Some(&lines), "{content}");
+    }
+    let daemon = RunningDaemon::serve(&world, &[]);
+    let status = world.wakeful(&["status", "--json"]).json();
+    assert_eq!(
+        status["daemon"]["confinement"].as_object(),
+        Some(&lines),
+        "{status}"
+    );
+    let text = world.wakeful(&["status"]).stdout;
+    let shown: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("sandbox  "))
+        .collect();
+    let named: Vec<&str> = shown
+        .iter()
+        .filter_map(|line| Some(line.split_once(": ")?.0))
+        .collect();
+    assert_eq!(
+        named,
+        ["path", "write", "network", "secret", "child process"],
+        "{text}"
+    );
+    daemon.kill();
 }
 
 #[test]
