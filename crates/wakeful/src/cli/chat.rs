@@ -4,7 +4,7 @@
 mod attachment;
 mod command;
 mod conversation;
-mod history;
+pub(super) mod history;
 mod watch;
 
 use std::io::IsTerminal as _;
@@ -92,7 +92,7 @@ pub(crate) async fn chat(args: &ChatArgs, shared: &GlobalArgs, out: &Out) -> Res
         model,
         is_read_only: args.read_only,
         attachments: Vec::new(),
-        editor: Editor::new(history::read(&history::path(&home))),
+        editor: Editor::new(history::read(&home)),
         parser: KeyParser::default(),
         runs: Vec::new(),
         began: Instant::now(),

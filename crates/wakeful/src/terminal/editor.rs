@@ -68,10 +68,6 @@ impl Editor {
         self.history.drain(..surplus);
     }
 
-    pub(crate) fn history(&self) -> &[String] {
-        &self.history
-    }
-
     pub(crate) fn key(&mut self, key: Key) -> Edit {
         match key {
             Key::Character(c) => return self.insert(c.encode_utf8(&mut [0; 4])),

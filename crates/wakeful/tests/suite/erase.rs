@@ -433,3 +433,28 @@ fn an_erasure_asks_for_the_name_and_its_run_says_erased() {
     );
     assert!(list().contains("erased"), "{}", list());
 }
+
+#[test]
+fn messages_typed_in_chat_are_erased_with_the_run() {
+    let world = TestHome::new();
+    let key = told(&world, "a prompt");
+    let history = world.home().join("chat_history");
+    let line = |agent: &str, text: &str| serde_json::json!({"agent_id": agent, "text": text}).to_string();
+    fs::write(
+        &history,
+        [line("main", SECRET), line("other", "kept"), String::new()].join("\n"),
+    )
+    .expect("written");
+    let said = erase(&world, &["--run", &key]);
+    assert_eq!(
+        (said.code, &said.json()["chat_messages"]),
+        (Some(0), &serde_json::json!(1)),
+        "{said:?}"
+    );
+    assert_eq!(
+        fs::read_to_string(&history).expect("text").trim(),
+        line("other", "kept")
+    );
+    let said = erase(&world, &["--run", &key]);
+    assert_eq!(said.json()["chat_messages"], 0, "{said:?}");
+}

@@ -122,7 +122,7 @@ impl Chat<'_> {
         self.editor.remember(line);
         if let Ok(home) = self.shared.home() {
             // Without a history the conversation is complete nevertheless.
-            let _ = history::write(&history::path(&home), self.editor.history());
+            let _ = history::add(&home, &self.agent, line);
         }
         let done = match Line::parse(line) {
             Line::Message(text) => self.send(text).await.map(|()| Next::Stay),
