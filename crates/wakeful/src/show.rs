@@ -11,6 +11,7 @@ pub(crate) mod sanitize;
 pub(crate) mod table;
 mod text;
 mod view;
+mod wrap;
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -30,12 +31,13 @@ use self::display::Display;
 use crate::failure::Failure;
 use crate::global_args::{GlobalArgs, variable};
 use crate::system::RealClock;
+use crate::terminal::Style;
 use crate::terminal::live::{Live, Printed, Words};
 use crate::terminal::screen::Ink;
 pub(crate) use run::{Detail, RunSelection};
+pub(crate) use run_words::result as result_of_action;
 use table::{Charset, Layout, Table};
 pub(crate) use text::DriverPresence;
-pub(crate) use run_words::result as result_of_action;
 pub(crate) use text::progress as progress_line;
 pub(crate) use view::{QueuedView, ResumedView};
 
@@ -112,7 +114,10 @@ impl Out {
 
     /// A table that fits the terminal.
     pub(crate) fn table<const N: usize>(&self, table: &Table<N>) -> String {
-        table.render(self.layout)
+        match std::io::stdout().is_terminal() {
+            true => table.in_charset(self.layout.charset).render(self.layout),
+            false => table.render(self.layout),
+        }
     }
 
     /// Prints a list: the object as JSON, or a table for people, or this sentence if there is nothing to list.
@@ -225,7 +230,10 @@ impl Out {
 
     /// Prints a long text: the object as JSON, or the text for people, in a pager if the output is a terminal.
     pub(crate) fn pages<T: serde::Serialize>(&self, object: &T, words: &str) {
-        if self.form == OutputFormat::Json || !std::io::stdout().is_terminal() || !pager::show(words) {
+        let is_paged = self.form == OutputFormat::Text
+            && std::io::stdout().is_terminal()
+            && pager::show(&wrap::displayable(words, self.layout.charset));
+        if !is_paged {
             self.answer(object, words);
         }
     }
@@ -269,11 +277,12 @@ impl Out {
         }
     }
 
-    /// Writes text. Control characters are removed for a terminal, which would interpret them; a file gets
-    /// every byte.
+    /// Writes text. For a terminal it is wrapped, and control characters, which a terminal would interpret, are
+    /// removed; a file gets every byte.
     fn text(&self, text: &str) {
         if std::io::stdout().is_terminal() {
-            self.bytes(format!("{}\n", sanitize::text(text)).as_bytes());
+            let text = wrap::fit(&sanitize::text(text), self.layout);
+            self.bytes(format!("{text}\n").as_bytes());
         } else {
             self.bytes(format!("{text}\n").as_bytes());
         }
@@ -438,9 +447,15 @@ impl Observer for Progress {
 }
 
 fn prose(display: &Display, line: &str) {
-    if !display.update(|live| live.note(line, Ink::Plain)) {
-        let _ = writeln!(std::io::stderr(), "{}", sanitize::text(line));
+    if display.update(|live| live.note(line, Ink::Plain)) {
+        return;
     }
+    let safe = sanitize::text(line);
+    let line = match Style::of_stderr() {
+        Some(style) => wrap::fit(&safe, style.into()),
+        None => safe.into_owned(),
+    };
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// The note about the default cap that applies while no cap is set.

@@ -5,6 +5,9 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+use super::wrap;
+use crate::terminal::{self, Style};
+
 /// Columns between two cells.
 const GAP: usize = 2;
 
@@ -16,6 +19,18 @@ const TEXT_WIDTH_MIN: usize = 8;
 pub(crate) struct Layout {
     pub(crate) width: usize,
     pub(crate) charset: Charset,
+}
+
+impl From<Style> for Layout {
+    fn from(style: Style) -> Self {
+        Self {
+            width: style.width,
+            charset: match style.charset {
+                terminal::Charset::Utf8 => Charset::Unicode,
+                terminal::Charset::Ascii => Charset::Ascii,
+            },
+        }
+    }
 }
 
 /// Which characters the terminal shows.
@@ -89,6 +104,15 @@ impl<const N: usize> Table<N> {
 
     pub(crate) const fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// The table in characters of this set.
+    pub(crate) fn in_charset(&self, charset: Charset) -> Self {
+        let cells = |row: &[String; N]| row.each_ref().map(|cell| wrap::displayable(cell, charset));
+        Self {
+            columns: self.columns,
+            rows: self.rows.iter().map(cells).collect(),
+        }
     }
 
     /// Formats the table, with a header and without a line end.

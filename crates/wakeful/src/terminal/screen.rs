@@ -299,7 +299,7 @@ fn move_up(bytes: &mut String, rows: usize) {
 }
 
 /// The nearest ASCII text.
-fn ascii(text: &str) -> String {
+pub(crate) fn ascii(text: &str) -> String {
     let mut nearest = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -311,6 +311,11 @@ fn ascii(text: &str) -> String {
             '✗' => nearest.push('x'),
             '·' | '•' | '●' => nearest.push('*'),
             '–' | '—' | '─' => nearest.push('-'),
+            '│' => nearest.push('|'),
+            '×' => nearest.push('x'),
+            '≤' => nearest.push_str("<="),
+            '≥' => nearest.push_str(">="),
+            '\u{a0}' => nearest.push(' '),
             '‘' | '’' => nearest.push('\''),
             '“' | '”' => nearest.push('"'),
             _ => nearest.push('?'),

@@ -222,6 +222,29 @@ fn conversations_of_an_agent_are_separate_and_listed() {
 }
 
 #[test]
+fn output_fits_forty_columns_without_utf_8() {
+    let home = TestHome::new();
+    assert_eq!(home.wakeful(&["init", "--yes"]).code, Some(0));
+    home.wakeful(&["run", "Schöne Grüße → überall", "--agent", "main"]);
+    for args in [
+        &["status"][..],
+        &["runs", "list"],
+        &["agent", "show", "main"],
+        &["agent", "show", "nowhere"],
+        &["transcript", "main"],
+    ] {
+        let variables = [("LANG", "C"), ("LC_ALL", "C"), ("PAGER", "cat")];
+        let terminal = Terminal::start(&home, 40, &variables, args);
+        let (_, screen) = terminal.exit();
+        assert!(screen.is_ascii(), "{args:?}: {screen}");
+        for row in screen.lines() {
+            let is_one_word = !row.trim().contains(' ');
+            assert!(row.len() <= 40 || is_one_word, "{args:?}: {row:?} in\n{screen}");
+        }
+    }
+}
+
+#[test]
 fn a_decision_in_a_conversation_is_answered_there() {
     let home = ChatHome::new(&commands(&["echo one >> world.txt"]));
     let set = home
