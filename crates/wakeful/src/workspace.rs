@@ -13,8 +13,8 @@ use crate::failure::Failure;
 use crate::system::fresh_id;
 use wakeful_core::problem::with_causes;
 
-/// The folder in the person's home folder that is offered as a workspace.
-const OTHER_FOLDER: &str = "wakeful-work";
+/// The folder that is offered as a workspace if the current one cannot be used.
+pub(crate) const OTHER_FOLDER: &str = "wakeful-work";
 
 /// The code of a workspace that overlaps the home.
 const OVERLAP: &str = "workspace_overlaps_home";
@@ -66,7 +66,9 @@ impl WorkspacePath {
             folder.display()
         );
         if !terminal || !is_affirmed(&question) {
-            let hint = format!("run it in a project folder, or give --workspace ~/{OTHER_FOLDER}");
+            let hint = format!(
+                "run it in a project folder, such as: mkdir -p ~/{OTHER_FOLDER} && cd ~/{OTHER_FOLDER}"
+            );
             return Err(failure.with_hint(hint).into_usage());
         }
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);

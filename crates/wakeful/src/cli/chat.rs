@@ -140,7 +140,10 @@ async fn ready_agent(
         .await
     {
         Err(failure) if failure.code() == "agent_unknown" && !is_named => {
-            let folder = WorkspacePath::look(".".as_ref(), &shared.home()?).map_err(Failure::into_usage)?;
+            let home = shared.home()?;
+            let other = WorkspacePath::offer_other(&home)?;
+            let folder = other.as_deref().unwrap_or(".".as_ref());
+            let folder = WorkspacePath::look(folder, &home).map_err(Failure::into_usage)?;
             let settings = SettingsChange {
                 workspace: Change::Set(folder.text.clone()),
                 ..SettingsChange::default()

@@ -24,7 +24,7 @@ use crate::home::Home;
 use crate::model::{DEMO, ModelRegistry};
 use crate::provider_setup::ProviderSetup;
 use crate::show::Out;
-use crate::workspace::WorkspacePath;
+use crate::workspace::{OTHER_FOLDER, WorkspacePath};
 
 /// The default cap of a new home: enough for a day of trials, and low enough to avoid a surprising bill.
 const DAILY_USD: &str = "5";
@@ -49,7 +49,7 @@ pub(crate) struct InitArgs {
     #[arg(long, value_name = "REF")]
     model: Option<String>,
     /// Folder in which commands of new agents run and may write [default: the current folder, or the folder
-    /// wakeful-workspace next to the home if the current folder is not suitable]
+    /// wakeful-work next to the home if the current folder is not suitable]
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     /// Name of the first agent [default: main]
@@ -298,7 +298,7 @@ fn default_workspace(home: &Path) -> Result<String, Failure> {
 
 fn beside(home: &Path) -> Option<PathBuf> {
     let home = std::path::absolute(home).ok()?;
-    Some(home.parent()?.join("wakeful-workspace"))
+    Some(home.parent()?.join(OTHER_FOLDER))
 }
 
 /// Creates the folder only if it is the default that this program proposed.

@@ -28,7 +28,10 @@ pub(super) fn next_steps(run: &Run) -> Option<String> {
             NextStep::Retry => format!("`wakeful runs retry {key}` runs it again"),
             NextStep::ChangeModel => format!("`wakeful runs retry {key} --model REF` uses another model"),
             NextStep::CheckProvider => "`wakeful models doctor` checks the provider".to_owned(),
-            NextStep::NewConversation => "start a new conversation, because this one is too long".to_owned(),
+            NextStep::NewConversation => format!(
+                "`wakeful chat {} --new` starts a new conversation, because this one is too long",
+                run.agent_id
+            ),
             NextStep::RaiseCap => "`wakeful budget set USD` raises the cap".to_owned(),
             NextStep::Resume => format!("`wakeful runs resume {key}` resumes it"),
             NextStep::Abandon => format!("`wakeful runs abandon {key}` abandons it"),

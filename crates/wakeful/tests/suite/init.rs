@@ -126,7 +126,7 @@ fn a_separate_workspace_is_created_if_the_current_folder_contains_the_home() {
     command.current_dir(world.path());
     let said: CommandOutput = command.args(["init", "--json"]).output().expect("starts").into();
     assert_eq!(said.code, Some(0), "{said:?}");
-    let made = world.path().join("wakeful-workspace");
+    let made = world.path().join("wakeful-work");
     assert_eq!(
         said.json()["workspace"],
         json!(made.canonicalize().expect("made"))

@@ -100,6 +100,26 @@ fn every_id_of_a_run_leads_to_it() {
             assert_eq!(found["run_key"], key.as_str(), "{verb:?} {id}");
         }
     }
+    let model = world.script("rounds: [{tools: [{name: ExecCommand, input: {cmd: pwd}}]}]\n");
+    let args = [
+        "run",
+        "two",
+        "--model",
+        &model,
+        "--ask-tools",
+        "ExecCommand",
+        "--json",
+    ];
+    assert_eq!(world.wakeful(&args).code, Some(3));
+    let pending = world.wakeful(&["decision", "list", "--json"]).json();
+    let asked = pending["decisions"][0]["run_key"].clone();
+    let decision = pending["decisions"][0]["decision_id"].as_str().expect("an id");
+    for id in [decision, &decision[..12]] {
+        for verb in [&["runs", "show"][..], &["why"]] {
+            let found = world.wakeful(&[verb, &[id, "--json"]].concat()).json();
+            assert_eq!(found["run_key"], asked, "{verb:?} {id}");
+        }
+    }
     let missing = world.wakeful(&["runs", "show", "--json", "0000000000"]);
     assert_eq!(missing.error_code(), "run_unknown");
     assert!(missing.stdout.contains("wakeful runs list"), "{missing:?}");

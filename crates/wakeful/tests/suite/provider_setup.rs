@@ -430,7 +430,11 @@ fn a_run_in_a_folder_that_contains_the_home_offers_another() {
         .args(["run", "x", "--model", &model]);
     let said: CommandOutput = command.output().expect("starts").into();
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.stderr.contains("--workspace ~/wakeful-work"), "{said:?}");
+    assert!(
+        said.stderr
+            .contains("mkdir -p ~/wakeful-work && cd ~/wakeful-work"),
+        "{said:?}"
+    );
     assert!(!world.home().exists() && !world.path().join("wakeful-work").exists());
     let mut command = world.command("script".as_ref());
     let call = format!("{} run x --model {model}", program().display());

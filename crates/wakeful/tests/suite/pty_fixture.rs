@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -25,6 +25,24 @@ pub(super) struct Terminal {
 impl Terminal {
     /// Starts the program in a terminal of this width. `variables` are added to its environment.
     pub(super) fn start(home: &TestHome, columns: u16, variables: &[(&str, &str)], args: &[&str]) -> Self {
+        let mut command = home.command(Path::new("setsid"));
+        command.arg("--ctty").arg(program()).args(args);
+        command.env("TERM", "xterm").env("LANG", "C.UTF-8");
+        command.envs(variables.iter().copied());
+        Self::of_command(command, columns)
+    }
+
+    /// Starts the program in a terminal of this width and in this folder.
+    pub(super) fn start_in(home: &TestHome, folder: &Path, columns: u16, args: &[&str]) -> Self {
+        let mut command = home.command(Path::new("setsid"));
+        command.arg("--ctty").arg(program()).args(args);
+        command.env("TERM", "xterm").env("LANG", "C.UTF-8");
+        command.current_dir(folder);
+        Self::of_command(command, columns)
+    }
+
+    /// Starts a command. It must become the leader of a session whose terminal this is, so that Ctrl-C reaches it.
+    fn of_command(mut command: Command, columns: u16) -> Self {
         let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
         grantpt(&keyboard).expect("granted");
         unlockpt(&keyboard).expect("unlocked");
@@ -42,11 +60,6 @@ impl Terminal {
         };
         tcsetwinsize(&screen, size).expect("a size");
         let stdio = || Stdio::from(OwnedFd::from(screen.try_clone().expect("a descriptor")));
-        // The program becomes the leader of a session whose terminal this is, so that Ctrl-C reaches it.
-        let mut command = home.command(Path::new("setsid"));
-        command.arg("--ctty").arg(program()).args(args);
-        command.env("TERM", "xterm").env("LANG", "C.UTF-8");
-        command.envs(variables.iter().copied());
         command.stdin(stdio()).stdout(stdio()).stderr(stdio());
         let child = command.spawn().expect("the program starts");
         let bytes = Arc::new(Mutex::new(Vec::new()));

@@ -167,6 +167,11 @@ impl ChatHome {
     fn chat(&self, args: &[&str]) -> Terminal {
         Terminal::start(&self.0, 80, &[], &[&["chat"], args].concat())
     }
+
+    /// A conversation that is started in this folder.
+    fn chat_in(&self, folder: &std::path::Path) -> Terminal {
+        Terminal::start_in(&self.0, folder, 80, &["chat"])
+    }
 }
 
 impl Drop for ChatHome {
@@ -219,6 +224,55 @@ fn conversations_of_an_agent_are_separate_and_listed() {
     };
     assert!(told("trip").contains("about the trip") && !told("trip").contains("the work"));
     assert!(told("work").contains("the work") && !told("work").contains("about the trip"));
+}
+
+#[test]
+fn commands_of_a_conversation_attach_stop_and_show_the_cost() {
+    let home =
+        ChatHome::new("rounds: [{text: one two three four five six seven eight nine ten, delay_ms: 4000}]\n");
+    let note = home.0.workspace().join("my note.txt");
+    std::fs::write(&note, "the door is blue").expect("written");
+    let mut terminal = home.chat(&["--thread", "trip"]);
+    terminal.wait_for("· /help");
+    terminal.press("/stop\r");
+    terminal.wait_for("no run is in progress");
+    terminal.press("count\r");
+    terminal.wait_for("one two");
+    terminal.press("/stop\r");
+    terminal.wait_for("cancelled in");
+    terminal.press("/attach nowhere.txt\r");
+    terminal.wait_for("error[bad_attachment]");
+    terminal.press(&format!("/attach {}\r", note.display()));
+    terminal.wait_for("is attached to the next message");
+    terminal.press("read it\r");
+    terminal.wait_for("completed in");
+    terminal.press("/cost\r");
+    terminal.wait_for("last run");
+    terminal.wait_for("for all agents");
+    terminal.press(CTRL_D);
+    let (code, screen) = terminal.exit();
+    assert_eq!(code, Some(0), "{screen}");
+    let transcript = home
+        .0
+        .wakeful(&["transcript", "main", "--json", "--thread", "trip"]);
+    assert!(transcript.stdout.contains("my note.txt"), "{transcript:?}");
+    let runs = home.0.wakeful(&["runs", "list", "--json"]).json();
+    let statuses: Vec<_> = (0..2).map(|at| runs["runs"][at]["status"].clone()).collect();
+    assert_eq!(statuses, ["completed", "cancelled"], "{runs}");
+}
+
+#[test]
+fn chat_in_a_folder_that_contains_the_home_offers_another() {
+    let home = ChatHome::new("rounds: [{text: understood}]\n");
+    let mut terminal = home.chat_in(home.0.path());
+    terminal.wait_for("wakeful-work instead?");
+    terminal.press("y\n");
+    terminal.wait_for("· /help");
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.exit().0, Some(0));
+    let made = home.0.path().join("wakeful-work").canonicalize().expect("made");
+    let agent = home.0.wakeful(&["agent", "show", "main", "--json"]).json();
+    assert_eq!(agent["workspace"], serde_json::json!(made), "{agent}");
 }
 
 #[test]

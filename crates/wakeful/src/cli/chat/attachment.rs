@@ -34,23 +34,76 @@ pub(super) enum Clipboard {
 /// The files that a message mentions as `@PATH`, and the image that is the whole message.
 pub(super) fn mentioned(text: &str, folder: &Path) -> Vec<PathBuf> {
     let alone = text.trim().trim_matches(['\'', '"']);
-    let alone = alone.strip_prefix("file://").unwrap_or(alone);
-    let is_image = Path::new(alone)
-        .extension()
-        .and_then(|ending| ending.to_str())
-        .is_some_and(|ending| IMAGES.contains(&ending.to_ascii_lowercase().as_str()));
-    if is_image && !alone.contains('\n') && folder.join(alone).is_file() {
-        return vec![folder.join(alone)];
+    let images = spellings(alone).into_iter().filter(|path| is_image(path));
+    if let Some(image) = images.map(|path| folder.join(path)).find(|path| path.is_file()) {
+        return vec![image];
     }
-    let words = text.split_whitespace().filter_map(|word| word.strip_prefix('@'));
-    let paths = words.map(|word| folder.join(word.trim_end_matches([',', ';', ':', '?', '!', ')'])));
+    let words = words(text).into_iter();
+    let words = words.filter_map(|word| word.strip_prefix('@'));
+    let paths = words.filter_map(|word| {
+        let word = word.trim_end_matches([',', ';', ':', '?', '!', ')']);
+        let mut paths = spellings(word).into_iter().map(|path| folder.join(path));
+        paths.find(|path| path.is_file())
+    });
     let mut found: Vec<PathBuf> = Vec::new();
-    for path in paths.filter(|path| path.is_file()) {
+    for path in paths {
         if !found.contains(&path) {
             found.push(path);
         }
     }
     found
+}
+
+fn is_image(path: &str) -> bool {
+    let ending = Path::new(path).extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| IMAGES.contains(&ending.to_ascii_lowercase().as_str()))
+}
+
+/// The paths that a pasted text may mean: as it is, without the backslashes with which terminals escape a dropped
+/// path, and the path of a URL.
+fn spellings(text: &str) -> Vec<String> {
+    if text.contains('\n') {
+        return Vec::new();
+    }
+    match text.strip_prefix("file://") {
+        Some(path) => vec![path.to_owned(), percent_decoded(path)],
+        None => vec![text.to_owned(), unescaped(text)],
+    }
+}
+
+/// The words of a text. A space after a backslash belongs to a word.
+fn words(text: &str) -> Vec<&str> {
+    let mut is_escaped = false;
+    let ends = move |c: char| {
+        let ends = c.is_whitespace() && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        ends
+    };
+    text.split(ends).collect()
+}
+
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        plain.extend(if c == '\\' { rest.next() } else { Some(c) });
+    }
+    plain
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let digits = after.get(..2).filter(|_| *first == b'%');
+        let byte = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = match byte {
+            Some(_) => after.get(2..).unwrap_or_default(),
+            None => after,
+        };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Reads the clipboard with the first program that can.
@@ -105,6 +158,19 @@ mod tests {
         );
         assert_eq!(found("'b.png'\n"), [here.join("b.png")]);
         assert_eq!(found("a.txt"), Vec::<PathBuf>::new());
+        // As terminals paste a dropped file.
+        let spaced = here.join("my photo (1).png");
+        std::fs::write(&spaced, "x").expect("a file");
+        for text in [
+            r"my\ photo\ \(1\).png",
+            "'my photo (1).png'",
+            "my photo (1).png",
+            r"what is on @my\ photo\ \(1\).png ?",
+        ] {
+            assert_eq!(found(text), std::slice::from_ref(&spaced), "{text}");
+        }
+        let url = format!("file://{}", spaced.display().to_string().replace(' ', "%20"));
+        assert_eq!(found(&url), [spaced]);
         assert_eq!(found("what is b.png"), Vec::<PathBuf>::new());
     }
 }
