@@ -7,6 +7,8 @@ export default defineConfig({
     environment: "node",
     fileParallelism: false,
     testTimeout: 90_000,
+    // A button is armed 700 ms after it appears, and a busy machine adds to that.
+    expect: { poll: { timeout: 10_000 } },
     hookTimeout: 90_000,
     bail: 1,
   },

@@ -156,6 +156,46 @@ it("a working agent can be messaged, its queue cancelled and its run stopped", a
   await page.locator(".page-head").getByText("scout is asleep").waitFor();
 });
 
+it("each conversation shows its own messages, and links to the one in progress", async () => {
+  const turns = page.locator(".turns");
+  await page.goto(`${daemon.url}/agents/scout`);
+  await page.locator("#message-box").fill("The main matter");
+  await page.keyboard.press("Enter");
+  await page.getByText("Done. The report is in").last().waitFor();
+  await role("button", { name: "New conversation" }).click();
+  await page.getByText("No messages to scout yet").waitFor();
+  await page.locator("#message-box").fill("A second matter");
+  await page.keyboard.press("Enter");
+  await page.getByText("Done. The report is in").last().waitFor();
+  expect(await turns.innerText()).not.toContain("The main matter");
+  const address = page.url();
+  await page.reload();
+  await turns.getByText("A second matter").waitFor();
+  const thread = new URL(address).searchParams.get("thread");
+  expect(thread).toMatch(/^chat-/);
+  await sendMessage(page, "scout", { text: "Take your time", model: script("slow"), thread });
+  await page.locator(".turn.live").waitFor();
+  await role("button", { name: "Send now" }).waitFor();
+  await page.getByLabel("Conversation to show").selectOption("cli");
+  await page.getByText("scout is busy with a run of another conversation").waitFor();
+  await turns.getByText("The main matter").waitFor();
+  expect(await page.locator(".turn.live").count()).toBe(0);
+  expect(await role("button", { name: "Send now" }).count()).toBe(0);
+  await audit(page);
+  await page.setViewportSize(TALL_PHONE);
+  expect(await smallTargets(page)).toEqual([]);
+  await page.setViewportSize(NARROW);
+  await role("link", { name: "Show that conversation" }).click();
+  await page.locator(".turn.live").waitFor();
+  expect(page.url()).toBe(address);
+  await page.locator(".turn.user", { hasText: "A second matter" }).getByRole("link", { name: "View run" }).click();
+  await role("navigation", { name: "Breadcrumbs" }).getByRole("link", { name: "Conversation" }).click();
+  await page.locator(".turn.live").waitFor();
+  expect(page.url()).toBe(address);
+  await role("button", { name: "Stop" }).click();
+  await page.locator(".page-head").getByText("scout is asleep").waitFor();
+});
+
 it("two clicks at one spot answer one decision", async () => {
   for (const agentId of ["coach", "critic"])
     await sendMessage(page, agentId, { text: "Clear the bed", model: script("risky"), ask_tools: ["ExecCommand"] });

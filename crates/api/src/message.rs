@@ -176,6 +176,9 @@ pub struct QueuedMessage {
     pub admitted_at: String,
     /// The beginning of the message.
     pub preview: String,
+    /// The conversation that the message belongs to. Absent if no person sent it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
 }
 
 #[cfg(test)]

@@ -1,21 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
-import { type ComponentProps, useState } from "react";
-import { decisionsQuery, moreLines, runQuery, TRANSCRIPT_LINES, transcriptQuery } from "../api/queries";
+import type { ComponentProps } from "react";
+import { decisionsQuery, runQuery } from "../api/queries";
 import type { AgentState } from "../api/types";
 import { AgentCost } from "../budget/AgentCost";
 import { ParkedCard } from "../budget/ParkedCard";
-import { Decisions } from "../decision/Decisions";
 import { Timeline } from "../event/Timeline";
 import { labels } from "../labels";
-import { type LiveText, liveText } from "../live/deltas";
-import { Composer } from "../message/Composer";
-import { useOutbox } from "../message/useOutbox";
+import type { LiveText } from "../live/deltas";
 import { RunList } from "../run/RunList";
+import { useSearch } from "../shell/router";
 import { useTitle } from "../shell/useTitle";
 import { Subscriptions } from "../subscription/Subscriptions";
-import { Conversation } from "../transcript/Conversation";
-import { ErrorNotice } from "../ui/ErrorNotice";
-import { Skeleton } from "../ui/Skeleton";
+import { ConversationPanel } from "../transcript/ConversationPanel";
+import { threadOfSearch } from "../transcript/thread";
 import { WhyNotPanel } from "../why/WhyNotView";
 import { AgentHeader } from "./AgentHeader";
 
@@ -25,13 +22,10 @@ interface AgentPageProps {
   liveTexts: LiveText;
 }
 
-/** One agent: its conversation, runs, subscriptions, costs and events. */
+/** One agent: its conversations, runs, subscriptions, costs and events. */
 export function AgentPage({ state, timeline, liveTexts }: AgentPageProps) {
-  const { agent, queue, runs } = state;
-  const [lines, setLines] = useState(TRANSCRIPT_LINES);
-  const transcript = useQuery(transcriptQuery(agent.agent_id, lines));
-  const more = moreLines(lines);
-  const outbox = useOutbox(agent.agent_id, queue, transcript.data?.lines ?? []);
+  const { agent, runs } = state;
+  const thread = threadOfSearch(useSearch());
   // Only the run says why an agent is stuck.
   const isStuck = agent.activity === "stuck" && agent.open_run !== undefined;
   const parked = useQuery({ ...runQuery(agent.open_run ?? ""), enabled: isStuck }).data?.parked;
@@ -57,32 +51,7 @@ export function AgentPage({ state, timeline, liveTexts }: AgentPageProps) {
       </nav>
       <div className="columns">
         <div className="column">
-          <section className="panel conversation" id="conversation" aria-labelledby="conversation-title">
-            <h2 id="conversation-title">{labels.transcript.title}</h2>
-            {transcript.error && !transcript.data && (
-              <ErrorNotice
-                action={labels.transcript.loadAction}
-                error={transcript.error}
-                onRetry={() => void transcript.refetch()}
-              />
-            )}
-            {transcript.isPending && <Skeleton lines={5} label={labels.transcript.loading} />}
-            {transcript.data && (
-              <Conversation
-                agent={agent}
-                lines={transcript.data.lines}
-                onOlder={transcript.data.has_more && more ? () => setLines(more) : undefined}
-                live={liveText(liveTexts, agent.open_run)}
-                queue={queue}
-                outbox={outbox}
-                asked={decisions.length}
-              >
-                {/* Where the run waits: at the end of the conversation, and not above what the reader looks at. */}
-                <Decisions decisions={decisions} />
-              </Conversation>
-            )}
-            <Composer agent={agent} onSend={outbox.send} />
-          </section>
+          <ConversationPanel key={thread} state={state} thread={thread} liveTexts={liveTexts} decisions={decisions} />
         </div>
         <div className="column side follows">
           <RunList agentId={agent.agent_id} runs={runs} />

@@ -191,6 +191,8 @@ interface MessageBody {
   /** The idempotency key, which every retry repeats. */
   key: string;
   priority?: Priority;
+  /** The conversation. */
+  thread: string;
   attachments?: readonly AttachmentInput[];
 }
 
@@ -202,8 +204,11 @@ export const sendMessage = (id: string, { attachments, ...body }: MessageBody) =
     }),
   );
 
-export const getTranscript = (id: string, limit: number) =>
-  responseBody(client.GET("/api/agents/{agent_id}/transcript", { params: { ...agent(id), query: { limit } } }));
+export const getTranscript = (id: string, query: { thread: string; limit: number }) =>
+  responseBody(client.GET("/api/agents/{agent_id}/transcript", { params: { ...agent(id), query } }));
+
+export const getThreads = (id: string) =>
+  responseBody(client.GET("/api/agents/{agent_id}/threads", { params: agent(id) }));
 
 export const getRuns = (id: string, before?: string) =>
   responseBody(

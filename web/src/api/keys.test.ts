@@ -11,7 +11,8 @@ const all: Record<keyof typeof keys, QueryKey> = {
   agent: keys.agent("main"),
   agentState: keys.agentState("main"),
   agentRuns: keys.agentRuns("main"),
-  agentTranscript: keys.agentTranscript("main", 200),
+  agentTranscript: keys.agentTranscript({ agentId: "main", thread: "cli", lines: 200 }),
+  agentThreads: keys.agentThreads("main"),
   agentSpending: keys.agentSpending("main"),
   agentSubscriptions: keys.agentSubscriptions("main"),
   agentSettings: keys.agentSettings("main"),
@@ -69,6 +70,7 @@ it("invalidates everything about one agent by its key, and no log", async () => 
     "agentSpending",
     "agentState",
     "agentSubscriptions",
+    "agentThreads",
     "agentTranscript",
     "agentWhyNot",
   ]);

@@ -2,13 +2,22 @@
 // `keys.agent(id)` invalidates everything that is cached about that agent.
 import type { QueryClient, QueryKey } from "@tanstack/react-query";
 
+/** The newest lines of one conversation. */
+export interface TranscriptPart {
+  agentId: string;
+  thread: string;
+  lines: number;
+}
+
 export const keys = {
   agents: () => ["agents"] as const,
   anyAgent: () => ["agent"] as const,
   agent: (agentId: string) => [...keys.anyAgent(), agentId] as const,
   agentState: (agentId: string) => [...keys.agent(agentId), "state"] as const,
   agentRuns: (agentId: string) => [...keys.agent(agentId), "runs"] as const,
-  agentTranscript: (agentId: string, lines: number) => [...keys.agent(agentId), "transcript", lines] as const,
+  agentTranscript: ({ agentId, thread, lines }: TranscriptPart) =>
+    [...keys.agent(agentId), "transcript", thread, lines] as const,
+  agentThreads: (agentId: string) => [...keys.agent(agentId), "threads"] as const,
   agentSpending: (agentId: string) => [...keys.agent(agentId), "spending"] as const,
   agentSubscriptions: (agentId: string) => [...keys.agent(agentId), "subscriptions"] as const,
   agentSettings: (agentId: string) => [...keys.agent(agentId), "settings"] as const,

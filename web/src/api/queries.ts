@@ -26,13 +26,14 @@ import {
   getSpending,
   getStep,
   getSubscriptions,
+  getThreads,
   getTools,
   getTranscript,
   getTrigger,
   getWhy,
   getWhyNot,
 } from "./calls";
-import { keys } from "./keys";
+import { keys, type TranscriptPart } from "./keys";
 
 /** A conversation is read from its end; each request for older lines asks for this many more. */
 export const TRANSCRIPT_LINES = 200;
@@ -145,10 +146,14 @@ export const settingsQuery = queryOptions({ queryKey: keys.settings(), queryFn: 
 export const stateQuery = (id: string) =>
   queryOptions({ queryKey: keys.agentState(id), queryFn: () => getAgentState(id) });
 
-export const transcriptQuery = (id: string, lines: number) =>
+/** The conversations of an agent, the most recent first. */
+export const threadsQuery = (id: string) =>
+  queryOptions({ queryKey: keys.agentThreads(id), queryFn: async () => (await getThreads(id)).threads });
+
+export const transcriptQuery = (part: TranscriptPart) =>
   queryOptions({
-    queryKey: keys.agentTranscript(id, lines),
-    queryFn: () => getTranscript(id, lines),
+    queryKey: keys.agentTranscript(part),
+    queryFn: () => getTranscript(part.agentId, { thread: part.thread, limit: part.lines }),
     // The lines on the screen stay while more lines are loading.
     placeholderData: (before) => before,
   });

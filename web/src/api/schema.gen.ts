@@ -4170,6 +4170,8 @@ export interface components {
             run_key: string;
             /** @description The sequence number of the event that recorded the message. It orders messages of equal priority. */
             seq: number;
+            /** @description The conversation that the message belongs to. Absent if no person sent it. */
+            thread?: string;
         };
         /** @description A queued message. */
         QueuedWake: {

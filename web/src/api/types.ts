@@ -73,6 +73,7 @@ export type StepText = Schemas["StepText"];
 export type StepStatus = Schemas["StepStatus"];
 export type StuckAgent = Schemas["StuckAgent"];
 export type Subscription = Schemas["Subscription"];
+export type Thread = Schemas["Thread"];
 export type TokenUsage = Schemas["TokenUsage"];
 export type Transcript = Schemas["Transcript"];
 export type Usage = Schemas["Usage"];

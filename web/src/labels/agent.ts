@@ -1,5 +1,5 @@
 // Texts about agents, their messages, subscriptions and brakes.
-import { pluralize } from "../text/number";
+import { formatInteger, pluralize } from "../text/number";
 
 export const agent = {
   activity: {
@@ -94,6 +94,7 @@ export const message = {
   attachHint: "Attach images, PDF or text files; you can also paste or drop them",
   attachText: "Attach it as a text file",
   attachments: "Attachments",
+  cancelAllQueued: (count: number) => `Cancel all ${formatInteger(count)} queued messages of this agent`,
   cancelOne: "Cancel message",
   cancelOneAction: "cancel the message",
   cancelQueued: "Cancel queued messages",

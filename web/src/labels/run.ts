@@ -382,6 +382,23 @@ export const wakeGate = {
   failed: (gate: string) => `Not passed: ${gate}`,
 };
 
+/** The conversations of an agent. */
+export const thread = {
+  branch: (runKey: string) => `Continued from run ${runKey}`,
+  choose: "Conversation to show",
+  empty: (title: string) => `${title} (new)`,
+  main: "Main conversation",
+  named: (name: string) => `Conversation ${name}`,
+  new: "New conversation",
+  open: (title: string) => `${title} (in progress)`,
+  openElsewhere: (agentId: string) =>
+    `${agentId} is busy with a run of another conversation. A message that you send here is queued.`,
+  runElsewhere: (agentId: string) =>
+    `${agentId} is busy with a run that no message of a person started. A message that you send here is queued.`,
+  show: "Show that conversation",
+  unnamed: "Conversation",
+};
+
 export const transcript = {
   arguments: "Arguments",
   attachment: (mediaType: string, size: string) => `${mediaType}, ${size}`,

@@ -10,9 +10,16 @@ it("cancels the queued messages of an agent", async () => {
     paths.push(`${request.method} ${new URL(request.url).pathname}`);
     return Response.json(sampleAgent());
   });
-  render(<ClearQueue agentId="main" />, {
+  render(<ClearQueue agentId="main" count={2} elsewhere={0} />, {
     wrapper: ({ children }) => <QueryClientProvider client={new QueryClient()}>{children}</QueryClientProvider>,
   });
   fireEvent.click(screen.getByRole("button", { name: "Cancel queued messages" }));
   await waitFor(() => expect(paths).toEqual(["POST /api/agents/main/queue/clear"]));
+});
+
+it("says that it also cancels the messages of other conversations", () => {
+  render(<ClearQueue agentId="main" count={3} elsewhere={1} />, {
+    wrapper: ({ children }) => <QueryClientProvider client={new QueryClient()}>{children}</QueryClientProvider>,
+  });
+  expect(screen.getByRole("button", { name: "Cancel all 3 queued messages of this agent" })).toBeTruthy();
 });

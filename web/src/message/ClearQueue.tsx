@@ -4,8 +4,16 @@ import { keys } from "../api/keys";
 import { labels } from "../labels";
 import { ErrorNotice } from "../ui/ErrorNotice";
 
-/** Cancels all queued messages of an agent. */
-export function ClearQueue({ agentId }: { agentId: string }) {
+interface ClearQueueProps {
+  agentId: string;
+  /** The number of queued messages. */
+  count: number;
+  /** The number of those that belong to other conversations, or to none. */
+  elsewhere: number;
+}
+
+/** Cancels all queued messages of an agent, of every conversation. */
+export function ClearQueue({ agentId, count, elsewhere }: ClearQueueProps) {
   const client = useQueryClient();
   const clearing = useMutation({
     mutationFn: () => clearQueue(agentId),
@@ -14,7 +22,7 @@ export function ClearQueue({ agentId }: { agentId: string }) {
   return (
     <li className="turn user">
       <button type="button" className="button small" onClick={() => clearing.mutate()} disabled={clearing.isPending}>
-        {labels.message.cancelQueued}
+        {elsewhere > 0 ? labels.message.cancelAllQueued(count) : labels.message.cancelQueued}
       </button>
       {clearing.error && <ErrorNotice action={labels.message.cancelQueuedAction} error={clearing.error} />}
     </li>

@@ -7,11 +7,11 @@ import { Composer } from "./Composer";
 
 afterEach(cleanup);
 
-function show(over: Partial<AgentStatus> = {}) {
+function show(over: Partial<AgentStatus> = {}, isOpenHere = over.open_run !== undefined) {
   const onSend = vi.fn();
   render(
     <QueryClientProvider client={new QueryClient()}>
-      <Composer agent={sampleAgent(over)} onSend={onSend} />
+      <Composer agent={sampleAgent(over)} isOpenHere={isOpenHere} onSend={onSend} />
     </QueryClientProvider>,
   );
   return { onSend, box: screen.getByLabelText<HTMLTextAreaElement>("Message to main") };
@@ -59,6 +59,16 @@ it("queues on Enter while a run is open, and sends now on request", () => {
     [{ text: "stop that", priority: "interject" }],
     [{ text: "and that", priority: "interject" }],
   ]);
+  expect(screen.getByRole("button", { name: "Queue" })).toBeTruthy();
+});
+
+it("queues every message while the open run belongs to another conversation", () => {
+  const { onSend, box } = show({ open_run: "r", activity: "working" }, false);
+  expect(screen.queryByRole("button", { name: "Send now" })).toBeNull();
+  expect(screen.queryByRole("button", { name: "Stop" })).toBeNull();
+  fireEvent.change(box, { target: { value: "later" } });
+  fireEvent.keyDown(box, { key: "Enter", ctrlKey: true });
+  expect(onSend.mock.calls).toEqual([[{ text: "later" }]]);
   expect(screen.getByRole("button", { name: "Queue" })).toBeTruthy();
 });
 

@@ -8,8 +8,15 @@ import { StopButton } from "./StopButton";
 import { textProblem, useDraft } from "./useDraft";
 import { useMeasuredHeight } from "./useMeasuredHeight";
 
-/** The form that sends a message to an agent, with files, and that stops its run. */
-export function Composer({ agent, onSend }: { agent: AgentStatus; onSend: (draft: Draft) => void }) {
+interface ComposerProps {
+  agent: AgentStatus;
+  /** Whether the open run belongs to this conversation: only then can a message join it. */
+  isOpenHere: boolean;
+  onSend: (draft: Draft) => void;
+}
+
+/** The form that sends a message to a conversation, with files, and that stops its run. */
+export function Composer({ agent, isOpenHere, onSend }: ComposerProps) {
   const draft = useDraft();
   const picker = useRef<HTMLInputElement>(null);
   const form = useMeasuredHeight("--composer");
@@ -35,7 +42,7 @@ export function Composer({ agent, onSend }: { agent: AgentStatus; onSend: (draft
     // While an input method composes a word, Enter selects a candidate.
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    send(isWorking && (event.ctrlKey || event.metaKey) ? "interject" : undefined);
+    send(isOpenHere && (event.ctrlKey || event.metaKey) ? "interject" : undefined);
   };
   const paste = (event: ClipboardEvent) => {
     const files = [...event.clipboardData.files];
@@ -113,8 +120,8 @@ export function Composer({ agent, onSend }: { agent: AgentStatus; onSend: (draft
           <kbd>{labels.message.enterKey}</kbd> {isWorking ? labels.message.enterQueues : labels.message.enterSends}{" "}
           <kbd>{labels.message.shiftKey}</kbd> <kbd>{labels.message.enterKey}</kbd> {labels.message.enterBreaks}
         </small>
-        {agent.open_run && <StopButton agentId={agent.agent_id} runKey={agent.open_run} />}
-        {isWorking && (
+        {isOpenHere && agent.open_run && <StopButton agentId={agent.agent_id} runKey={agent.open_run} />}
+        {isOpenHere && (
           <button
             type="button"
             className="button"

@@ -64,12 +64,13 @@ function changeMessage(outbox: Outbox, key: string, alter: (message: Outgoing) =
   return outbox.map((message) => (message.key === key ? alter(message) : message));
 }
 
-const storageKey = (agentId: string) => `wakeful.outbox.${agentId}`;
+/** `place` names the agent and the conversation. */
+const storageKey = (place: string) => `wakeful.outbox.${place}`;
 
 /** Messages that were not accepted when the page was closed. The reader decides whether to send them again. */
-export function storedOutbox(agentId: string): Outbox {
+export function storedOutbox(place: string): Outbox {
   try {
-    const list: unknown = JSON.parse(sessionStorage.getItem(storageKey(agentId)) ?? "[]");
+    const list: unknown = JSON.parse(sessionStorage.getItem(storageKey(place)) ?? "[]");
     return Array.isArray(list) ? (list as Outgoing[]).map(restored) : [];
   } catch {
     return [];
@@ -85,11 +86,11 @@ function restored(message: Outgoing): Outgoing {
   return { ...message, state: "failed", problem, isIncomplete };
 }
 
-export function storeOutbox(agentId: string, outbox: Outbox): void {
+export function storeOutbox(place: string, outbox: Outbox): void {
   const open = outbox.filter((message) => message.state !== "accepted").map(withoutFiles);
   try {
-    if (open.length === 0) sessionStorage.removeItem(storageKey(agentId));
-    else sessionStorage.setItem(storageKey(agentId), JSON.stringify(open));
+    if (open.length === 0) sessionStorage.removeItem(storageKey(place));
+    else sessionStorage.setItem(storageKey(place), JSON.stringify(open));
   } catch {
     // The storage is full. The messages stay on the page, and only a reload would lose them.
   }

@@ -9,6 +9,7 @@ const around = ({ children }: { children: ReactNode }) => (
   <QueryClientProvider client={new QueryClient()}>{children}</QueryClientProvider>
 );
 const nothing: never[] = [];
+const plans = { agentId: "main", thread: "plans", queue: nothing, lines: nothing };
 
 beforeEach(() => {
   sessionStorage.clear();
@@ -16,7 +17,7 @@ beforeEach(() => {
 });
 
 it("retries a message under its first key", async () => {
-  const bodies: { text: string; key: string }[] = [];
+  const bodies: { text: string; key: string; thread: string }[] = [];
   const answers = [
     () => Promise.reject(new TypeError("network")),
     () => Response.json({ run_key: "r1", agent_id: "main", admission: "known" }, { status: 202 }),
@@ -26,7 +27,7 @@ it("retries a message under its first key", async () => {
     bodies.push(await request.json());
     return answers[bodies.length - 1]?.();
   });
-  const { result } = renderHook(() => useOutbox("main", nothing, nothing), { wrapper: around });
+  const { result } = renderHook(() => useOutbox(plans), { wrapper: around });
 
   act(() => result.current.send({ text: "hello" }));
   await waitFor(() => expect(result.current.messages[0]?.state).toBe("waiting"));
@@ -36,6 +37,7 @@ it("retries a message under its first key", async () => {
   await waitFor(() => expect(result.current.messages[1]?.state).toBe("accepted"));
 
   expect(bodies.map(({ text }) => text)).toEqual(["hello", "hello", "again"]);
+  expect(new Set(bodies.map(({ thread }) => thread))).toEqual(new Set(["plans"]));
   expect(bodies[1]?.key).toBe(bodies[0]?.key);
   expect(bodies[2]?.key).not.toBe(bodies[0]?.key);
 });
@@ -43,7 +45,7 @@ it("retries a message under its first key", async () => {
 it("shows the error of the server when it refuses a message", async () => {
   const error = { code: "message_too_long", message: "the message is too long", hint: "cut it" };
   vi.stubGlobal("fetch", async () => Response.json({ error }, { status: 413 }));
-  const { result } = renderHook(() => useOutbox("main", nothing, nothing), { wrapper: around });
+  const { result } = renderHook(() => useOutbox(plans), { wrapper: around });
   act(() => result.current.send({ text: "hello" }));
   await waitFor(() =>
     expect(result.current.messages[0]?.problem).toEqual({ message: "the message is too long", hint: "cut it" }),
@@ -57,11 +59,23 @@ it("sends a waiting message once when the connection is back", async () => {
     if (bodies.length === 1) throw new TypeError("network");
     return Response.json({ run_key: "r1", agent_id: "main", admission: "new" }, { status: 202 });
   });
-  const { result } = renderHook(() => useOutbox("main", nothing, nothing), { wrapper: around });
+  const { result } = renderHook(() => useOutbox(plans), { wrapper: around });
   act(() => result.current.send({ text: "hello" }));
   await waitFor(() => expect(result.current.messages[0]?.state).toBe("waiting"));
   act(() => setConnection("live"));
   await waitFor(() => expect(result.current.messages[0]?.state).toBe("accepted"));
   expect(bodies).toHaveLength(2);
   expect(bodies[1]?.key).toBe(bodies[0]?.key);
+});
+
+it("keeps the messages of two conversations apart", async () => {
+  vi.stubGlobal("fetch", () => Promise.reject(new TypeError("network")));
+  const { result } = renderHook(() => useOutbox(plans), { wrapper: around });
+  act(() => result.current.send({ text: "hello" }));
+  await waitFor(() => expect(result.current.messages[0]?.state).toBe("waiting"));
+  const stored = (thread: string) =>
+    renderHook(() => useOutbox({ ...plans, thread }), { wrapper: around }).result.current.messages.map(
+      (one) => one.text,
+    );
+  expect([stored("plans"), stored("cli")]).toEqual([["hello"], []]);
 });

@@ -26,24 +26,29 @@ export interface OutboxHandle {
   discard: (key: string) => void;
 }
 
-/** The outgoing messages of one agent: shown at once, and dropped when the server lists them. */
-export function useOutbox(
-  agentId: string,
-  queue: readonly QueuedMessage[],
-  lines: readonly TranscriptLine[],
-): OutboxHandle {
-  const [outbox, setOutbox] = useState(() => storedOutbox(agentId));
+interface OutboxOptions {
+  agentId: string;
+  /** The conversation that the messages belong to. */
+  thread: string;
+  queue: readonly QueuedMessage[];
+  lines: readonly TranscriptLine[];
+}
+
+/** The outgoing messages of one conversation: shown at once, and dropped when the server lists them. */
+export function useOutbox({ agentId, thread, queue, lines }: OutboxOptions): OutboxHandle {
+  const place = `${agentId}/${thread}`;
+  const [outbox, setOutbox] = useState(() => storedOutbox(place));
   const client = useQueryClient();
   const shown = useMemo(
     () => new Set([...queue.map((one) => one.run_key), ...lines.map((line) => line.run_key)]),
     [queue, lines],
   );
   useEffect(() => setOutbox((before) => dropShown(before, shown)), [shown]);
-  useEffect(() => storeOutbox(agentId, outbox), [agentId, outbox]);
+  useEffect(() => storeOutbox(place, outbox), [place, outbox]);
 
   const post = async ({ text, attachments, priority }: Draft, key: string) => {
     try {
-      const { run_key: runKey } = await sendMessage(agentId, { text, attachments, priority, key });
+      const { run_key: runKey } = await sendMessage(agentId, { text, attachments, priority, thread, key });
       setOutbox((before) => accept(before, key, runKey));
       await client.invalidateQueries({ queryKey: keys.agent(agentId) });
     } catch (thrown) {

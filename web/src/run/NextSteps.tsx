@@ -7,7 +7,8 @@ import { agentsQuery, budgetQuery, runtimeQuery } from "../api/queries";
 import type { NextStep } from "../api/types";
 import { CapButton } from "../budget/CapButton";
 import { labels } from "../labels";
-import { Link, setupPath } from "../shell/router";
+import { Link, navigate, setupPath, threadPath } from "../shell/router";
+import { newThread } from "../transcript/thread";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { QuarantineActions } from "./QuarantineActions";
 
@@ -29,6 +30,11 @@ export function NextSteps({ agentId, runKey, steps }: NextStepsProps) {
         </Link>
       )}
       {steps.includes("change_model") && <ModelButton agentId={agentId} />}
+      {steps.includes("new_conversation") && (
+        <button type="button" className="button small" onClick={() => navigate(threadPath(agentId, newThread()))}>
+          {labels.thread.new}
+        </button>
+      )}
       {steps.includes("raise_cap") && <CapButton budget={budget.data} label={labels.budget.raiseCap} />}
       {steps.includes("resume") && <QuarantineActions runKey={runKey} />}
     </>

@@ -6,9 +6,10 @@ import type { Run } from "../api/types";
 import { NotDurableNote } from "../brake/NotDurableNote";
 import { dollars, isSpent } from "../budget/money";
 import { labels } from "../labels";
-import { agentPath, briefingPath, Link } from "../shell/router";
+import { agentPath, briefingPath, Link, threadPath } from "../shell/router";
 import { previewText } from "../text/preview";
 import { formatDuration } from "../text/time";
+import { threadTitle } from "../transcript/thread";
 import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
@@ -34,6 +35,12 @@ export function RunHeader({ run }: { run: Run }) {
       <nav aria-label={labels.common.breadcrumbs} className="crumbs">
         <Link to={briefingPath}>{labels.common.briefing}</Link> /{" "}
         <Link to={agentPath(run.agent_id)}>{run.agent_id}</Link>
+        {run.thread !== undefined && (
+          <>
+            {" "}
+            / <Link to={threadPath(run.agent_id, run.thread)}>{threadTitle(run.thread)}</Link>
+          </>
+        )}
       </nav>
       <div className="agent-head">
         <div className="agent-head-text">

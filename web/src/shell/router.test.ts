@@ -1,5 +1,15 @@
 import { expect, it } from "vitest";
-import { agentPath, editAgentPath, newAgentPath, routeOf, runPath, runsPath, schedulesPath, setupPath } from "./router";
+import {
+  agentPath,
+  editAgentPath,
+  newAgentPath,
+  routeOf,
+  runPath,
+  runsPath,
+  schedulesPath,
+  setupPath,
+  threadPath,
+} from "./router";
 
 it("parses each path that it builds", () => {
   expect(routeOf("/")).toEqual({ page: "briefing" });
@@ -25,4 +35,9 @@ it("does not find other paths", () => {
     "/setup/sources/a",
   ])
     expect(routeOf(path)).toEqual({ page: "notFound" });
+});
+
+it("names a conversation in the query, except the main one", () => {
+  expect(threadPath("main", "cli")).toBe("/agents/main");
+  expect(threadPath("main", "trip 2")).toBe("/agents/main?thread=trip+2");
 });

@@ -1,6 +1,7 @@
 // Routes pages by path, with the history of the browser.
 import { type MouseEvent, type ReactNode, useSyncExternalStore } from "react";
 import { labels } from "../labels";
+import { MAIN_THREAD } from "../transcript/thread";
 
 export type SetupSection = keyof typeof labels.setup.sections;
 export const SETUP_SECTIONS = Object.keys(labels.setup.sections) as SetupSection[];
@@ -52,6 +53,9 @@ export const newAgentPath = "/setup/new-agent";
 export const setupPath = (section: SetupSection) => `/setup/${section}`;
 export const editAgentPath = (agentId: string) => `${setupPath("agents")}/${encodeURIComponent(agentId)}`;
 export const agentPath = (agentId: string) => `/agents/${encodeURIComponent(agentId)}`;
+/** One conversation of an agent. */
+export const threadPath = (agentId: string, thread: string) =>
+  thread === MAIN_THREAD ? agentPath(agentId) : `${agentPath(agentId)}?${new URLSearchParams({ thread })}`;
 export const runPath = (agentId: string, runKey: string) => `${agentPath(agentId)}/runs/${encodeURIComponent(runKey)}`;
 
 const NAVIGATED = "wakeful:navigated";

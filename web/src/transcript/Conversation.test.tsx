@@ -9,7 +9,7 @@ afterEach(cleanup);
 function show(...blocks: Block[]) {
   const outbox = { messages: [], send: () => undefined, retry: () => undefined, discard: () => undefined };
   const lines = [sampleLine("user", [{ type: "text", text: "Where is it?" }]), sampleLine("assistant", blocks)];
-  render(<Conversation agent={sampleAgent()} lines={lines} live="" queue={[]} outbox={outbox} />);
+  render(<Conversation agent={sampleAgent()} lines={lines} live="" isOpenHere={false} queue={[]} outbox={outbox} />);
 }
 
 it("keeps thinking closed until it is opened", () => {

@@ -18,7 +18,12 @@ interface ConversationProps {
   onOlder?: () => void;
   /** The live text of the model. */
   live: string;
+  /** Whether the open run of the agent belongs to this conversation. */
+  isOpenHere: boolean;
+  /** The queued messages of this conversation. */
   queue: readonly QueuedMessage[];
+  /** The number of queued messages that do not belong to this conversation. */
+  queuedElsewhere?: number;
   outbox: OutboxHandle;
   /** The number of decisions that are shown at the end. */
   asked?: number;
@@ -28,7 +33,18 @@ interface ConversationProps {
 
 /** Messages, replies and tool calls, oldest first; live text and queued messages last. */
 export function Conversation(props: ConversationProps) {
-  const { agent, lines, onOlder, live, queue: queued, outbox, asked = 0, children } = props;
+  const {
+    agent,
+    lines,
+    onOlder,
+    live,
+    isOpenHere,
+    queue: queued,
+    queuedElsewhere = 0,
+    outbox,
+    asked = 0,
+    children,
+  } = props;
   const parts = useMemo(() => toConversation(lines), [lines]);
   // The transcript may be newer than the queue: a run that has started is not queued.
   const queue = useMemo(
@@ -69,7 +85,7 @@ export function Conversation(props: ConversationProps) {
             <ModelText text={live} />
           </li>
         )}
-        {live === "" && agent.activity === "working" && (
+        {live === "" && isOpenHere && agent.activity === "working" && (
           <li className="turn agent working">
             <span className="pulse" aria-hidden="true" />
             <span role="status">{labels.transcript.working(agent.agent_id)}</span>
@@ -78,7 +94,9 @@ export function Conversation(props: ConversationProps) {
         {queue.map((one) => (
           <QueuedView key={one.run_key} agentId={agent.agent_id} message={one} />
         ))}
-        {queue.length > 1 && <ClearQueue agentId={agent.agent_id} />}
+        {queue.length + queuedElsewhere > 1 && (
+          <ClearQueue agentId={agent.agent_id} elsewhere={queuedElsewhere} count={queue.length + queuedElsewhere} />
+        )}
         {outbox.messages.map((message) => (
           <OutgoingView key={message.key} message={message} outbox={outbox} />
         ))}

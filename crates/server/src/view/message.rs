@@ -15,6 +15,7 @@ pub fn queued(waiting: &Previewed<QueueRow>) -> QueuedMessage {
         priority: message.cause.priority,
         admitted_at: message.admitted_at.rfc3339(),
         preview: waiting.preview.clone().unwrap_or_default(),
+        thread: message.thread_id.session().map(|session| session.to_string()),
     }
 }
 
