@@ -9,7 +9,7 @@ import { type Clock, ClockContext } from "../ui/clock";
 import { ARMING_MS } from "../ui/useArming";
 import { DecisionCard } from "./DecisionCard";
 import { Decisions } from "./Decisions";
-import { decisionEndText } from "./text";
+import { answerElsewhereText, decisionEndText } from "./text";
 
 const posted = vi.fn<(path: string, body: unknown) => void>();
 let answer: (request: Request) => Response;
@@ -144,9 +144,16 @@ it("cannot approve input that cannot be shown, and says why", async () => {
 
 it("names where to answer when the page may not", () => {
   card(sampleDecision({ may_answer: ["api"] }));
-  expect(screen.getByText(/This page cannot answer this decision\. Answer it with/)).toBeTruthy();
+  expect(screen.getByText(/This page cannot answer this decision\. Answer it from a program/)).toBeTruthy();
   for (const name of ["Approve", "Deny"])
     expect(screen.getByRole<HTMLButtonElement>("button", { name }).disabled).toBe(true);
+});
+
+it("names the command for the command line, and a program for the API", () => {
+  expect(answerElsewhereText(sampleDecision({ may_answer: ["cli", "api"] }))).toBe(
+    "This page cannot answer this decision. Answer it with `wakeful decision answer`, or from a program with the API token.",
+  );
+  expect(answerElsewhereText(sampleDecision({ may_answer: ["cli", "page"] }))).toBeUndefined();
 });
 
 it("marks the recommended option", () => {

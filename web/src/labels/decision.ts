@@ -25,8 +25,8 @@ export const decision = {
   elsewhere: (ways: readonly string[]) => `This page cannot answer this decision. Answer it ${ways.join(", or ")}.`,
   elsewhereWays: {
     page: "on the page",
-    api: "with `wakeful decision answer`, or from a program with the API token",
-    cli: "with `wakeful decision answer` while no daemon is running",
+    api: "from a program with the API token",
+    cli: "with `wakeful decision answer`",
   } satisfies Record<Decision["may_answer"][number], string>,
   diff: "Changes in files",
   input: "Arguments",
