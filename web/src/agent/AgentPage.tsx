@@ -7,6 +7,7 @@ import { ParkedCard } from "../budget/ParkedCard";
 import { Timeline } from "../event/Timeline";
 import { labels } from "../labels";
 import type { LiveText } from "../live/deltas";
+import { AgentPolicies } from "../policy/AgentPolicies";
 import { RunList } from "../run/RunList";
 import { useSearch } from "../shell/router";
 import { useTitle } from "../shell/useTitle";
@@ -45,6 +46,7 @@ export function AgentPage({ state, timeline, liveTexts }: AgentPageProps) {
         <a href="#conversation">{labels.transcript.title}</a>
         <a href="#runs">{labels.run.list}</a>
         <a href="#subscriptions">{labels.subscription.list}</a>
+        <a href="#policies">{labels.policy.list}</a>
         <a href="#why-not">{labels.whyNot.title}</a>
         <a href="#cost">{labels.budget.cost}</a>
         <a href="#timeline">{labels.event.timeline}</a>
@@ -56,6 +58,7 @@ export function AgentPage({ state, timeline, liveTexts }: AgentPageProps) {
         <div className="column side follows">
           <RunList agentId={agent.agent_id} runs={runs} />
           <Subscriptions agentId={agent.agent_id} />
+          <AgentPolicies agentId={agent.agent_id} />
           <WhyNotPanel agentId={agent.agent_id} />
           <AgentCost agentId={agent.agent_id} />
           <Timeline {...timeline} />

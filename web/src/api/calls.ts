@@ -256,3 +256,12 @@ export const getStep = (runKey: string, operationId: string) =>
       params: { path: { run_key: runKey, operation_id: operationId } },
     }),
   );
+/** Why a recorded call was permitted, asked about or denied, judged again by the policies in force now. */
+export const getStepPolicy = (runKey: string, operationId: string) =>
+  responseBody(
+    client.GET("/api/runs/{run_key}/steps/{operation_id}/policy", {
+      params: { path: { run_key: runKey, operation_id: operationId } },
+    }),
+  );
+export const getAgentPolicy = (id: string) =>
+  responseBody(client.GET("/api/agents/{agent_id}/policy", { params: agent(id) }));

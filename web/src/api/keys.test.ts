@@ -16,11 +16,13 @@ const all: Record<keyof typeof keys, QueryKey> = {
   agentSpending: keys.agentSpending("main"),
   agentSubscriptions: keys.agentSubscriptions("main"),
   agentSettings: keys.agentSettings("main"),
+  agentPolicy: keys.agentPolicy("main"),
   agentWhyNot: keys.agentWhyNot("main"),
   anyRun: keys.anyRun(),
   run: keys.run("r"),
   runWhy: keys.runWhy("r"),
   runStep: keys.runStep("r", "o"),
+  stepPolicy: keys.stepPolicy("r", "o"),
   runChanges: keys.runChanges("r"),
   attention: keys.attention(),
   anyRunList: keys.anyRunList(),
@@ -65,6 +67,7 @@ it("builds a different key for each response", () => {
 it("invalidates everything about one agent by its key, and no log", async () => {
   expect(await reached([keys.agent("main")])).toEqual([
     "agent",
+    "agentPolicy",
     "agentRuns",
     "agentSettings",
     "agentSpending",

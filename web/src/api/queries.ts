@@ -2,6 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import {
   findLocalProviders,
+  getAgentPolicy,
   getAgentSettings,
   getAgentState,
   getAgents,
@@ -25,6 +26,7 @@ import {
   getSources,
   getSpending,
   getStep,
+  getStepPolicy,
   getSubscriptions,
   getThreads,
   getTools,
@@ -166,6 +168,17 @@ export const runChangesQuery = (runKey: string) =>
 /** One step with its whole texts, which do not change once it has ended. */
 export const stepQuery = (runKey: string, operationId: string) =>
   queryOptions({ queryKey: keys.runStep(runKey, operationId), queryFn: () => getStep(runKey, operationId) });
+
+/** Policies are files that people edit, and no event reports a change of them. */
+export const stepPolicyQuery = (runKey: string, operationId: string) =>
+  queryOptions({
+    queryKey: keys.stepPolicy(runKey, operationId),
+    queryFn: () => getStepPolicy(runKey, operationId),
+    staleTime: 0,
+  });
+
+export const agentPolicyQuery = (id: string) =>
+  queryOptions({ queryKey: keys.agentPolicy(id), queryFn: () => getAgentPolicy(id), staleTime: 0 });
 
 export const whyQuery = (runKey: string) =>
   queryOptions({ queryKey: keys.runWhy(runKey), queryFn: () => getWhy(runKey) });

@@ -6,6 +6,7 @@ import { ACTIVITY_KEYS, ATTENTION_KEYS, invalidate } from "../api/keys";
 import { endedDecisionQuery, fullDecisionQuery } from "../api/queries";
 import type { Decision } from "../api/types";
 import { labels } from "../labels";
+import { WhyVerdict } from "../policy/WhyVerdict";
 import { AttentionCard } from "../ui/AttentionCard";
 import { Badge } from "../ui/Badge";
 import { ErrorNotice } from "../ui/ErrorNotice";
@@ -76,6 +77,7 @@ export function DecisionCard({ decision, isGone, onDismiss }: DecisionCardProps)
         {isOpen ? (
           <>
             <DecisionFacts decision={decision} />
+            <WhyVerdict runKey={decision.run_key} operationId={decision.operation_id} tool={decision.tool} />
             {answering.error && !isLost && (
               <ErrorNotice action={labels.decision.answerAction} error={answering.error} />
             )}

@@ -156,6 +156,11 @@ it("names the command for the command line, and a program for the API", () => {
   expect(answerElsewhereText(sampleDecision({ may_answer: ["cli", "page"] }))).toBeUndefined();
 });
 
+it("asks why a decision is needed", () => {
+  card(sampleDecision());
+  expect(screen.getByText("Why?").closest("article")).toBe(screen.getByRole("article"));
+});
+
 it("marks the recommended option", () => {
   card(sampleDecision({ recommended_option_id: "deny" }));
   expect(button("Deny (recommended)").className).toContain("recommended");

@@ -4,6 +4,7 @@ import * as agents from "./agent";
 import { agentForm } from "./agentForm";
 import { budget } from "./budget";
 import { decision } from "./decision";
+import { policy } from "./policy";
 import * as providers from "./provider";
 import * as runs from "./run";
 import { sandboxForm } from "./sandboxForm";
@@ -94,6 +95,7 @@ export const labels = {
   common,
   decision,
   event,
+  policy,
   sandboxForm,
   time,
 };

@@ -1,5 +1,5 @@
 // Texts about runs: their status, cause, steps, attempts and faults.
-import type { RunCause, RunStatus, StepStatus, WaitingFor } from "../api/types";
+import type { Connection, RunCause, RunStatus, StepStatus, WaitingFor } from "../api/types";
 import { formatInteger, pluralize } from "../text/number";
 
 export const run = {
@@ -236,7 +236,18 @@ export const step = {
     ask_tool: "each use of this tool in this run needs approval",
     denied_agent: "this run may not start a run of this agent",
     denied_tool: "this run may not use this tool",
+    invalid_fact: "a path or host of the call is malformed",
+    not_permitted: "no policy permits it",
+    outside_path: "it reaches a path outside the workspace",
+    policy_error: "a policy could not be evaluated",
+    protected_path: "it reaches a protected place of the workspace, which runs code of others",
+    read_only_run: "the run may only read and plan",
+    restrictive_mode: "the mode of the agent is restrictive, so each action needs approval",
+    sandbox_level: "this machine cannot enforce the sandbox that the tool needs",
+    unclassified_tool: "no risk is assigned to the tool, so each use of it needs approval",
     unknown_tool: "the tool does not exist",
+    unlisted_host: "the host is not on the list of the agent",
+    unsafe_target: "a safety constraint excludes the target, and no policy can permit it",
     external_cause:
       "an external trigger, a watched folder or another agent started the run, so each command needs approval",
     outcome_unknown_undecided: "the same call was interrupted earlier, and its outcome is unknown",
@@ -257,7 +268,29 @@ export const step = {
       "cgroup-memory": "a kernel limit on memory",
     } as Record<string, string>,
   },
+  confinement: "What the sandbox enforced",
+  confinementLines: {
+    path: "Reading files",
+    write: "Writing files",
+    network: "Network",
+    secret: "Secrets",
+    child_process: "Child processes",
+  } as Record<string, string>,
+  confinementStates: {
+    enforced: "enforced",
+    partly_enforced: "partly enforced",
+    not_enforced: "not enforced",
+  } as Record<string, string>,
+  connection: (connections: number, sent: string, received: string) =>
+    `${pluralize(connections, "connection")}, ${sent} sent, ${received} received`,
+  connections: "Connections to hosts",
+  connectionVerdicts: {
+    allowed: "allowed",
+    refused: "refused",
+    failed: "failed",
+  } satisfies Record<Connection["verdict"], string>,
   exit: (status: number) => `exit ${status}`,
+  findings: "Look at this",
   statuses: {
     planned: "planned",
     waiting_for_approval: "waiting for your approval",

@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 import type { Run, Step } from "../api/types";
 import { labels } from "../labels";
+import { WhyVerdict } from "../policy/WhyVerdict";
 import { firstLine } from "../text/number";
 import { formatDuration } from "../text/time";
 import { visibleText } from "../text/visible";
@@ -48,6 +49,7 @@ export function ActionView({ step, run, number, isSubRun, waterfall, children }:
         {row && <StepBar rows={[row]} totalMs={waterfall.totalMs} />}
         {command !== undefined && <code className="step-line">{visibleText(firstLine(command, LINE_CHARS_MAX))}</code>}
         {verdict !== "" && <p className="step-why">{verdict}.</p>}
+        <WhyVerdict runKey={run.run_key} operationId={step.operation_id} tool={step.name} />
         {step.sandbox && (
           <p className="confined">
             <Icon name="shield" /> {sandboxText(step.sandbox)}.

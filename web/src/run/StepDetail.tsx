@@ -8,6 +8,7 @@ import { outputText } from "../text/visible";
 import { commandOf } from "../transcript/receipt";
 import { CodeBlock } from "../ui/CodeBlock";
 import { ErrorNotice } from "../ui/ErrorNotice";
+import { SandboxDetail } from "./SandboxDetail";
 
 /** The input and output of one action beside each other. */
 export function StepDetail({ step: shown, runKey }: { step: Step; runKey: string }) {
@@ -33,6 +34,7 @@ export function StepDetail({ step: shown, runKey }: { step: Step; runKey: string
           )}
         </div>
       </div>
+      <SandboxDetail step={step} />
       {whole.error && <ErrorNotice action={labels.waterfall.wholeAction} error={whole.error} />}
       {isCut && (
         <button type="button" className="button" onClick={() => setWhole(true)} disabled={whole.isFetching}>

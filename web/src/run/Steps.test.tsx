@@ -97,6 +97,35 @@ it("an opened action shows its input beside its output", () => {
   expect(shown).toContain("beans␇");
 });
 
+it("an opened command shows its sandbox, its connections and what to look at", () => {
+  const connection = { host: "example.com", port: 443, verdict: "refused" as const, reason: "not on the list" };
+  const step = call({
+    confinement: { network: "enforced", path: "partly_enforced", write: "not_enforced" },
+    connections: [{ ...connection, count: 2, sent_bytes: 0, received_bytes: 1_500 }],
+    findings: ["new Git hook .git/hooks/post-commit"],
+  });
+  show(<Steps run={sampleRun({ steps: [step] })} live="" />);
+  const details = screen.getByText("Input and output").closest("details") as HTMLDetailsElement;
+  details.open = true;
+  fireEvent(details, new Event("toggle"));
+  const shown = screen.getByRole("group", { name: "Input and output of ExecCommand" });
+  const lines = within(shown).getAllByRole("term");
+  expect(lines.map((line) => `${line.textContent}: ${line.nextSibling?.textContent}`)).toEqual([
+    "Reading files: partly enforced",
+    "Writing files: not enforced",
+    "Network: enforced",
+  ]);
+  expect(shown.textContent).toContain(
+    "example.com:443 refused not on the list 2 connections, 0 bytes sent, 1.5 kB received",
+  );
+  expect(shown.textContent).toContain("new Git hook .git/hooks/post-commit");
+});
+
+it("asks why for each call, and not for model requests", () => {
+  show(<Steps run={sampleRun({ steps: [sampleStep("1"), call({ operation_id: "2" })] })} live="" />);
+  expect(screen.getAllByText("Why?")).toHaveLength(1);
+});
+
 it("the steps of a sub-run follow the call that started it", async () => {
   const link = { agent_id: "other", run_key: "c1", status: "completed" as const };
   const child = sampleRun({ run_key: "c1", agent_id: "other", steps: [call({ operation_id: "2" })] });

@@ -1,0 +1,38 @@
+// Texts of verdicts and of what would change them.
+import type { PolicyEffect, PolicyExplanation } from "../api/types";
+import { labels } from "../labels";
+import { humanizeCode, type Tone } from "../run/text";
+
+export const EFFECT_TONES: Record<PolicyEffect, Tone> = { permit: "good", ask: "warn", deny: "bad" };
+
+/** What the policies in force say about the call now. */
+export function verdictNowText(effect: PolicyEffect): string {
+  const { effects, now, nowNeeds } = labels.policy;
+  return (effect === "ask" ? nowNeeds : now)(effects[effect]);
+}
+
+/** What the rule says: in the words of the page for a rule of the program, and of its author for a written one. */
+export function ruleText(rule: string, reason: string): string {
+  return labels.step.rules[rule] ?? reason;
+}
+
+/** Each single change that makes the verdict less strict, as a sentence. */
+export function changeTexts({ alternatives }: PolicyExplanation): string[] {
+  const { changeTo, changeWithout, effects } = labels.policy;
+  return alternatives.map(({ change, effect }) => {
+    const without = /^without (.*)$/s.exec(change)?.[1];
+    return without === undefined ? changeTo(change, effects[effect]) : changeWithout(without, effects[effect]);
+  });
+}
+
+/** The policies that decided, each once. */
+export function decidingPolicies({ rule, targets }: PolicyExplanation): string[] {
+  const named = targets.flatMap((target) => target.policies);
+  return named.length === 0 ? [rule] : [...new Set(named)];
+}
+
+/** The verdict that was recorded when the call was made. */
+export function recordedText({ recorded }: PolicyExplanation): string | undefined {
+  if (!recorded) return undefined;
+  return labels.policy.recorded(labels.step.statuses[recorded.status], recorded.rule || humanizeCode(recorded.status));
+}
