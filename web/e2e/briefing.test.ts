@@ -328,8 +328,14 @@ it("the briefing shows what needs attention and recent activity", async () => {
   await role("heading", { name: "Failure" }).waitFor();
   await audit(page);
   await page.goBack();
-  await weather.getByRole("button", { name: "Done with this" }).click();
+  const others = await needs.locator(".attention-card").count();
+  await weather.getByRole("button", { name: "Done with this" }).dblclick();
+  await needs.locator(".held-card.gone", { hasText: "What will the weather be?" }).waitFor();
+  expect(await needs.locator(".held-card.gone").count()).toBe(1);
+  await audit(page);
+  await page.mouse.move(0, 0);
   await weather.waitFor({ state: "detached" });
+  expect(await needs.locator(".attention-card").count()).toBe(others - 1);
   const stop = await page.evaluate(async () => {
     const headers = { "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };
     const { runs } = await (await fetch("/api/agents/scout/runs", { headers })).json();

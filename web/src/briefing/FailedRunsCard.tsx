@@ -2,6 +2,7 @@ import type { AttentionItem } from "../api/types";
 import { labels } from "../labels";
 import { NextSteps } from "../run/NextSteps";
 import { visibleText } from "../text/visible";
+import { ArmedButton } from "../ui/ArmedButton";
 import { AttentionCard } from "../ui/AttentionCard";
 
 interface FailedRunsCardProps {
@@ -22,9 +23,7 @@ export function FailedRunsCard({ failed, onDismiss }: FailedRunsCardProps) {
       actions={
         <>
           {runKeys[0] && <NextSteps agentId={agentId} runKey={runKeys[0]} steps={steps} />}
-          <button type="button" className="button small" onClick={() => onDismiss(runKeys)}>
-            {labels.attention.dismiss}
-          </button>
+          <ArmedButton onPress={() => onDismiss(runKeys)}>{labels.attention.dismiss}</ArmedButton>
         </>
       }
       at={at}

@@ -1,14 +1,17 @@
+import { useState } from "react";
 import { StuckCard } from "../agent/StuckCard";
 import type { AttentionItem } from "../api/types";
 import { ParkedCard } from "../budget/ParkedCard";
 import { DecisionCard } from "../decision/DecisionCard";
 import { labels } from "../labels";
 import { QuarantineCard } from "../run/QuarantineCard";
+import { ArmedButton } from "../ui/ArmedButton";
 import { AttentionCard } from "../ui/AttentionCard";
 import { Icon } from "../ui/Icon";
 import { useFirstSeenOrder } from "../ui/useFirstSeenOrder";
 import { itemId } from "./attention";
 import { FailedRunsCard } from "./FailedRunsCard";
+import { HeldCard } from "./HeldCard";
 
 interface NeedsAttentionProps {
   items: readonly AttentionItem[];
@@ -17,12 +20,13 @@ interface NeedsAttentionProps {
   onDismiss: (runKeys: readonly string[]) => void;
 }
 
-/** A decision that ended keeps its place, so that no other card moves under the pointer. */
-const RULES = { idOf: itemId, isKept: (item: AttentionItem) => item.kind === "pending_decision" };
+/** An item that ended keeps its place for a while, so that no other card moves under the pointer. */
+const RULES = { idOf: itemId, isKept: () => true };
 
 /** Everything that a person has to act on, one card each. */
 export function NeedsAttention({ items, more = 0, onDismiss }: NeedsAttentionProps) {
   const { entries, remove } = useFirstSeenOrder(items, RULES);
+  const [isPointed, setPointed] = useState(false);
   const isEmpty = entries.length === 0;
   return (
     <section aria-labelledby="attention-heading" className={`panel attention ${isEmpty ? "empty-attention" : ""}`}>
@@ -36,12 +40,21 @@ export function NeedsAttention({ items, more = 0, onDismiss }: NeedsAttentionPro
           <p>{labels.attention.empty}</p>
         </div>
       ) : (
-        <ul className="attention-list">
-          {entries.map(({ id, item, isGone }) => (
-            <li key={id}>
-              <ItemCard item={item} isGone={isGone} onDismiss={onDismiss} onRemove={() => remove(id)} />
-            </li>
-          ))}
+        <ul className="attention-list" onPointerEnter={() => setPointed(true)} onPointerLeave={() => setPointed(false)}>
+          {entries.map(({ id, item, isGone }) => {
+            const card = <ItemCard item={item} isGone={isGone} onDismiss={onDismiss} onRemove={() => remove(id)} />;
+            return (
+              <li key={id}>
+                {item.kind === "pending_decision" ? (
+                  card
+                ) : (
+                  <HeldCard isGone={isGone} isPointed={isPointed} onEnd={() => remove(id)}>
+                    {card}
+                  </HeldCard>
+                )}
+              </li>
+            );
+          })}
         </ul>
       )}
       {more > 0 && <p className="quiet">{labels.attention.more(more)}</p>}
@@ -82,11 +95,7 @@ function ItemCard({ item, isGone, onDismiss, onRemove }: ItemCardProps) {
           prompt={preview}
           headline={labels.attention.unknown}
           runKey={runKey}
-          actions={
-            <button type="button" className="button small" onClick={() => onDismiss([runKey])}>
-              {labels.attention.dismiss}
-            </button>
-          }
+          actions={<ArmedButton onPress={() => onDismiss([runKey])}>{labels.attention.dismiss}</ArmedButton>}
           at={item.run.ended_at ?? item.run.started_at}
         >
           <p>{labels.attention.unknownText}</p>

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { Budget } from "../api/types";
+import { ArmedButton } from "../ui/ArmedButton";
 import { CapDialog } from "./CapDialog";
 import { todayOf } from "./money";
 
@@ -18,9 +19,9 @@ export function CapButton({ budget, agentId, label }: CapButtonProps) {
   const isSet = agentId === undefined ? budget?.cap_origin === "set" : own !== undefined;
   return (
     <>
-      <button type="button" className="button small" onClick={() => setOpen(true)} disabled={!budget}>
+      <ArmedButton onPress={() => setOpen(true)} disabled={!budget}>
         {label}
-      </button>
+      </ArmedButton>
       {isOpen && <CapDialog agentId={agentId} capUsd={capUsd} isSet={isSet} onClose={() => setOpen(false)} />}
     </>
   );

@@ -7,6 +7,8 @@ import { budgetQuery } from "../api/queries";
 import { sampleBudget, sampleParked, sampleRunSummary } from "../api/samples";
 import type { Budget } from "../api/types";
 import { NeedsAttention } from "../briefing/NeedsAttention";
+import { ClockContext } from "../ui/clock";
+import { instantClock } from "../ui/clockSamples";
 import { AgentCost } from "./AgentCost";
 import { ParkedCard } from "./ParkedCard";
 import { SpendingToday } from "./SpendingToday";
@@ -28,7 +30,11 @@ afterEach(cleanup);
 function show(children: ReactNode, budget?: Budget): QueryClient {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: Infinity } } });
   if (budget) client.setQueryData(budgetQuery.queryKey, budget);
-  render(<QueryClientProvider client={client}>{children}</QueryClientProvider>);
+  render(
+    <ClockContext value={instantClock}>
+      <QueryClientProvider client={client}>{children}</QueryClientProvider>
+    </ClockContext>,
+  );
   return client;
 }
 

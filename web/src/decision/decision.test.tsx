@@ -5,7 +5,8 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { sampleDecision, sampleRunSummary } from "../api/samples";
 import type { Decision } from "../api/types";
 import { NeedsAttention } from "../briefing/NeedsAttention";
-import { type Clock, ClockContext } from "../ui/clock";
+import { ClockContext } from "../ui/clock";
+import { handClock } from "../ui/clockSamples";
 import { ARMING_MS } from "../ui/useArming";
 import { DecisionCard } from "./DecisionCard";
 import { Decisions } from "./Decisions";
@@ -15,7 +16,7 @@ const posted = vi.fn<(path: string, body: unknown) => void>();
 let answer: (request: Request) => Response;
 
 beforeEach(() => {
-  timers = [];
+  time = handClock();
   posted.mockReset();
   answer = () => Response.json(sampleDecision({ status: "answered" }));
   vi.stubGlobal("fetch", async (request: Request) => {
@@ -26,32 +27,14 @@ beforeEach(() => {
 
 afterEach(cleanup);
 
-/** A clock that a test moves by hand. */
-let timers: { at: number; callback: () => void }[] = [];
-let now = 0;
-const clock: Clock = {
-  after: (ms, callback) => {
-    const timer = { at: now + ms, callback };
-    timers.push(timer);
-    return () => {
-      timers = timers.filter((one) => one !== timer);
-    };
-  },
-};
-function pass(ms: number): void {
-  now += ms;
-  const due = timers.filter(({ at }) => at <= now);
-  timers = timers.filter((one) => !due.includes(one));
-  act(() => {
-    for (const { callback } of due) callback();
-  });
-}
+let time = handClock();
+const pass = (ms: number) => act(() => time.pass(ms));
 
 /** Shows components, and lets the time pass after which buttons accept clicks. Returns a function that shows others. */
 function show(children: ReactNode): (next: ReactNode) => void {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: Infinity } } });
   const around = (shown: ReactNode) => (
-    <ClockContext value={clock}>
+    <ClockContext value={time.clock}>
       <QueryClientProvider client={client}>{shown}</QueryClientProvider>
     </ClockContext>
   );

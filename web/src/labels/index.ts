@@ -46,6 +46,7 @@ const attention = {
   more: (count: number) => `${pluralize(count, "more item")} not shown.`,
   unknown: "Outcome unknown",
   unknownText: "An action was interrupted and may or may not have happened. Check before you continue.",
+  ended: "Done",
   empty: "Nothing needs attention. Decisions, failures, quarantined runs and reached caps appear here.",
   loadAction: "load what needs attention",
   loading: "Loading what needs attention",

@@ -9,6 +9,7 @@ import { CapButton } from "../budget/CapButton";
 import { labels } from "../labels";
 import { Link, navigate, setupPath, threadPath } from "../shell/router";
 import { newThread } from "../transcript/thread";
+import { ArmedButton } from "../ui/ArmedButton";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { QuarantineActions } from "./QuarantineActions";
 
@@ -31,9 +32,7 @@ export function NextSteps({ agentId, runKey, steps }: NextStepsProps) {
       )}
       {steps.includes("change_model") && <ModelButton agentId={agentId} />}
       {steps.includes("new_conversation") && (
-        <button type="button" className="button small" onClick={() => navigate(threadPath(agentId, newThread()))}>
-          {labels.thread.new}
-        </button>
+        <ArmedButton onPress={() => navigate(threadPath(agentId, newThread()))}>{labels.thread.new}</ArmedButton>
       )}
       {steps.includes("raise_cap") && <CapButton budget={budget.data} label={labels.budget.raiseCap} />}
       {steps.includes("resume") && <QuarantineActions runKey={runKey} />}
@@ -50,14 +49,9 @@ export function RetryButton({ runKey }: { runKey: string }) {
   });
   return (
     <>
-      <button
-        type="button"
-        className="button small"
-        onClick={() => retrying.mutate()}
-        disabled={retrying.isPending || retrying.isSuccess}
-      >
+      <ArmedButton onPress={() => retrying.mutate()} disabled={retrying.isPending || retrying.isSuccess}>
         {retrying.isSuccess ? labels.run.retried : labels.run.retry}
-      </button>
+      </ArmedButton>
       {retrying.error && <ErrorNotice action={labels.run.retryAction} error={retrying.error} />}
     </>
   );
@@ -71,9 +65,7 @@ function ModelButton({ agentId }: { agentId: string }) {
   if (!agent) return null;
   return (
     <>
-      <button type="button" className="button small" onClick={() => setOpen(true)}>
-        {labels.agent.changeModel}
-      </button>
+      <ArmedButton onPress={() => setOpen(true)}>{labels.agent.changeModel}</ArmedButton>
       {isOpen && <ModelDialog agent={agent} fallback={runtime.data?.model.reference} onClose={() => setOpen(false)} />}
     </>
   );
