@@ -15,7 +15,7 @@ export function ParkedActions({ budget, agentId }: ParkedActionsProps) {
   const now = useNow();
   return (
     <>
-      <CapButton budget={budget} agentId={agentId} label={labels.budget.raiseCap} />
+      <CapButton budget={budget} agentId={agentId} label={labels.budget.raiseCap} isInCard />
       <span className="quiet">
         {labels.budget.orWait}
         {budget && (

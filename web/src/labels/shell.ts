@@ -55,8 +55,11 @@ export const notification = {
   },
   decision: (tool: string) => `Needs a decision about ${tool}.`,
   failed: "A run failed.",
+  outOfRounds: "A run used all its model rounds.",
   parked: "Waiting: the daily cap is reached.",
   quarantined: "A run is quarantined.",
+  stuck: "The agent is stuck.",
+  unknown: "An action was interrupted, and its outcome is unknown.",
 };
 
 export const shell = {

@@ -1,8 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import { ATTENTION_KEYS, invalidate, keys } from "../api/keys";
-import { agentsQuery, attentionQuery, decisionsQuery, runtimeQuery } from "../api/queries";
-import type { AttentionList, RunSummary } from "../api/types";
+import { keys } from "../api/keys";
+import { attentionQuery } from "../api/queries";
 import { navigate } from "../shell/router";
 import { type Notice, newNotices, noticesOf } from "./notice";
 import { useNotificationState } from "./permission";
@@ -24,33 +23,26 @@ export function Notifier() {
 }
 
 function ActiveNotifier() {
-  const decisions = useQuery({ ...decisionsQuery, ...polled }).data;
-  const quarantined = useQuery({ ...attentionQuery, ...polled, select: quarantinedOf }).data;
-  const stuck = useQuery({ ...runtimeQuery, ...polled }).data?.stuck;
-  const agents = useQuery({ ...agentsQuery, ...polled }).data;
+  const attention = useQuery({ ...attentionQuery, ...polled }).data;
   const known = useRef<ReadonlySet<string>>(undefined);
   const client = useQueryClient();
   useEffect(() => {
     // The interval of a query is only computed anew after a fetch.
     const restart = () => {
-      if (document.hidden) void invalidate(client, [...ATTENTION_KEYS, keys.agents(), keys.runtime()]);
+      if (document.hidden) void client.invalidateQueries({ queryKey: keys.attention() });
     };
     document.addEventListener("visibilitychange", restart);
     return () => document.removeEventListener("visibilitychange", restart);
   }, [client]);
   useEffect(() => {
-    if (!decisions || !quarantined || !stuck || !agents) return;
-    const notices = noticesOf({ decisions, quarantined, stuck, agents });
+    if (!attention) return;
+    const notices = noticesOf(attention.items);
     // What was there when the page opened is on the screen.
     const fresh = known.current && document.hidden ? newNotices(known.current, notices) : [];
     known.current = new Set(notices.map(({ tag }) => tag));
     for (const notice of fresh) notify(notice);
-  }, [decisions, quarantined, stuck, agents]);
+  }, [attention]);
   return null;
-}
-
-function quarantinedOf({ items }: AttentionList): RunSummary[] {
-  return items.flatMap((item) => (item.kind === "quarantined_run" ? [item.run] : []));
 }
 
 function notify({ tag, title, body, path }: Notice): void {

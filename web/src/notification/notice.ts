@@ -1,6 +1,7 @@
 // What the browser notifies about: new things that need a person. A notice names the agent and what happened, and never
 // the text of a command or a message, because it appears on a locked screen too.
-import type { AgentStatus, Decision, RunSummary, StuckAgent } from "../api/types";
+import type { AttentionItem } from "../api/types";
+import { shownItems } from "../briefing/attention";
 import { labels } from "../labels";
 import { agentPath, runPath } from "../shell/router";
 
@@ -13,43 +14,40 @@ export interface Notice {
   path: string;
 }
 
-export interface NoticeSources {
-  decisions: readonly Decision[];
-  quarantined: readonly RunSummary[];
-  stuck: readonly StuckAgent[];
-  agents: readonly AgentStatus[];
+/** Everything that needs a person now, as the server lists it. */
+export function noticesOf(items: readonly AttentionItem[]): Notice[] {
+  return shownItems(items).flatMap(itemNotices);
 }
 
-/** The code of an agent that waits because a cap is reached. */
-const PARKED = "budget_exceeded";
-
-/** Everything that needs a person now. */
-export function noticesOf({ decisions, quarantined, stuck, agents }: NoticeSources): Notice[] {
-  const { decision, failed, parked, quarantined: isQuarantined } = labels.notification;
-  const parkedAgents = stuck.filter((one) => one.code === PARKED);
-  const failedRuns = agents.flatMap(({ last_run: last }) => (last?.status === "failed" ? [last] : []));
-  const ofRun = (kind: string, run: RunSummary, body: string): Notice => ({
-    tag: `${kind}/${run.run_key}`,
-    title: run.agent_id,
+function itemNotices(item: AttentionItem): Notice[] {
+  const { decision, failed, outOfRounds, parked, quarantined, stuck, unknown } = labels.notification;
+  const ofRun = (kind: string, agentId: string, runKey: string, body: string): Notice => ({
+    tag: `${kind}/${runKey}`,
+    title: agentId,
     body,
-    path: runPath(run.agent_id, run.run_key),
+    path: runPath(agentId, runKey),
   });
-  return [
-    ...decisions.map((one) => ({
-      tag: `decision/${one.decision_id}`,
-      title: one.agent_id,
-      body: decision(one.tool),
-      path: runPath(one.agent_id, one.run_key),
-    })),
-    ...quarantined.map((run) => ofRun("quarantined", run, isQuarantined)),
-    ...failedRuns.map((run) => ofRun("failed", run, failed)),
-    ...parkedAgents.map(({ agent_id: agentId }) => ({
-      tag: `parked/${agentId}`,
-      title: agentId,
-      body: parked,
-      path: agentPath(agentId),
-    })),
-  ];
+  switch (item.kind) {
+    case "pending_decision": {
+      const { agent_id: agentId, run_key: runKey, decision_id: id, tool } = item.decision;
+      return [{ ...ofRun("decision", agentId, runKey, decision(tool)), tag: `decision/${id}` }];
+    }
+    case "failed_runs":
+      // One notice for each run: another failure for the same reason is news.
+      return item.run_keys.map((runKey) =>
+        ofRun("failed", item.agent_id, runKey, item.code === "out_of_rounds" ? outOfRounds : failed),
+      );
+    case "quarantined_run":
+      return [ofRun("quarantined", item.run.agent_id, item.run.run_key, quarantined)];
+    case "parked_run":
+      return [ofRun("parked", item.run.agent_id, item.run.run_key, parked)];
+    case "unknown_outcome":
+      return [ofRun("unknown", item.run.agent_id, item.run.run_key, unknown)];
+    case "stuck_agent": {
+      const { agent_id: agentId, code } = item.agent;
+      return [{ tag: `stuck/${agentId}/${code}`, title: agentId, body: stuck, path: agentPath(agentId) }];
+    }
+  }
 }
 
 /** The notices that were not there before. */

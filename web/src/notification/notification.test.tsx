@@ -1,9 +1,9 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { agentsQuery, attentionQuery, decisionsQuery, runtimeQuery } from "../api/queries";
-import { sampleAgent, sampleDecision } from "../api/samples";
-import type { RunSummary, RuntimeStatus } from "../api/types";
+import { attentionQuery } from "../api/queries";
+import { sampleDecision, sampleFailedRuns, sampleRunSummary } from "../api/samples";
+import type { AttentionItem } from "../api/types";
 import { NotificationButton } from "./NotificationButton";
 import { Notifier } from "./Notifier";
 import { noticesOf } from "./notice";
@@ -37,22 +37,11 @@ beforeEach(() => {
 });
 afterEach(cleanup);
 
-const run: RunSummary = {
-  run_key: "r",
-  agent_id: "main",
-  status: "failed",
-  transitions: 1,
-  counts: { model_rounds: 0, tool_calls: 0, denied: 0, failed: 0, unknown: 0 },
-  started_at: "2026-01-01T00:00:00Z",
-  preview: "secret message",
-};
+const run = sampleRunSummary({ status: "failed", preview: "secret message" });
 
 function show(): QueryClient {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
-  client.setQueryData(decisionsQuery.queryKey, []);
-  client.setQueryData(attentionQuery.queryKey, { items: [] });
-  client.setQueryData(runtimeQuery.queryKey, { stuck: [] } as unknown as RuntimeStatus);
-  client.setQueryData(agentsQuery.queryKey, [sampleAgent({ last_run: run })]);
+  client.setQueryData(attentionQuery.queryKey, { items: [sampleFailedRuns()] });
   render(
     <QueryClientProvider client={client}>
       <NotificationButton />
@@ -63,13 +52,17 @@ function show(): QueryClient {
 }
 
 const hide = (hidden: boolean) => vi.spyOn(document, "hidden", "get").mockReturnValue(hidden);
-const ask = (client: QueryClient, ...ids: string[]) =>
+const list = (client: QueryClient, ...items: AttentionItem[]) =>
   act(async () => {
-    const decisions = ids.map((id) => sampleDecision({ decision_id: id, input: "rm -rf secret" }));
-    client.setQueryData(decisionsQuery.queryKey, decisions);
+    client.setQueryData(attentionQuery.queryKey, { items: [sampleFailedRuns(), ...items] });
     // The cache reports changes in the next task.
     await new Promise((resolve) => setTimeout(resolve));
   });
+const asking = (id: string): AttentionItem => ({
+  kind: "pending_decision",
+  decision: sampleDecision({ decision_id: id, input: "rm -rf secret" }),
+});
+const ask = (client: QueryClient, ...ids: string[]) => list(client, ...ids.map(asking));
 
 it("asks for permission only when the button is pressed", async () => {
   show();
@@ -116,16 +109,43 @@ it("is off by default", async () => {
   expect(shown).toEqual([]);
 });
 
+it("notifies about a failure that another run of the agent follows, and about each later one", async () => {
+  localStorage.setItem("wakeful.notifications", "on");
+  FakeNotification.permission = "granted";
+  const client = show();
+  hide(true);
+  const failed = (...runKeys: string[]) => sampleFailedRuns({ agent_id: "other", run_keys: runKeys });
+  await list(client, failed("r1"));
+  await list(client, failed("r2", "r1"));
+  await list(client, failed("r1"));
+  expect(shown.map(({ options }) => options.tag)).toEqual(["failed/r1", "failed/r2"]);
+});
+
 it("has a notice for everything that needs a person, without texts of commands and messages", () => {
-  const notices = noticesOf({
-    decisions: [sampleDecision({ input: "rm -rf secret" })],
-    quarantined: [{ ...run, run_key: "q" }],
-    stuck: [
-      { agent_id: "main", code: "budget_exceeded", message: "secret", hint: "" },
-      { agent_id: "main", code: "decision_pending", message: "", hint: "" },
-    ],
-    agents: [sampleAgent({ last_run: run }), sampleAgent({ last_run: { ...run, status: "completed" } })],
+  const stuck = (code: string): AttentionItem => ({
+    kind: "stuck_agent",
+    agent: { agent_id: "main", code, message: "secret", hint: "" },
   });
-  expect(notices.map(({ tag }) => tag)).toEqual(["decision/d1", "quarantined/q", "failed/r", "parked/main"]);
+  const failed = { message: "secret", preview: "secret" };
+  const notices = noticesOf([
+    asking("d1"),
+    { kind: "quarantined_run", run: { ...run, run_key: "q" } },
+    { kind: "parked_run", run: { ...run, run_key: "p" } },
+    stuck("model_unknown"),
+    stuck("budget_exceeded"),
+    sampleFailedRuns({ ...failed, run_keys: ["f2", "f1"] }),
+    sampleFailedRuns({ ...failed, run_keys: ["o"], code: "out_of_rounds" }),
+    { kind: "unknown_outcome", run: { ...run, run_key: "u" } },
+  ]);
+  expect(notices.map(({ tag, body }) => `${tag}: ${body}`)).toEqual([
+    "decision/d1: Needs a decision about ExecCommand.",
+    "quarantined/q: A run is quarantined.",
+    "parked/p: Waiting: the daily cap is reached.",
+    "stuck/main/model_unknown: The agent is stuck.",
+    "failed/f2: A run failed.",
+    "failed/f1: A run failed.",
+    "failed/o: A run used all its model rounds.",
+    "unknown/u: An action was interrupted, and its outcome is unknown.",
+  ]);
   expect(JSON.stringify(notices)).not.toContain("secret");
 });

@@ -34,7 +34,7 @@ export function NextSteps({ agentId, runKey, steps }: NextStepsProps) {
       {steps.includes("new_conversation") && (
         <ArmedButton onPress={() => navigate(threadPath(agentId, newThread()))}>{labels.thread.new}</ArmedButton>
       )}
-      {steps.includes("raise_cap") && <CapButton budget={budget.data} label={labels.budget.raiseCap} />}
+      {steps.includes("raise_cap") && <CapButton budget={budget.data} label={labels.budget.raiseCap} isInCard />}
       {steps.includes("resume") && <QuarantineActions runKey={runKey} />}
     </>
   );
