@@ -316,7 +316,7 @@ it("the briefing shows what needs attention and recent activity", async () => {
   await pruning.getByText("completed").waitFor();
   await pruning.getByText("3 denied").waitFor();
   await happened.locator(".story", { hasText: "Put the new papers in order" }).getByText("completed").waitFor();
-  await page.locator(".agent-card", { hasText: "scout" }).getByText("“I go").waitFor();
+  await page.locator(".agent-card", { hasText: "scout" }).locator(".live").waitFor();
   await audit(page);
   await picture(page, join(images, "briefing-light.png"));
   await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });

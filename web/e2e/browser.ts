@@ -81,7 +81,7 @@ export async function picture(page: Page, path: string): Promise<void> {
   await page.screenshot({ path });
 }
 
-/** Checks the page in both themes and both sizes: no accessibility violation, and no overflow. */
+/** Checks the page in both themes and both sizes: no accessibility violation, no overflow, and no small target on a phone. */
 export async function audit(page: Page): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
     for (const viewport of [WIDE, PHONE]) {
@@ -89,14 +89,13 @@ export async function audit(page: Page): Promise<void> {
       await page.setViewportSize(viewport);
       const found = await violations(page);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      expect({
-        where: `${page.url()} ${colorScheme} ${viewport.width}`,
-        found,
-        overflow: Math.max(0, overflow),
-      }).toEqual({
-        where: `${page.url()} ${colorScheme} ${viewport.width}`,
+      const where = `${page.url()} ${colorScheme} ${viewport.width}`;
+      const small = viewport === PHONE ? await smallTargets(page) : [];
+      expect({ where, found, overflow: Math.max(0, overflow), small }).toEqual({
+        where,
         found: [],
         overflow: 0,
+        small: [],
       });
     }
   }
@@ -105,7 +104,7 @@ export async function audit(page: Page): Promise<void> {
 }
 
 /** Buttons, fields and links of lists that are too small for a finger. Links inside sentences may be smaller. */
-export async function smallTargets(page: Page): Promise<string[]> {
+async function smallTargets(page: Page): Promise<string[]> {
   return page.evaluate((min) => {
     const targets =
       "button, summary, input:not([type=radio], [type=checkbox], [hidden]), textarea, select, nav a, .switch label";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { audit, launch, logIn, smallTargets, type Watch, watch } from "./browser";
+import { audit, launch, logIn, type Watch, watch } from "./browser";
 import { Daemon } from "./daemon";
 import { createAgent, sendMessage } from "./requests";
 
@@ -96,9 +96,6 @@ it("hostile Markdown stays text, in both themes and sizes", async () => {
   await page.getByText('<img src=x onerror="document.title=1">').first().waitFor();
   await page.locator(".code-keyword").first().waitFor();
   await audit(page);
-  await page.setViewportSize(TALL_PHONE);
-  expect(await smallTargets(page)).toEqual([]);
-  await page.setViewportSize(NARROW);
 });
 
 it("files are attached, sent and shown", async () => {
@@ -182,9 +179,6 @@ it("each conversation shows its own messages, and links to the one in progress",
   expect(await page.locator(".turn.live").count()).toBe(0);
   expect(await role("button", { name: "Send now" }).count()).toBe(0);
   await audit(page);
-  await page.setViewportSize(TALL_PHONE);
-  expect(await smallTargets(page)).toEqual([]);
-  await page.setViewportSize(NARROW);
   await role("link", { name: "Show that conversation" }).click();
   await page.locator(".turn.live").waitFor();
   expect(page.url()).toBe(address);
@@ -194,6 +188,22 @@ it("each conversation shows its own messages, and links to the one in progress",
   expect(page.url()).toBe(address);
   await role("button", { name: "Stop" }).click();
   await page.locator(".page-head").getByText("scout is asleep").waitFor();
+});
+
+it("a message that is written offline is sent once when the browser is online again", async () => {
+  await page.goto(`${daemon.url}/agents/scout`);
+  await page.getByText("scout is asleep").waitFor();
+  await context.setOffline(true);
+  await page.locator("#message-box").fill("Written offline");
+  await page.keyboard.press("Enter");
+  await page.getByText("Not sent yet.").waitFor();
+  await page.getByText("Connection lost.").waitFor();
+  await audit(page);
+  await context.setOffline(false);
+  await page.getByText("Connection lost.").waitFor({ state: "detached" });
+  await page.getByText("Not sent yet.").waitFor({ state: "detached" });
+  await page.locator(".turn.user:not(.outgoing)", { hasText: "Written offline" }).waitFor();
+  expect(await page.locator(".turn.user", { hasText: "Written offline" }).count()).toBe(1);
 });
 
 it("two clicks at one spot answer one decision", async () => {
@@ -243,9 +253,6 @@ it("a decision at the end of a conversation is armed late and then answered", as
   await page.keyboard.press("Enter");
   expect(await role("button", { name: "Approve" }).count()).toBe(1);
   await audit(page);
-  await page.setViewportSize(TALL_PHONE);
-  expect(await smallTargets(page)).toEqual([]);
-  await page.setViewportSize(NARROW);
   await approve.click();
   await page.getByText("“Approve” was chosen on the page.").waitFor();
 });

@@ -7,7 +7,7 @@ import { BrakeButton } from "../brake/BrakeButton";
 import { brakeOf } from "../brake/brake";
 import { NotDurableNote } from "../brake/NotDurableNote";
 import { labels } from "../labels";
-import { briefingPath, Link } from "../shell/router";
+import { briefingPath, editAgentPath, Link } from "../shell/router";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
 import { Time } from "../ui/Time";
@@ -44,6 +44,9 @@ export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked:
             <Icon name={isPaused ? "play" : "pause"} /> {isPaused ? labels.agent.resume : labels.agent.pause}
           </button>
           <BrakeButton agentId={agent.agent_id} />
+          <Link to={editAgentPath(agent.agent_id)} className="button">
+            <Icon name="tool" /> {labels.agent.settings}
+          </Link>
         </div>
       </div>
       <NotDurableNote notDurable={brake?.not_durable} />

@@ -4,7 +4,7 @@ import { ATTENTION_KEYS, keys } from "../api/keys";
 import { eventsQuery, stateQuery } from "../api/queries";
 import type { Event } from "../api/types";
 import { labels } from "../labels";
-import { merge } from "../live/log";
+import { merge, runKeysOf } from "../live/log";
 import { useStream } from "../live/useStream";
 import { RunPage } from "../run/RunPage";
 import { PlainHeader } from "../shell/PlainHeader";
@@ -58,8 +58,4 @@ export default function AgentStreamProvider({ agentId, runKey }: { agentId: stri
     isFetching: older.isPending,
   };
   return <AgentPage state={state.data} timeline={timeline} liveTexts={liveTexts} />;
-}
-
-function runKeysOf(events: readonly Event[]): string[] {
-  return [...new Set(events.flatMap((event) => event.run_key ?? []))];
 }

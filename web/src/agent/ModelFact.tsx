@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useId, useState } from "react";
 import { setModel } from "../api/calls";
 import { keys } from "../api/keys";
 import { runtimeQuery } from "../api/queries";
@@ -7,6 +7,7 @@ import type { AgentStatus } from "../api/types";
 import { labels } from "../labels";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNotice } from "../ui/ErrorNotice";
+import { ModelOptions } from "./ModelOptions";
 
 /** The model of an agent, whether it is the default, and a button to change it. */
 export function ModelFact({ agent }: { agent: AgentStatus }) {
@@ -49,6 +50,7 @@ export function ModelDialog({
   onClose: () => void;
 }) {
   const [model, setName] = useState(agent.model ?? "");
+  const modelsId = useId();
   const client = useQueryClient();
   const choosing = useMutation({
     mutationFn: (chosen: string | undefined) => setModel(agent.agent_id, chosen),
@@ -73,8 +75,10 @@ export function ModelDialog({
             autoComplete="off"
             spellCheck={false}
             placeholder={fallback}
+            list={modelsId}
             aria-describedby="model-hint"
           />
+          <ModelOptions id={modelsId} />
           <small id="model-hint">{labels.agent.modelHint}</small>
         </label>
         {choosing.error && <ErrorNotice action={labels.agent.modelAction} error={choosing.error} />}

@@ -1,14 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
+import { useId } from "react";
 import { modelsQuery } from "../api/queries";
 import { labels } from "../labels";
 import { TextField } from "../ui/Field";
 import type { AgentFieldsProps } from "./AgentFields";
+import { ModelOptions } from "./ModelOptions";
 
-const MODELS_ID = "models";
 const { agentForm } = labels;
 
 /** The models of an agent and what it may spend. */
 export function ModelFields({ values, errors, onChange }: AgentFieldsProps) {
+  const modelsId = useId();
   const models = useQuery(modelsQuery).data ?? [];
   const defaultModel = models.find((model) => model.is_default)?.model_ref;
   return (
@@ -21,14 +23,10 @@ export function ModelFields({ values, errors, onChange }: AgentFieldsProps) {
         value={values.model}
         onValue={(model) => onChange({ model })}
         error={errors.model}
-        list={MODELS_ID}
+        list={modelsId}
         placeholder={defaultModel ?? agentForm.modelDefault}
       />
-      <datalist id={MODELS_ID}>
-        {models.map((model) => (
-          <option key={model.model_ref} value={model.model_ref} />
-        ))}
-      </datalist>
+      <ModelOptions id={modelsId} />
       <TextField
         label={agentForm.fallbacks}
         hint={agentForm.fallbacksHint}

@@ -2,10 +2,11 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useRef, useState } from "react";
 import { addSchedule, createAgent, createSubscription } from "../api/calls";
 import { keys } from "../api/keys";
-import type { Subscription } from "../api/types";
+import type { Schedule, Subscription } from "../api/types";
 import { labels } from "../labels";
 import { addScheduleOf, scheduleErrors } from "../schedule/draft";
 import { newPatternDraft } from "../schedule/pattern";
+import { ScheduleNote } from "../schedule/ScheduleNote";
 import { agentPath, Link, navigate } from "../shell/router";
 import { createSubscriptionOf, EMPTY_SUBSCRIPTION, subscriptionErrors } from "../subscription/draft";
 import { SubscriptionWarnings } from "../subscription/SubscriptionWarnings";
@@ -36,7 +37,7 @@ export default function NewAgentPage() {
   const wake = useDraft("agent-wake", useState(newWakeDraft)[0]);
   const [isChecked, setChecked] = useState(false);
   // What a failed attempt already created is not created again.
-  const created = useRef({ agent: "", schedule: false });
+  const created = useRef<{ agent: string; schedule?: Schedule }>({ agent: "" });
   const schedule = {
     ...wake.values.pattern,
     agentId: agent.values.name,
@@ -49,20 +50,19 @@ export default function NewAgentPage() {
     const name = agent.values.name;
     if (created.current.agent !== name) await createAgent(createAgentOf(agent.values, agent.changes));
     created.current.agent = name;
-    if (wake.values.hasSchedule && !created.current.schedule) await addSchedule(addScheduleOf(schedule));
-    created.current.schedule = true;
+    if (wake.values.hasSchedule) created.current.schedule ??= await addSchedule(addScheduleOf(schedule));
     const subscribed = wake.values.hasSubscription
       ? await createSubscription(createSubscriptionOf(name, wake.values.subscription))
       : undefined;
-    return { name, subscribed };
+    return { name, subscribed, note: created.current.schedule?.note };
   };
   const creating = useMutation({
     mutationFn: create,
-    onSuccess: async ({ name, subscribed }) => {
+    onSuccess: async (done) => {
       agent.discard();
       wake.discard();
       await client.invalidateQueries({ queryKey: keys.agents() });
-      if (!subscribed?.warnings?.length) navigate(agentPath(name));
+      if (!hasNotes(done)) navigate(agentPath(done.name));
     },
   });
 
@@ -71,8 +71,7 @@ export default function NewAgentPage() {
   const inSubscription = wake.values.hasSubscription ? subscriptionErrors(wake.values.subscription) : {};
   const isCreated = created.current.agent !== "";
   const refused = fieldErrors(creating.error, isCreated ? {} : ERROR_NAMES);
-  const subscribed = creating.data?.subscribed;
-  if (subscribed) return <CreatedWithWarnings subscribed={subscribed} />;
+  if (creating.data && hasNotes(creating.data)) return <CreatedWithNotes created={creating.data} />;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setChecked(true);
@@ -115,15 +114,29 @@ export default function NewAgentPage() {
   );
 }
 
-/** A new agent is complete, but words of its subscription match nothing: shown before its page, where they would be lost. */
-function CreatedWithWarnings({ subscribed }: { subscribed: Subscription }) {
+interface Created {
+  name: string;
+  subscribed?: Subscription;
+  /** When firings of its schedule are skipped. */
+  note?: string;
+}
+
+function hasNotes({ subscribed, note }: Created): boolean {
+  return note !== undefined || (subscribed?.warnings?.length ?? 0) > 0;
+}
+
+/** A new agent is complete, but its schedule or subscription may not do what is expected: shown before its page. */
+function CreatedWithNotes({ created: { name, subscribed, note } }: { created: Created }) {
   return (
     <section className="panel" aria-labelledby="created-title">
-      <h2 id="created-title">{labels.agentForm.created(subscribed.agent_id)}</h2>
-      <SubscriptionWarnings name={subscribed.subscription_id} warnings={subscribed.warnings ?? []} />
+      <h2 id="created-title">{labels.agentForm.created(name)}</h2>
+      {note && <ScheduleNote note={note} />}
+      {subscribed?.warnings && subscribed.warnings.length > 0 && (
+        <SubscriptionWarnings name={subscribed.subscription_id} warnings={subscribed.warnings} />
+      )}
       <p>
-        <Link to={agentPath(subscribed.agent_id)} className="button primary">
-          {labels.agentForm.open(subscribed.agent_id)}
+        <Link to={agentPath(name)} className="button primary">
+          {labels.agentForm.open(name)}
         </Link>
       </p>
     </section>

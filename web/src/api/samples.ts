@@ -10,6 +10,7 @@ import type {
   EventKind,
   EventLevel,
   EventPayload,
+  ModelChoice,
   ParkedReason,
   Run,
   RunSummary,
@@ -232,6 +233,17 @@ export function sampleRunSummary(over: Partial<RunSummary> = {}): RunSummary {
     counts: { model_rounds: 0, tool_calls: 0, denied: 0, failed: 0, unknown: 0 },
     transitions: 1,
     started_at: "2026-01-01T00:00:00Z",
+    ...over,
+  };
+}
+
+export function sampleModel(over: Partial<ModelChoice> = {}): ModelChoice {
+  return {
+    model_ref: "openai/large",
+    kind: "hosted",
+    is_default: false,
+    is_usable: true,
+    is_price_assumed: false,
     ...over,
   };
 }

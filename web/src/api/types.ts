@@ -91,6 +91,7 @@ export type WhyNot = Schemas["WhyNot"];
 export type WhyRun = Schemas["WhyRun"];
 export type JournalCategory = Schemas["JournalCategory"];
 export type LocalProvider = Schemas["LocalProvider"];
+export type ModelChoice = Schemas["ModelChoice"];
 export type ModelProvider = Schemas["ModelProvider"];
 export type ProviderTest = Schemas["ProviderTest"];
 export type RunExplanation = Schemas["RunExplanation"];

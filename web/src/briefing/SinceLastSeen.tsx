@@ -1,15 +1,18 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { runsSinceQuery } from "../api/queries";
-import type { Event, RunSummary } from "../api/types";
+import { runQuery, runsSinceQuery } from "../api/queries";
+import type { Event } from "../api/types";
 import { LevelSwitch } from "../event/LevelSwitch";
 import { type Display, isShown } from "../event/level";
 import { RunStoryView } from "../event/RunStoryView";
-import { groupByRun, type RunStory } from "../event/runStory";
+import { type CountedRun, groupByRun, type RunStory } from "../event/runStory";
 import { useDisplay } from "../event/useDisplay";
 import { labels } from "../labels";
 import { Time } from "../ui/Time";
 import type { LastSeen } from "./lastSeen";
+
+/** Runs of stories that are asked for one by one. The stories of still older runs have no counts. */
+const EARLIER_RUNS_MAX = 20;
 
 interface SinceLastSeenProps {
   lastSeen: LastSeen | undefined;
@@ -24,7 +27,7 @@ export function SinceLastSeen({ lastSeen, events, onMarkSeen }: SinceLastSeenPro
     () => groupByRun(events).filter((story) => story.events.some((event) => isShown(event, display))),
     [events, display],
   );
-  const runs = useRuns(events);
+  const runs = useRuns(events, stories);
   return (
     <section aria-labelledby="since-title" className="panel">
       <header className="panel-head">
@@ -69,11 +72,22 @@ export function SinceLastSeen({ lastSeen, events, onMarkSeen }: SinceLastSeenPro
   );
 }
 
-/** The runs of these events by key. A run that started before the first event has no counts here. */
-function useRuns(events: readonly Event[]): ReadonlyMap<string, RunSummary> {
+/**
+ * The runs of these stories by key, as the server counts them. Runs that started before the first event are not in the list
+ * of new runs, and are asked for one by one.
+ */
+function useRuns(events: readonly Event[], stories: readonly RunStory[]): ReadonlyMap<string, CountedRun> {
   const since = events[0]?.at;
-  const { data } = useQuery({ ...runsSinceQuery(since ?? ""), enabled: since !== undefined });
-  return useMemo(() => new Map((data ?? []).map((run) => [run.run_key, run])), [data]);
+  const { data: listed } = useQuery({ ...runsSinceQuery(since ?? ""), enabled: since !== undefined });
+  const known = useMemo(() => new Map((listed ?? []).map((run) => [run.run_key, run])), [listed]);
+  const earlier = listed
+    ? stories.flatMap(({ runKey }) => (runKey && !known.has(runKey) ? [runKey] : [])).slice(0, EARLIER_RUNS_MAX)
+    : [];
+  const asked = useQueries({ queries: earlier.map(runQuery) });
+  return new Map<string, CountedRun>([
+    ...known,
+    ...asked.flatMap(({ data }): [string, CountedRun][] => (data ? [[data.run_key, data]] : [])),
+  ]);
 }
 
 /** At the lowest level a run is one sentence; at the other levels its events are listed. */

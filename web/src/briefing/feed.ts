@@ -5,7 +5,7 @@ import { Failure } from "../api/failure";
 import { ATTENTION_KEYS, keys } from "../api/keys";
 import type { Event } from "../api/types";
 import type { LiveText } from "../live/deltas";
-import { merge } from "../live/log";
+import { merge, runKeysOf } from "../live/log";
 import { useStream } from "../live/useStream";
 import { storedLastSeen } from "./lastSeen";
 
@@ -54,7 +54,15 @@ export function useFeed() {
     position: feed.data?.cursor,
     onEvents: (events, cursor) =>
       client.setQueryData(feedQuery.queryKey, (before) => before && { events: merge(before.events, events), cursor }),
-    stale: () => [keys.agents(), keys.budget(), keys.runtime(), keys.anyRunList(), keys.schedules(), ...ATTENTION_KEYS],
+    stale: (events) => [
+      ...runKeysOf(events).map(keys.run),
+      keys.agents(),
+      keys.budget(),
+      keys.runtime(),
+      keys.anyRunList(),
+      keys.schedules(),
+      ...ATTENTION_KEYS,
+    ],
   });
   return { feed, liveTexts };
 }

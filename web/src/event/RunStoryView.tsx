@@ -1,18 +1,18 @@
-import type { Event, RunSummary } from "../api/types";
+import type { Event } from "../api/types";
 import { labels } from "../labels";
 import { agentPath, Link, runPath } from "../shell/router";
 import { oneLine } from "../text/number";
-import { visibleText } from "../text/visible";
+import { ModelText } from "../ui/ModelText";
 import { Time } from "../ui/Time";
 import { EventLine } from "./EventLine";
-import { cost, headline, type RunStory } from "./runStory";
+import { type CountedRun, cost, headline, type RunStory } from "./runStory";
 
 const PROMPT_CHARS_MAX = 90;
 
 interface RunStoryViewProps {
   story: RunStory;
   /** The run as the server counts it. */
-  run?: RunSummary;
+  run?: CountedRun;
   lines: readonly Event[];
 }
 
@@ -32,7 +32,11 @@ export function RunStoryView({ story, run, lines }: RunStoryViewProps) {
           </Link>{" "}
           {headline(story, run)} {story.runKey && <Link to={runPath(story.agentId, story.runKey)}>{prompt}</Link>}
         </p>
-        {story.quote && story.outcome && <p className="story-quote">{visibleText(story.quote)}</p>}
+        {story.quote && story.outcome && (
+          <div className="story-quote">
+            <ModelText text={story.quote} />
+          </div>
+        )}
         <p className="story-foot">
           <Time at={story.at} />
           {spent !== "" && ` · ${spent}`}

@@ -24,6 +24,9 @@ export interface RunStory {
   quote?: string;
 }
 
+/** A run as the server counts it. */
+export type CountedRun = Pick<RunSummary, "counts" | "cost_usd" | "waiting_for">;
+
 /** Groups events by run; an event without a run is a story of its own. The story with the newest event is first. */
 export function groupByRun(events: readonly Event[]): RunStory[] {
   const groups = new Map<string, Event[]>();
@@ -58,7 +61,7 @@ function toStory(id: string, events: readonly Event[]): RunStory {
 }
 
 /** The text between the agent's name and the quoted message of the run. */
-export function headline(story: RunStory, run?: RunSummary): string {
+export function headline(story: RunStory, run?: CountedRun): string {
   if (!story.runKey) return `· ${story.events[0]?.presentation.title}`;
   if (story.outcome) return labels.story.outcomes[story.outcome] ?? labels.story.ended(humanizeCode(story.outcome));
   if (run?.waiting_for === "approval") return labels.story.waitingForApproval;
@@ -67,7 +70,7 @@ export function headline(story: RunStory, run?: RunSummary): string {
 }
 
 /** Actions, model rounds and cost of a run, as the server counts them: the events on the page may be only some. */
-export function cost({ counts, cost_usd: usd }: Pick<RunSummary, "counts" | "cost_usd">): string {
+export function cost({ counts, cost_usd: usd }: CountedRun): string {
   const parts = [
     counts && counts.tool_calls > 0 && labels.run.actions(counts.tool_calls),
     counts && counts.denied > 0 && labels.run.denied(counts.denied),

@@ -48,6 +48,7 @@ export const agent = {
   resume: "Resume",
   resumeAction: (id: string) => `resume ${id}`,
   sections: "On this page",
+  settings: "Settings",
   status: (id: string, sentence: string) => `${id} ${sentence}.`,
   usage: "Usage",
   usageTitle: (input: number, output: number) =>

@@ -21,6 +21,8 @@ export const provider = {
   listAction: "load the providers",
   loading: "Loading providers",
   local: "On this machine",
+  localEmpty: "It has no models yet. Add one to it and search again.",
+  localModel: (name: string) => `Model of ${name}`,
   none: "No providers",
   noneHint: "Configure one in the settings.",
   removeAction: "remove the key",
@@ -37,6 +39,9 @@ export const provider = {
   test: "Test",
   testAction: (name: string) => `test ${name}`,
   testing: "Testing…",
+  use: "Use this model",
+  useAction: "change the default model",
+  used: (model: string) => `${model} is the default model now: agents without a model of their own use it.`,
   with: (verb: string, name: string) => `${verb} ${name}`,
 };
 

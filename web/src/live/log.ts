@@ -28,3 +28,8 @@ function inOrder(a: Event, b: Event): number {
   if (a.agent_id === b.agent_id) return a.seq - b.seq;
   return a.at < b.at ? -1 : a.at > b.at ? 1 : a.agent_id < b.agent_id ? -1 : 1;
 }
+
+/** The runs of events, each once. */
+export function runKeysOf(events: readonly Event[]): string[] {
+  return [...new Set(events.flatMap((event) => event.run_key ?? []))];
+}

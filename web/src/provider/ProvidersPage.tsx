@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { localProvidersQuery, providersQuery } from "../api/queries";
-import type { LocalProvider, ModelProvider } from "../api/types";
+import type { ModelProvider } from "../api/types";
 import { labels } from "../labels";
 import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
 import { Listing } from "../ui/Listing";
+import { LocalProviders } from "./LocalProviders";
 import { ProviderRow } from "./ProviderRow";
 
 /** The model providers, with the state of the key of each. */
@@ -44,21 +45,4 @@ export default function ProvidersPage() {
 /** Providers that can be used first, then by name. */
 function byUse(a: ModelProvider, b: ModelProvider): number {
   return Number(b.has_key) - Number(a.has_key) || a.name.localeCompare(b.name);
-}
-
-function LocalProviders({ found }: { found: readonly LocalProvider[] }) {
-  return (
-    <section className="panel" aria-labelledby="local-title">
-      <h2 id="local-title">{labels.provider.local}</h2>
-      <p role="status">{labels.provider.found(found.length)}</p>
-      <ul className="entries">
-        {found.map((one) => (
-          <li key={one.base_url}>
-            <b>{one.provider}</b> <code>{one.base_url}</code>
-            <p className="quiet">{one.models.join(", ")}</p>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
 }

@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { sampleRun } from "../api/samples";
+import { sampleModel, sampleRun } from "../api/samples";
 import { RetryDialog } from "./RetryDialog";
 
 const sent = vi.fn<(body: unknown) => void>();
@@ -9,6 +9,7 @@ const sent = vi.fn<(body: unknown) => void>();
 beforeEach(() => {
   sent.mockReset();
   vi.stubGlobal("fetch", async (request: Request) => {
+    if (request.method === "GET") return Response.json([sampleModel({ model_ref: "openai/large" })]);
     sent(await request.json());
     return Response.json({ run_key: "again" }, { status: 202 });
   });
@@ -23,6 +24,13 @@ function show(stepId?: string): void {
     </QueryClientProvider>,
   );
 }
+
+it("suggests the models that can be chosen", async () => {
+  show();
+  await waitFor(() =>
+    expect(screen.getByLabelText<HTMLInputElement>("Model").list?.options[0]?.value).toBe("openai/large"),
+  );
+});
 
 const again = () => screen.getByRole("button", { name: "Run again" });
 

@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useRef, useState } from "react";
+import { type FormEvent, useId, useRef, useState } from "react";
+import { ModelOptions } from "../agent/ModelOptions";
 import { retryRun } from "../api/calls";
 import { ACTIVITY_KEYS, invalidate } from "../api/keys";
 import type { Run } from "../api/types";
@@ -22,6 +23,7 @@ export function RetryDialog({ run, stepId, onClose }: RetryDialogProps) {
   const original = stepId === undefined ? (run.cause?.text ?? "") : "";
   const [text, setText] = useState(original);
   const [model, setModel] = useState("");
+  const modelsId = useId();
   const client = useQueryClient();
   // A second click in the same moment sends nothing: the state of the mutation is only as new as the last render.
   const isSent = useRef(false);
@@ -67,7 +69,9 @@ export function RetryDialog({ run, stepId, onClose }: RetryDialogProps) {
           value={model}
           onValue={setModel}
           placeholder={run.model}
+          list={modelsId}
         />
+        <ModelOptions id={modelsId} />
         {sending.error && <ErrorNotice action={texts.action} error={sending.error} />}
         <div className="form-end">
           <button type="button" className="button" onClick={onClose}>

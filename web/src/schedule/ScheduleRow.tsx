@@ -17,6 +17,7 @@ import { patternText } from "./pattern";
 import { RunNow } from "./RunNow";
 import { ScheduleForm } from "./ScheduleForm";
 import { ScheduleHistory } from "./ScheduleHistory";
+import { ScheduleNote } from "./ScheduleNote";
 
 const MESSAGE_CHARS_MAX = 160;
 
@@ -54,6 +55,7 @@ export function ScheduleRow({ schedule, agents, onSaved }: ScheduleRowProps) {
       <p>{patternText(schedule.pattern)}</p>
       <p className="quiet">{labels.common.quote(oneLine(schedule.message, MESSAGE_CHARS_MAX))}</p>
       <Times schedule={schedule} />
+      {schedule.note && <ScheduleNote note={schedule.note} />}
       <div className="entry-actions">
         {isLive && <RunNow scheduleId={name} />}
         {isLive && (

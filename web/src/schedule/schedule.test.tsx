@@ -2,10 +2,12 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { sampleAgent, sampleSchedule } from "../api/samples";
+import type { Schedule } from "../api/types";
 import { addScheduleOf, editScheduleOf, newScheduleDraft, scheduleDraftOf, scheduleErrors } from "./draft";
 import { executionText } from "./execution";
 import { patternText } from "./pattern";
 import { ScheduleForm } from "./ScheduleForm";
+import { ScheduleRow } from "./ScheduleRow";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 
@@ -112,4 +114,17 @@ it("forgets the draft when the schedule is saved", async () => {
   submit();
   await waitFor(() => expect(onSaved).toHaveBeenCalledOnce());
   expect(sessionStorage.length).toBe(0);
+});
+
+it("says when firings are skipped", () => {
+  const note = "firings are skipped while nothing changes";
+  const row = (schedule: Schedule) => (
+    <QueryClientProvider client={new QueryClient()}>
+      <ScheduleRow schedule={schedule} agents={[]} onSaved={() => undefined} />
+    </QueryClientProvider>
+  );
+  const { rerender } = render(row(sampleSchedule({ note })));
+  expect(screen.getByRole("note").textContent).toContain("Firings are skipped while nothing changes.");
+  rerender(row(sampleSchedule()));
+  expect(screen.queryByRole("note")).toBeNull();
 });

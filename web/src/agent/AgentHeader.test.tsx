@@ -1,0 +1,29 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { sampleAgent, sampleModel } from "../api/samples";
+import { AgentHeader } from "./AgentHeader";
+
+beforeEach(() => {
+  vi.stubGlobal("fetch", async (request: Request) => {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/api/models") return Response.json([sampleModel()]);
+    return Response.json(pathname === "/api/brake" ? { is_on: false, brakes: [] } : { model: { reference: "demo" } });
+  });
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <AgentHeader agent={sampleAgent({ agent_id: "gym-coach" })} isParked={false} />
+    </QueryClientProvider>,
+  );
+});
+afterEach(cleanup);
+
+it("links to the settings of the agent", () => {
+  expect(screen.getByRole("link", { name: "Settings" }).getAttribute("href")).toBe("/setup/agents/gym-coach");
+});
+
+it("suggests models when the model is changed", async () => {
+  fireEvent.click(screen.getByRole("button", { name: "Change model" }));
+  const field = screen.getByRole<HTMLInputElement>("combobox", { name: /^Model/, hidden: true });
+  await waitFor(() => expect(field.list?.options[0]?.value).toBe("openai/large"));
+});
