@@ -23,7 +23,8 @@ export type EventCategory = Schemas["EventCategory"];
 export type CreateAgent = Schemas["CreateAgent"];
 export type CreateSubscription = Schemas["CreateSubscription"];
 export type DaySpending = Schemas["DaySpending"];
-export type Decision = Schemas["Decision"];
+/** A decision. The server also lists the resolved targets that an approval holds for. */
+export type Decision = Schemas["Decision"] & { targets?: string[] };
 export type Connection = Schemas["Connection"];
 export type AgentPolicy = Schemas["AgentPolicy"];
 export type PolicyEffect = Schemas["PolicyEffect"];

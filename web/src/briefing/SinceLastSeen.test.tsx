@@ -18,7 +18,11 @@ it("shows the counts of a run that began before the first event", async () => {
       : Response.json(sampleRun({ run_key: "old", counts: counts(41) }));
   });
   const ended = { kind: "run_ended", payload: { outcome: "completed" }, visibility: "turn_result" } as const;
-  const said = { kind: "assistant_round_recorded", payload: { text: "It is **done**." }, visibility: "turn_result" } as const;
+  const said = {
+    kind: "assistant_round_recorded",
+    payload: { text: "It is **done**." },
+    visibility: "turn_result",
+  } as const;
   const events = [
     sampleEvent(1, { ...said, run_key: "old" }),
     sampleEvent(2, { ...ended, run_key: "old" }),

@@ -16,9 +16,9 @@ interface DecisionInputProps {
 /** A longer input does not fit into its box. */
 const LONG_CHARS = 600;
 
-/** The input of the tool: all of it, or a note that only its start is shown. */
+/** The input of the tool, all of it or a note that only its start is shown, and what the action acts on. */
 export function DecisionInput({ decision, isFetching, error, onRetry }: DecisionInputProps) {
-  const { tool, input, diff, is_input_cut: isCut, input_gone: inputGone } = decision;
+  const { tool, input, diff, targets = [], is_input_cut: isCut, input_gone: inputGone } = decision;
   const isPartial = isCut && !inputGone;
   return (
     <>
@@ -31,6 +31,19 @@ export function DecisionInput({ decision, isFetching, error, onRetry }: Decision
         <pre className="decision-input" tabIndex={0} aria-label={labels.decision.diff}>
           <code>{diff}</code>
         </pre>
+      )}
+      {targets.length > 0 && (
+        <div className="decision-targets">
+          <p className="call-label">{labels.decision.targets}</p>
+          <ul>
+            {targets.map((target) => (
+              <li key={target}>
+                <code>{visibleText(target)}</code>
+              </li>
+            ))}
+          </ul>
+          <p className="quiet">{labels.decision.targetsHint}</p>
+        </div>
       )}
       {inputGone && <p role="note">{inputGoneText(inputGone)}</p>}
       {isPartial && (

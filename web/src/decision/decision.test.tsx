@@ -144,6 +144,18 @@ it("asks why a decision is needed", () => {
   expect(screen.getByText("Why?").closest("article")).toBe(screen.getByRole("article"));
 });
 
+it("shows the resolved targets that the approval holds for", () => {
+  card(sampleDecision({ targets: ["write /etc/hosts (outside)", "host example.com:443\u202e (unlisted)"] }));
+  const places = screen.getByText("It acts on").parentElement as HTMLElement;
+  expect([...places.querySelectorAll("li")].map((one) => one.textContent)).toEqual([
+    "write /etc/hosts (outside)",
+    expect.stringMatching(/^host example\.com:443[^\u202e]+ \(unlisted\)$/),
+  ]);
+  cleanup();
+  card(sampleDecision());
+  expect(screen.queryByText("It acts on")).toBeNull();
+});
+
 it("marks the recommended option", () => {
   card(sampleDecision({ recommended_option_id: "deny" }));
   expect(button("Deny (recommended)").className).toContain("recommended");

@@ -53,6 +53,8 @@ export const decision = {
     high: "High",
     critical: "Critical",
   } satisfies Record<Severity, string>,
+  targets: "It acts on",
+  targetsHint: "With symbolic links resolved. The approval holds only for these; if they change, you are asked again.",
   waiting: "Pending decisions",
   withdrawn: "The run ended before the decision was answered.",
 };

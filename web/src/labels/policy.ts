@@ -4,6 +4,7 @@ import { pluralize } from "../text/number";
 
 export const policy = {
   action: "load the policies",
+  because: (verdict: string, reason: string) => `${verdict}: ${reason}.`,
   category: "Category of the denial",
   change: "What would have to differ",
   changeNone: "No single change makes this verdict less strict.",
@@ -18,6 +19,7 @@ export const policy = {
   } satisfies Record<PolicyEffect, string>,
   facts: "What it was judged by",
   files: "Policy files are in these folders:",
+  generated: (count: number) => `${pluralize(count, "policy", "policies")} that follow from settings`,
   kinds: { permit: "permits", ask: "asks", forbid: "forbids" } as Record<string, string>,
   list: "Policies",
   listHint: (count: number) =>

@@ -9,6 +9,12 @@ import { ErrorNotice } from "../ui/ErrorNotice";
 import { Icon } from "../ui/Icon";
 import { Skeleton } from "../ui/Skeleton";
 
+/** The source of a policy that the program generates. */
+const FROM_SETTINGS = "settings";
+
+/** Whether the address leads to this section, as the explanation of a verdict does. */
+const isTarget = () => location.hash === "#policies";
+
 /** The policies in force for an agent: those that people wrote, and those that follow from its settings. */
 export function AgentPolicies({ agentId }: { agentId: string }) {
   const policy = useQuery(agentPolicyQuery(agentId));
@@ -16,7 +22,7 @@ export function AgentPolicies({ agentId }: { agentId: string }) {
   const isLoaded = policy.data !== undefined;
   // The section is not there yet when the browser looks for the target of the address.
   useEffect(() => {
-    if (isLoaded && location.hash === "#policies") section.current?.scrollIntoView();
+    if (isLoaded && isTarget()) section.current?.scrollIntoView();
   }, [isLoaded]);
   return (
     <section className="panel" aria-labelledby="policies-title" id="policies" ref={section}>
@@ -31,6 +37,7 @@ export function AgentPolicies({ agentId }: { agentId: string }) {
 }
 
 function PolicyList({ policy }: { policy: AgentPolicy }) {
+  const generated = policy.policies.filter((one) => one.source === FROM_SETTINGS);
   return (
     <>
       <p className="quiet">{labels.policy.listHint(policy.policies.length)}</p>
@@ -39,11 +46,13 @@ function PolicyList({ policy }: { policy: AgentPolicy }) {
           <Icon name="alert" /> {labels.policy.problem(problem.file, problem.line)} {toSentence(problem.message)}
         </p>
       ))}
-      <ul className="policy-list">
-        {policy.policies.map((one) => (
-          <PolicyEntry key={`${one.source}-${one.rule}-${one.line ?? 0}`} policy={one} />
-        ))}
-      </ul>
+      <Entries policies={policy.policies.filter((one) => one.source !== FROM_SETTINGS)} />
+      {generated.length > 0 && (
+        <details className="step-details" open={isTarget() || undefined}>
+          <summary>{labels.policy.generated(generated.length)}</summary>
+          <Entries policies={generated} />
+        </details>
+      )}
       <p className="quiet">
         {labels.policy.files}{" "}
         {policy.folders.map((folder) => (
@@ -54,11 +63,22 @@ function PolicyList({ policy }: { policy: AgentPolicy }) {
   );
 }
 
+function Entries({ policies }: { policies: readonly PolicyRecord[] }) {
+  if (policies.length === 0) return null;
+  return (
+    <ul className="policy-list">
+      {policies.map((one) => (
+        <PolicyEntry key={`${one.source}-${one.rule}-${one.line ?? 0}`} policy={one} />
+      ))}
+    </ul>
+  );
+}
+
 const TONES = { permit: "good", ask: "warn", forbid: "bad" } as const;
 
 /** One policy: what it does in a sentence, where it comes from, and its Cedar text. */
 function PolicyEntry({ policy }: { policy: PolicyRecord }) {
-  const source = policy.source === "settings" ? labels.policy.settings : policy.source;
+  const source = policy.source === FROM_SETTINGS ? labels.policy.settings : policy.source;
   const meaning = labels.step.rules[policy.rule];
   return (
     <li>

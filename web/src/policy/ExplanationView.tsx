@@ -14,9 +14,7 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
   const changes = changeTexts(explanation);
   return (
     <div className="explanation">
-      <p>
-        {verdictNowText(explanation.effect)}: {toSentence(ruleText(explanation.rule, explanation.reason))}
-      </p>
+      <p>{labels.policy.because(verdictNowText(explanation.effect), ruleText(explanation.rule, explanation.reason))}</p>
       {recorded && <p className="quiet">{recorded}</p>}
       <h3>{labels.policy.policies}</h3>
       <ul>

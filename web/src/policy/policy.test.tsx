@@ -67,7 +67,7 @@ it("asks why only when it is opened, and shows policies, facts and changes", asy
   const paths = show(<WhyVerdict runKey="r" operationId="o" tool="ExecCommand" />, () => Response.json(asked));
   expect(paths).toEqual([]);
   const details = await open();
-  await screen.findByText(/this call needs your approval: The host is not on the list of the agent\./);
+  await screen.findByText(/this call needs your approval: the host is not on the list of the agent\./);
   expect(paths).toEqual(["/api/runs/r/steps/o/policy"]);
   const text = details.textContent;
   for (const shown of [
