@@ -141,6 +141,7 @@ it("a schedule that would always be skipped is created with a note", async () =>
   await role("button", { name: "Create schedule" }).click();
   await text(/^Schedule morning is saved\. ./).waitFor();
   await text("Monday to Friday at 09:00 (Europe/Berlin)").waitFor();
+  await page.locator(".entry", { hasText: "morning" }).getByRole("note").waitFor();
   await audit(page);
 });
 
