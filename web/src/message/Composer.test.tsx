@@ -5,13 +5,16 @@ import { sampleAgent, sampleRun, sampleStep } from "../api/samples";
 import type { AgentStatus } from "../api/types";
 import { Composer } from "./Composer";
 
-afterEach(cleanup);
+afterEach(() => {
+  cleanup();
+  sessionStorage.clear();
+});
 
-function show(over: Partial<AgentStatus> = {}, isOpenHere = over.open_run !== undefined) {
+function show(over: Partial<AgentStatus> = {}, isOpenHere = over.open_run !== undefined, thread = "cli") {
   const onSend = vi.fn();
   render(
     <QueryClientProvider client={new QueryClient()}>
-      <Composer agent={sampleAgent(over)} isOpenHere={isOpenHere} onSend={onSend} />
+      <Composer agent={sampleAgent(over)} thread={thread} isOpenHere={isOpenHere} onSend={onSend} />
     </QueryClientProvider>,
   );
   return { onSend, box: screen.getByLabelText<HTMLTextAreaElement>("Message to main") };
@@ -42,6 +45,18 @@ it("keeps the text on Shift and Enter", () => {
 
 it("does not send while an input method composes a word", () => {
   expect(write("こん", { isComposing: true }).onSend).not.toHaveBeenCalled();
+});
+
+it("keeps the unsent text of each conversation until it is sent", () => {
+  fireEvent.change(show().box, { target: { value: "half a thou" } });
+  cleanup();
+  expect(show({}, false, "plans").box.value).toBe("");
+  cleanup();
+  const { box } = show();
+  expect(box.value).toBe("half a thou");
+  fireEvent.keyDown(box, { key: "Enter" });
+  cleanup();
+  expect(show().box.value).toBe("");
 });
 
 it("does not send an empty message", () => {

@@ -10,14 +10,16 @@ import { useMeasuredHeight } from "./useMeasuredHeight";
 
 interface ComposerProps {
   agent: AgentStatus;
+  /** The conversation that the message belongs to. */
+  thread: string;
   /** Whether the open run belongs to this conversation: only then can a message join it. */
   isOpenHere: boolean;
   onSend: (draft: Draft) => void;
 }
 
 /** The form that sends a message to a conversation, with files, and that stops its run. */
-export function Composer({ agent, isOpenHere, onSend }: ComposerProps) {
-  const draft = useDraft();
+export function Composer({ agent, thread, isOpenHere, onSend }: ComposerProps) {
+  const draft = useDraft(`${agent.agent_id}/${thread}`);
   const picker = useRef<HTMLInputElement>(null);
   const form = useMeasuredHeight("--composer");
   const isWorking = agent.open_run !== undefined;

@@ -1,5 +1,5 @@
 // The message that is being written: its text, its files, and what is wrong with them.
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import type { AttachmentInput } from "../api/types";
 import { labels } from "../labels";
 import { formatBytes } from "../text/number";
@@ -32,8 +32,30 @@ export function textProblem(text: string): DraftProblem | undefined {
     : { message: `${message} ${tooLongToAttach(formatBytes(FILE_BYTES_MAX))}` };
 }
 
-export function useDraft() {
-  const [text, setText] = useState("");
+/** `place` names the agent and the conversation: its unsent text stays in the tab while the reader looks elsewhere. */
+const storageKey = (place: string) => `wakeful.message.${place}`;
+
+function storedText(place: string): string {
+  try {
+    return sessionStorage.getItem(storageKey(place)) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function storeText(place: string, text: string): void {
+  try {
+    if (text === "") sessionStorage.removeItem(storageKey(place));
+    else sessionStorage.setItem(storageKey(place), text);
+  } catch {
+    // The storage is full. The text stays on the page, and only leaving the page would lose it.
+  }
+}
+
+/** The draft of a conversation. The parent mounts it anew for another one. */
+export function useDraft(place: string) {
+  const [text, setText] = useState(() => storedText(place));
+  useEffect(() => storeText(place, text), [place, text]);
   const [attachments, setAttachments] = useState<readonly AttachmentInput[]>([]);
   const [problem, setProblem] = useState<DraftProblem>();
   const add = async (files: readonly File[]) => {

@@ -68,7 +68,7 @@ export function ConversationPanel({ state, thread, liveTexts, decisions }: Conve
           <Decisions decisions={decisions} />
         </Conversation>
       )}
-      <Composer agent={agent} isOpenHere={isOpenHere} onSend={outbox.send} />
+      <Composer agent={agent} thread={thread} isOpenHere={isOpenHere} onSend={outbox.send} />
     </section>
   );
 }
