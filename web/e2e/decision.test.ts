@@ -203,33 +203,6 @@ describe("a decision", () => {
     ]);
   });
 
-  it("a decision and a denied call say why, and the policies of the agent are listed", async () => {
-    const why = page.locator("summary", { hasText: "Why?" });
-    const { run_key: asking } = await send("Clear the bed once more");
-    await page.goto(`${daemon.url}/agents/gardener/runs/${asking}`);
-    const region = role("region", { name: "Pending decisions" });
-    await region.getByLabel(/^Why\?/).click();
-    await region.getByText(/this call needs your approval: each use of this tool/).waitFor();
-    await region.getByText("With ExecCommand removed from the tools that ask: permitted.").waitFor();
-    await audit(page);
-    await wakeful("runs", "cancel", asking);
-    const { run_key: denied } = await postJson(page, "/api/agents/gardener/messages", {
-      text: "Clear it anyway",
-      model: `scripted:${script}`,
-      deny_tools: ["ExecCommand"],
-    });
-    await page.goto(`${daemon.url}/agents/gardener/runs/${denied}`);
-    await page.locator(".page-head").getByText("Completed").waitFor();
-    await why.click();
-    await page.getByText("Recorded with the call: denied, by denied_tool.").waitFor();
-    await page.locator(".explanation").getByRole("link", { name: "Policies" }).click();
-    const policies = role("region", { name: "Policies" });
-    await policies.getByText("outside_path").click();
-    await policies.getByText("It reaches a path outside the workspace.").waitFor();
-    await audit(page);
-    await page.goto(daemon.url);
-  });
-
   it("a long command is shown in full before it can be approved", async () => {
     const long = join(folder, "long.yaml");
     const harmless = "true harmless; ".repeat(60);
@@ -243,12 +216,13 @@ describe("a decision", () => {
       ask_tools: ["ExecCommand"],
     });
     await attention().getByText("echo the-tail >> world.txt").waitFor();
+    // The answered decision keeps its place above the new one.
     expect(await attention().getByLabel("Arguments").last().textContent()).toContain(
       `"cmd":"${harmless}echo the-tail >> world.txt"`,
     );
     await audit(page);
     await attention().getByRole("button", { name: "Approve" }).click();
-    await attention().getByText("Answered. The run continues.").waitFor();
+    await attention().getByText("Answered. The run continues.").nth(1).waitFor();
     await page.getByText("It is done.").first().waitFor();
     expect(happened()).toEqual(["cleared", "the-tail"]);
   });
@@ -300,6 +274,32 @@ describe("a decision", () => {
     await attention().getByRole("heading", { name: "May ExecCommand be used?" }).waitFor();
     await wakeful("runs", "cancel", run_key);
     await attention().getByText("The run ended before the decision was answered.").waitFor();
+  });
+
+  it("a decision and a denied call say why, and the policies of the agent are listed", async () => {
+    const why = page.locator("summary", { hasText: "Why?" });
+    const { run_key: asking } = await send("Clear the bed once more");
+    await page.goto(`${daemon.url}/agents/gardener/runs/${asking}`);
+    const region = role("region", { name: "Pending decisions" });
+    await region.getByLabel(/^Why\?/).click();
+    await region.getByText(/this call needs your approval: each use of this tool/).waitFor();
+    await region.getByText("With ExecCommand removed from the tools that ask: permitted.").waitFor();
+    await audit(page);
+    await wakeful("runs", "cancel", asking);
+    const { run_key: denied } = await postJson(page, "/api/agents/gardener/messages", {
+      text: "Clear it anyway",
+      model: `scripted:${script}`,
+      deny_tools: ["ExecCommand"],
+    });
+    await page.goto(`${daemon.url}/agents/gardener/runs/${denied}`);
+    await page.locator(".page-head").getByText("Completed").waitFor();
+    await why.click();
+    await page.getByText("Recorded with the call: denied, by denied_tool.").waitFor();
+    await page.locator(".explanation").getByRole("link", { name: "Policies" }).click();
+    const policies = role("region", { name: "Policies" });
+    await policies.getByText("outside_path", { exact: true }).click();
+    await policies.getByText("It reaches a path outside the workspace.").waitFor();
+    await audit(page);
   });
 });
 

@@ -36,5 +36,5 @@ it("shows the counts of a run that began before the first event", async () => {
   await screen.findByText(/41 actions · 1 model round/);
   expect(screen.getByText(/2 actions · 1 model round/)).toBeTruthy();
   expect(asked).toEqual(["/api/runs", "/api/runs/old"]);
-  expect(screen.getByText("done").tagName).toBe("STRONG");
+  expect((await screen.findByText("done")).tagName).toBe("STRONG");
 });

@@ -1,11 +1,15 @@
+import { lazy, Suspense } from "react";
 import type { Event } from "../api/types";
 import { labels } from "../labels";
 import { agentPath, Link, runPath } from "../shell/router";
 import { oneLine } from "../text/number";
-import { ModelText } from "../ui/ModelText";
+import { visibleText } from "../text/visible";
 import { Time } from "../ui/Time";
 import { EventLine } from "./EventLine";
 import { type CountedRun, cost, headline, type RunStory } from "./runStory";
+
+// The briefing is the first load, and its text is readable without the renderer of Markdown.
+const ModelText = lazy(async () => ({ default: (await import("../ui/ModelText")).ModelText }));
 
 const PROMPT_CHARS_MAX = 90;
 
@@ -34,7 +38,9 @@ export function RunStoryView({ story, run, lines }: RunStoryViewProps) {
         </p>
         {story.quote && story.outcome && (
           <div className="story-quote">
-            <ModelText text={story.quote} />
+            <Suspense fallback={<p>{visibleText(story.quote)}</p>}>
+              <ModelText text={story.quote} />
+            </Suspense>
           </div>
         )}
         <p className="story-foot">
