@@ -75,8 +75,9 @@ export function watch(page: Page): Watch {
   return seen;
 }
 
-/** Takes a screenshot after a change of size or theme is painted. */
+/** Takes a screenshot after a change of size or theme is painted, and the buttons that it moved accept clicks again. */
 export async function picture(page: Page, path: string): Promise<void> {
+  await page.waitForFunction(() => document.querySelector('[aria-disabled="true"]') === null);
   await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
   await page.screenshot({ path });
 }

@@ -44,7 +44,7 @@ export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked:
             <Icon name={isPaused ? "play" : "pause"} /> {isPaused ? labels.agent.resume : labels.agent.pause}
           </button>
           <BrakeButton agentId={agent.agent_id} />
-          <Link to={editAgentPath(agent.agent_id)} className="button">
+          <Link to={editAgentPath(agent.agent_id)} className="button small">
             <Icon name="tool" /> {labels.agent.settings}
           </Link>
         </div>

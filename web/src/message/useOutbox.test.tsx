@@ -52,7 +52,10 @@ it("shows the error of the server when it refuses a message", async () => {
   );
 });
 
-it("sends a waiting message once when the connection is back", async () => {
+it.each([
+  ["the connection is back", () => setConnection("live")],
+  ["the browser is online again", () => window.dispatchEvent(new Event("online"))],
+])("sends a waiting message once when %s", async (_, comeBack) => {
   const bodies: { key: string }[] = [];
   vi.stubGlobal("fetch", async (request: Request) => {
     bodies.push(await request.json());
@@ -62,7 +65,7 @@ it("sends a waiting message once when the connection is back", async () => {
   const { result } = renderHook(() => useOutbox(plans), { wrapper: around });
   act(() => result.current.send({ text: "hello" }));
   await waitFor(() => expect(result.current.messages[0]?.state).toBe("waiting"));
-  act(() => setConnection("live"));
+  act(() => void comeBack());
   await waitFor(() => expect(result.current.messages[0]?.state).toBe("accepted"));
   expect(bodies).toHaveLength(2);
   expect(bodies[1]?.key).toBe(bodies[0]?.key);

@@ -74,7 +74,7 @@ export function useOutbox({ agentId, thread, queue, lines }: OutboxOptions): Out
   };
 }
 
-/** Calls back when the connection to the daemon is back. */
+/** Calls back when the connection to the daemon is back, and when the browser is online again: its stream may have survived. */
 function useSendOnConnection(onBack: () => void): void {
   const isLive = useConnection() === "live";
   const latest = useRef(onBack);
@@ -82,4 +82,9 @@ function useSendOnConnection(onBack: () => void): void {
   useEffect(() => {
     if (isLive) latest.current();
   }, [isLive]);
+  useEffect(() => {
+    const send = () => latest.current();
+    window.addEventListener("online", send);
+    return () => window.removeEventListener("online", send);
+  }, []);
 }
