@@ -42,7 +42,7 @@ export function DecisionInput({ decision, isFetching, error, onRetry }: Decision
               </li>
             ))}
           </ul>
-          <p className="quiet">{labels.decision.targetsHint}</p>
+          <small className="quiet">{labels.decision.targetsHint}</small>
         </div>
       )}
       {inputGone && <p role="note">{inputGoneText(inputGone)}</p>}
