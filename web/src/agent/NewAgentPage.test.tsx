@@ -11,7 +11,8 @@ function create(note?: string): void {
   history.replaceState(null, "", "/setup/new-agent");
   vi.stubGlobal("fetch", async (request: Request) => {
     const { pathname } = new URL(request.url);
-    if (request.method === "GET") return Response.json(pathname === "/api/agents" ? { agents: [] } : []);
+    if (request.method === "GET")
+      return Response.json(pathname === "/api/models" ? [] : { agents: [], categories: [], tools: [] });
     return Response.json(pathname === "/api/schedules" ? sampleSchedule(note ? { note } : {}) : sampleAgent(), {
       status: 201,
     });
