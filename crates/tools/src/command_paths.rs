@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use wakeful_core::policy::{PathAccess, Target};
 use wakeful_core::step::ToolError;
-use wakeful_ports::tool::ToolRequest;
+use wakeful_ports::tool::{ToolOutcome, ToolRequest};
 
 use crate::agent_folder::AgentFolder;
 use crate::options::ToolsOptions;
+use crate::path_refusal::PathRefusals;
 use crate::protected_places::ProtectedPlaces;
 use crate::workspace::Workspace;
 use crate::worktree::LinkedRepository;
@@ -35,10 +36,16 @@ impl CommandPaths {
     }
 
     /// What to examine after the command.
-    pub(crate) fn aftermath(self, act: &ToolRequest, folder: AgentFolder) -> Aftermath {
+    pub(crate) fn aftermath(
+        &mut self,
+        workspace: &Path,
+        act: &ToolRequest,
+        folder: AgentFolder,
+    ) -> Aftermath {
         Aftermath {
             folder,
-            protected: self.protected,
+            refusals: PathRefusals::of(self, workspace, act),
+            protected: self.protected.take(),
             unprotected: act.scope.unprotected_paths.clone(),
         }
     }
@@ -51,16 +58,19 @@ pub(crate) struct Aftermath {
     /// The protected places before the command; none if it cannot write to the workspace.
     protected: Option<ProtectedPlaces>,
     unprotected: BTreeSet<String>,
+    /// What its output is compared with.
+    refusals: PathRefusals,
 }
 
 impl Aftermath {
     /// What the command left behind that a person or the model should know.
-    pub(crate) fn findings(self, workspace: &Path, written_bytes: u64) -> Vec<String> {
+    pub(crate) fn findings(self, done: &ToolOutcome, workspace: &Path, written_bytes: u64) -> Vec<String> {
         let changes = self.protected.map(|before| {
             let after = ProtectedPlaces::of(workspace, &self.unprotected);
             before.changes(&after)
         });
-        let mut findings = changes.unwrap_or_default();
+        let mut findings = self.refusals.findings(done);
+        findings.extend(changes.unwrap_or_default());
         findings.extend(self.folder.bound(written_bytes));
         findings
     }

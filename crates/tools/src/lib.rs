@@ -18,6 +18,7 @@
 //! | `trusted_path` | resolves paths of settings without links that a command could have made |
 //! | [`agent_folder`] | `HOME` and the caches of one agent's commands |
 //! | `protected_places` | what programs outside would run or obey, before and after a command |
+//! | `path_refusal` | explains errors of commands that the sandbox caused |
 //! | `worktree` | the repository of a workspace that is a linked worktree |
 //! | `git_identity` | the name and mail address that commands commit with |
 //! | `journal_reading` | the tools that read the person's journal |
@@ -67,6 +68,7 @@ mod operation_dir;
 pub mod options;
 mod outcome;
 mod output;
+mod path_refusal;
 mod permissions;
 mod process;
 pub mod process_ancestry;

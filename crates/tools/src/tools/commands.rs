@@ -55,6 +55,10 @@ impl Inner {
         };
         let own = [temporary.as_path(), agent_folder.path()];
         let mut paths = CommandPaths::of(options, &self.workspace, act, own)?;
+        let environment =
+            environment::of_command(&options.environment, &temporary, &agent_folder, &paths.readable);
+        let is_complete = paths.is_protection_complete();
+        let aftermath = paths.aftermath(self.workspace.path(), act, agent_folder);
         let no_namespaces = options.pretend.no_namespaces || self.no_namespaces.load(Ordering::Relaxed);
         let spec = Spec {
             host: i32::try_from(std::process::id()).unwrap_or(0),
@@ -62,7 +66,7 @@ impl Inner {
             cmd: arguments.cmd,
             task: None,
             workdir,
-            environment: environment::of_command(&options.environment, &temporary, &agent_folder),
+            environment,
             home: self.workspace.home().to_owned(),
             closed: take(&mut paths.closed),
             covers: temporary.parent().unwrap_or(&temporary).join(COVERS),
@@ -70,7 +74,7 @@ impl Inner {
             readable: take(&mut paths.readable),
             writable: take(&mut paths.writable),
             read_only: take(&mut paths.read_only),
-            is_read_only_complete: paths.is_protection_complete(),
+            is_read_only_complete: is_complete,
             limits: CommandLimits {
                 written_bytes: options.limits.written_bytes.min(left),
                 ..options.limits
@@ -96,7 +100,7 @@ impl Inner {
             output: act.output.clone(),
             written_bytes: 0,
         };
-        Ok((command, paths.aftermath(act, agent_folder)))
+        Ok((command, aftermath))
     }
 
     fn workdir_of(&self, arguments: &Arguments) -> Result<PathBuf, ToolError> {
@@ -146,7 +150,8 @@ impl Inner {
                 let done = self.run(&mut job, brake);
                 // If the record cannot be written, this command is not counted; its own limit was enforced.
                 let _unwritable = written.add(act.at, job.written_bytes);
-                with_findings(done, aftermath.findings(self.workspace.path(), job.written_bytes))
+                let findings = aftermath.findings(&done, self.workspace.path(), job.written_bytes);
+                with_findings(done, findings)
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::fixture::{LEVELS, ToolFixture, listed};
+use crate::place::mounts_are_allowed;
 
 #[test]
 fn only_named_folders_outside_the_workspace_can_be_read() {
@@ -132,4 +133,32 @@ fn a_link_that_a_command_made_widens_no_setting() {
     bed.run(&format!("rmdir data && ln -s {secret} data")).ok();
     bed.run("cat data/file").not_ok();
     bed.run("echo x > data/new").not_ok();
+}
+
+#[test]
+fn a_refused_path_is_explained_with_the_command_that_allows_it() {
+    if !mounts_are_allowed() {
+        return;
+    }
+    let bed = ToolFixture::new();
+    let outside = bed.root.join("notes.txt");
+    fs::write(&outside, "hidden").expect("a file");
+    bed.run("git init --quiet .").ok();
+    let done = bed
+        .run(&format!("git remote add origin x; cat {}", outside.display()))
+        .not_ok();
+    let findings = done.json["findings"].as_array().cloned().unwrap_or_default();
+    let said: Vec<&str> = findings.iter().filter_map(|finding| finding.as_str()).collect();
+    let allowed = outside.display();
+    assert!(
+        said.len() == 2
+            && said[0].starts_with(".git/config is protected")
+            && said[0].ends_with("wakeful agent set main --unprotect .git/config")
+            && said[1].starts_with(&format!("{allowed} is outside what commands can read"))
+            && said[1].ends_with(&format!(" --allow-read {allowed}")),
+        "{said:?}"
+    );
+    let mut bed = bed;
+    bed.scope.unprotected_paths = [".git/config".to_owned()].into();
+    bed.run("git remote add origin x && git remote").ok();
 }
