@@ -15,6 +15,9 @@ pub(super) struct Attempt {
     pub(super) cmd: String,
 }
 
+/// The attempt that acts only after its command ended.
+pub(super) const ORPHAN: &str = "orphan that stays";
+
 /// Reading and changing files.
 const FILES: &[(&str, &str)] = &[
     ("ssh key", "cat {user}/.ssh/id_ed25519"),
@@ -242,7 +245,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("socket in the workspace", "{try} unix stream && echo escaped"),
     (
         "datagram",
-        "perl -e 'use Socket; socket(my $s, AF_UNIX, SOCK_DGRAM, 0) && send($s, q(x), 0, sockaddr_un(q(datagram))) \
+        "perl -e 'use Socket; my $s; socket($s, AF_UNIX, SOCK_DGRAM, 0) && send($s, q(x), 0, sockaddr_un(q(datagram))) \
         && print q(escaped)'",
     ),
     ("server on the machine", "{try} tcp {tcp} && echo escaped"),
@@ -261,11 +264,11 @@ const OTHERS: &[(&str, &str)] = &[
     ),
     (
         "terminal input",
-        "perl -e 'my $c = qq(x); open(my $t, q(<), q(/dev/tty)) && ioctl($t, 0x5412, $c) && print q(escaped)'",
+        "perl -e 'my $c = qq(x); my $t; open($t, q(<), q(/dev/tty)) && ioctl($t, 0x5412, $c) && print q(escaped)'",
     ),
     (
-        "orphan that stays",
-        "(setsid sh -c 'sleep 3; echo x > {outside}/late' &) ; true",
+        ORPHAN,
+        "(setsid sh -c 'sleep 0.4; echo x > {outside}/late' &) ; true",
     ),
 ];
 
@@ -359,9 +362,9 @@ const CALLS: &[(&str, i64, &str)] = &[
     ("watching all files", libc::SYS_fanotify_init, "0, 0"),
     ("kernel module", libc::SYS_init_module, "0, 0, 0"),
     ("kernel log", libc::SYS_syslog, "3, 0, 0"),
-    ("host name", libc::SYS_sethostname, "0, 0"),
+    ("host name", libc::SYS_sethostname, "0, -1"),
     ("clock", libc::SYS_settimeofday, "0, 0"),
-    ("accounting", libc::SYS_acct, "0"),
+    ("accounting", libc::SYS_acct, "1"),
     ("swap", libc::SYS_swapoff, "0"),
     ("restart", libc::SYS_reboot, "0, 0, 0, 0"),
 ];
@@ -372,7 +375,12 @@ pub(super) fn all() -> Vec<Attempt> {
     let calls = CALLS.iter().map(|(name, number, arguments)| Attempt {
         name,
         needs: Needs::Nothing,
-        cmd: format!("perl -e 'exit(syscall({number}, {arguments}) < 0)' && echo escaped"),
+        // A call that fails by its arguments was reached, so only these two errors count as refusals.
+        cmd: format!(
+            "perl -e '$! = 0; my $r = syscall({number}, {arguments}); print q(escaped) if $r >= 0 || ($! != {} && $! != {})'",
+            libc::EPERM,
+            libc::ENOSYS
+        ),
     });
     let words = |((name, cmd), needs): (&(&'static str, &'static str), Needs)| Attempt {
         name,

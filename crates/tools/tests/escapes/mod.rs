@@ -14,11 +14,18 @@ use std::process::{Child, Command, Stdio};
 use crate::fixture::{sandbox_program, unique};
 
 mod attempts;
+mod control;
 
 use attempts::{Attempt, Needs};
 
 /// Occurs in every file and variable that no command may read.
 const SECRET: &str = "hidden words";
+
+/// With the folders of programs for the superuser, which attempts use.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+
+/// Longer than the process that an attempt leaves behind waits before it acts.
+const AFTER_ORPHAN: std::time::Duration = std::time::Duration::from_millis(900);
 
 /// The id of a user that owns no files.
 const ORDINARY: u32 = 65_534;
@@ -96,6 +103,11 @@ impl World {
             .expect("given");
         }
         fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).expect("a mode");
+        // Every user can run it here; the folder of the build may be closed to others.
+        let program = root.join("sandbox_test_host");
+        if fs::hard_link(sandbox_program(), &program).is_err() {
+            fs::copy(sandbox_program(), &program).expect("a copy");
+        }
         let victim = start_victim(&root, as_ordinary);
         let path = |name: &str| root.join(name).display().to_string();
         let values = BTreeMap::from([
@@ -106,7 +118,7 @@ impl World {
             ("{pid}", victim.id().to_string()),
             ("{tcp}", tcp.local_addr().expect("an address").to_string()),
             ("{abstract}", name),
-            ("{try}", format!("{} try", sandbox_program().display())),
+            ("{try}", format!("{} try", program.display())),
         ]);
         Self {
             _root: temp,
@@ -120,16 +132,42 @@ impl World {
 
     /// Runs a command as Wakeful would, and returns its result.
     fn run(&self, level: &str, cmd: &str) -> String {
-        let mut command = command_of(self.as_ordinary, &sandbox_program());
+        let mut command = command_of(self.as_ordinary, &self.root.join("sandbox_test_host"));
         command
             .arg("host")
             .args([self.root.join("home"), self.root.join("workspace")]);
         command.args([level, cmd]);
         command
             .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("PATH", PATH)
             .env("HOME", self.root.join("user"));
         let output = command.stderr(Stdio::null()).output().expect("the host");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs the same command without a sandbox, with shells of the same user as its parents.
+    fn run_bare(&self, cmd: &str) -> String {
+        let folders =
+            ["home/agent-folders/main/home", "home/scratch/main/tmp"].map(|name| self.root.join(name));
+        for folder in &folders {
+            fs::create_dir_all(folder).expect("a folder");
+        }
+        let mut command = if self.as_ordinary || !rustix::process::geteuid().is_root() {
+            command_of(self.as_ordinary, Path::new("/bin/sh"))
+        } else {
+            let mut command = Command::new("unshare");
+            command.args(["--mount", "--propagation", "private", "/bin/sh"]);
+            command
+        };
+        command.args(["-c", "/bin/sh -c '/bin/sh -c \"$CMD\"; true'; true"]);
+        let [home, temporary] = folders;
+        command
+            .env_clear()
+            .env("PATH", PATH)
+            .envs([("HOME", home), ("TMPDIR", temporary)])
+            .env("CMD", cmd)
+            .current_dir(self.root.join("workspace"));
+        let output = command.stdin(Stdio::null()).output().expect("a shell");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
@@ -158,28 +196,54 @@ impl World {
 
     /// Why an attempt counts as an escape.
     fn escape(&mut self, attempt: &Attempt, level: &str) -> Option<String> {
+        let why = self.effect(attempt, |world, cmd| {
+            let said = world.run(level, cmd);
+            let ran = said.contains("\"exit_status\"");
+            if ran { Ok(said) } else { Err(said) }
+        });
+        Some(format!("{} at {level} {}", attempt.name, why?))
+    }
+
+    /// What an attempt reached outside.
+    fn effect(
+        &mut self,
+        attempt: &Attempt,
+        run: impl FnOnce(&Self, &str) -> Result<String, String>,
+    ) -> Option<String> {
         let mut cmd = attempt.cmd.clone();
         for (name, value) in &self.values {
             cmd = cmd.replace(name, value);
         }
         let before = self.snapshot();
-        let said = self.run(level, &cmd);
-        let why = if !said.contains("\"exit_status\"") {
-            format!("did not run: {said}")
-        } else if said.contains(SECRET) {
-            format!("read a secret: {said}")
-        } else if said.contains("escaped") {
-            format!("succeeded: {said}")
-        } else if self.snapshot() != before {
-            format!("changed something outside: {said}")
-        } else if self.victim.try_wait().expect("a state").is_some() {
-            format!("ended a process: {said}")
-        } else if PathBuf::from(format!("/dev/shm/{}-made", self.values["{abstract}"])).exists() {
-            "wrote to shared memory".to_owned()
-        } else {
-            return None;
-        };
-        Some(format!("{} at {level} {why}", attempt.name))
+        let said = run(self, &cmd);
+        if attempt.name == attempts::ORPHAN {
+            std::thread::sleep(AFTER_ORPHAN);
+        }
+        match said {
+            Err(said) => Some(format!("did not run: {said}")),
+            Ok(said) if said.contains(SECRET) => Some(format!("read a secret: {said}")),
+            Ok(said) if said.contains("escaped") => Some(format!("succeeded: {said}")),
+            Ok(said) if self.snapshot() != before => Some(format!("changed something outside: {said}")),
+            Ok(said) if self.victim.try_wait().expect("a state").is_some() => {
+                Some(format!("ended a process: {said}"))
+            }
+            Ok(_) => self
+                .made()
+                .iter()
+                .find(|path| path.exists())
+                .map(|_| "wrote to a shared folder".to_owned()),
+        }
+    }
+
+    /// What attempts try to create in folders of all users.
+    fn made(&self) -> [PathBuf; 3] {
+        let name = &self.values["{abstract}"];
+        [
+            format!("/dev/shm/{name}-made"),
+            format!("/tmp/{name}"),
+            format!("/var/tmp/{name}"),
+        ]
+        .map(PathBuf::from)
     }
 }
 
@@ -187,7 +251,10 @@ impl Drop for World {
     fn drop(&mut self) {
         let _gone = self.victim.kill();
         let _reaped = self.victim.wait();
-        let _removed = fs::remove_file(PathBuf::from("/dev/shm").join(&self.values["{abstract}"]));
+        let shared = PathBuf::from("/dev/shm").join(&self.values["{abstract}"]);
+        for path in self.made().into_iter().chain([shared]) {
+            let _removed = fs::remove_file(path);
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The file tools: what they return, and that no path leads out of the workspace.
 
 mod escape;
+mod hostile;
+mod race;
 mod scan;
 
 use std::fs;

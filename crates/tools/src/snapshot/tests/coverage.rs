@@ -167,3 +167,64 @@ fn ten_thousand_files_are_covered_within_the_time_limit() {
     println!("before {first:?}, after {second:?}, diff {:?}", began.elapsed());
     assert_eq!(project.undo().restored_total, 1);
 }
+
+#[test]
+fn names_that_look_like_options_are_ordinary_files() {
+    let project = Project::new();
+    let made = project.home.join("made");
+    let option = format!(
+        "-c core.fsmonitor=touch {}",
+        made.display().to_string().replace('/', "_")
+    );
+    let mut names = [
+        "-",
+        "--",
+        "--help",
+        "--output=made",
+        "-rf",
+        ":(exclude)README",
+        "@{-1}",
+        "HEAD",
+        "a\n-z",
+        &option,
+    ];
+    names.sort_unstable();
+    let write = |text: &str| names.iter().for_each(|name| project.write(name, text));
+    write("before");
+    project.before();
+    write("after");
+    project.after();
+    let expected: Vec<_> = names
+        .map(|name| (name.replace('\n', "\\n"), FileChangeKind::Modified))
+        .into();
+    assert_eq!(project.changed(), expected);
+    project.undo();
+    for name in names {
+        assert_eq!(project.read(name).as_deref(), Some("before"), "{name:?}");
+    }
+    assert!(!made.exists() && !project.path("made").exists());
+}
+
+#[test]
+fn device_nodes_are_left_alone() {
+    use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+    let project = Project::new();
+    let node = project.path("zero");
+    // Only the superuser can create one.
+    if mknodat(CWD, &node, FileType::CharacterDevice, Mode::RWXU, makedev(1, 5)).is_err() {
+        return;
+    }
+    project.before();
+    project.write("README", "changed\n");
+    project.after();
+    assert_eq!(
+        project.changed(),
+        [("README".to_owned(), FileChangeKind::Modified)]
+    );
+    project.undo();
+    assert_eq!(project.read("README").as_deref(), Some("hello\n"));
+    let kind = std::os::unix::fs::FileTypeExt::is_char_device(
+        &fs::symlink_metadata(&node).expect("kept").file_type(),
+    );
+    assert!(kind);
+}
