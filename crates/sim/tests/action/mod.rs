@@ -1,6 +1,7 @@
 //! How the actions of one round are performed: side by side, within a time limit, and only under the policy that
 //! is in force when they begin.
 
+mod fault;
 mod gate;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -36,8 +37,8 @@ const TOOL: &str = "Look";
 /// More scheduling turns than any chain of wakes here needs.
 const TURNS: u32 = 400;
 
-/// Requests some calls in its first round.
-struct Caller(usize);
+/// Requests some calls in its first round, and then lets the faults of the store begin.
+struct Caller(usize, Option<Arc<fault::StageFault>>);
 
 impl Model for Caller {
     fn profile(&self, _: &str) -> ModelProfile {
@@ -53,7 +54,12 @@ impl Model for Caller {
             })
         };
         let blocks = match request.request {
-            0 => (0..self.0).map(call).collect(),
+            0 => {
+                if let Some(fault) = &self.1 {
+                    fault.arm();
+                }
+                (0..self.0).map(call).collect()
+            }
             _ => vec![Block::Text { text: "done".into() }],
         };
         Ok(ModelResponse {
@@ -216,7 +222,25 @@ struct Daemon {
     _switch: HaltSwitch,
 }
 
+fn agent() -> AgentId {
+    AgentId::parse("main").expect("a name")
+}
+
+fn message(turn: &str) -> IncomingMessage {
+    IncomingMessage {
+        thread: None,
+        agent: agent(),
+        turn: TurnId::parse(turn).expect("a turn"),
+        text: "look".into(),
+        attachments: Vec::new(),
+        run_options: RunOptions::default(),
+        priority: wakeful_core::cause::Priority::Normal,
+    }
+}
+
 struct Setting {
+    /// A fault of the store after the model's first reply. The actions then end by themselves.
+    fault: Option<Arc<fault::StageFault>>,
     calls: usize,
     class: EffectClass,
     ending: Ending,
@@ -228,6 +252,7 @@ struct Setting {
 impl Default for Setting {
     fn default() -> Self {
         Self {
+            fault: None,
             calls: 1,
             class: EffectClass::Plain,
             ending: Ending::Permit,
@@ -241,12 +266,15 @@ impl Default for Setting {
 impl Daemon {
     async fn begin(setting: Setting) -> Self {
         let ticks: Arc<Ticks> = Arc::default();
-        let store = Store::in_memory("action").expect("a store");
+        let mut store = Store::in_memory("action").expect("a store");
+        if let Some(fault) = &setting.fault {
+            store = store.with_faults(Arc::<fault::StageFault>::clone(fault));
+        }
         let hub: Arc<Hub> = Arc::default();
         let tools = Arc::new(Looks {
             class: setting.class,
             ending: setting.ending,
-            permits: Semaphore::new(0),
+            permits: Semaphore::new(setting.fault.iter().len() * fault::PERMITS),
             running: AtomicUsize::new(0),
             running_max: AtomicUsize::new(0),
             begun: Mutex::default(),
@@ -265,7 +293,7 @@ impl Daemon {
             runner: RunnerId::new("daemon"),
             engine_factory: Arc::new(SameEngineFactory {
                 store: store.clone(),
-                model: Arc::new(Caller(setting.calls)),
+                model: Arc::new(Caller(setting.calls, setting.fault.clone())),
                 tools: Arc::clone(&tools),
                 policy: Arc::new(policy),
                 clock: Arc::<Ticks>::clone(&ticks),
@@ -279,23 +307,14 @@ impl Daemon {
             governance: EngineDefaults::default(),
         });
         tokio::spawn(service.run());
-        let agent = AgentId::parse("main").expect("a name");
+        let agent = agent();
         let mut new = NewAgent::new(agent.clone(), "/somewhere".into());
         new.settings.permission_mode = setting.mode;
         if setting.gate == GateCase::NoCategory {
             new.settings.allowed_category_ids.clear();
         }
         api.agents.create(new).await.expect("an agent");
-        let message = IncomingMessage {
-            thread: None,
-            agent,
-            turn: TurnId::parse("turn-1").expect("a turn"),
-            text: "look".into(),
-            attachments: Vec::new(),
-            run_options: RunOptions::default(),
-            priority: wakeful_core::cause::Priority::Normal,
-        };
-        let run = api.messages.send(message).await.expect("sent").run_key;
+        let run = api.messages.send(message("turn-1")).await.expect("sent").run_key;
         let daemon = Self {
             ticks,
             tools,

@@ -20,6 +20,7 @@ mod daemon;
 mod daily_backup;
 mod decision;
 mod decision_answers;
+mod denied_call;
 mod discover;
 mod disk_full;
 mod dispatch_fairness;
