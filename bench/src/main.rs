@@ -256,7 +256,7 @@ const PARTS: [Part; 37] = [
         take: matching::take,
     },
     Part {
-        names: &[policy::NAME],
+        names: &[policy::NAME, policy::MEDIAN],
         take: policy::take,
     },
     Part {
