@@ -132,6 +132,7 @@ export const changes = {
   files: "Changed files",
   lines: (added: number, removed: number) => `+${added} −${removed}`,
   loadAction: "load the changes",
+  loading: "Loading the changes",
   none: "The run changed no file.",
   notCovered: (count: number) => `${pluralize(count, "entry", "entries")} not covered`,
   planAction: "find out what would be restored",

@@ -6,8 +6,12 @@ import type { Run, RunChanges, UndoDirection } from "../api/types";
 import { labels } from "../labels";
 import { visibleText } from "../text/visible";
 import { ErrorNotice } from "../ui/ErrorNotice";
+import { Skeleton } from "../ui/Skeleton";
 import { diffLines } from "./diffLines";
 import { UndoDialog } from "./UndoDialog";
+
+/** As high as the closed changes of most runs: the space that the page keeps for them. */
+const LINES_USUAL = 5;
 
 /** What a run changed in its workspace, with a button that undoes it. Runs without a tool call change nothing. */
 export function ChangesView({ run }: { run: Run }) {
@@ -15,6 +19,7 @@ export function ChangesView({ run }: { run: Run }) {
   const [direction, setDirection] = useState<UndoDirection>();
   const isEnded = run.outcome !== "open" && run.outcome !== "queued" && run.outcome !== "quarantined";
   const found = changes.data;
+  if (changes.isLoading) return <Skeleton lines={LINES_USUAL} label={labels.changes.loading} />;
   // A run that only read has no snapshot.
   if (!found && (!changes.error || asFailure(changes.error).code === "snapshot_missing")) return null;
   return (
