@@ -103,7 +103,7 @@ it.each([
   ["agents", () => "/setup/agents", "main a[href='/setup/agents/agent-0']"],
   ["agent settings", () => "/setup/agents/agent-0", ".form-bar"],
   ["settings", () => "/setup/settings", ".settings tbody tr"],
-  ["providers", () => "/setup/providers", "main section"],
+  ["providers", () => "/setup/providers", "main .entry"],
 ])("the page of %s does not shift while it loads", async (name, path, isLoaded) => {
   const all: Vitals[] = [];
   for (let load = 0; load < LOADS; load += 1) all.push(await measure(path(), isLoaded));
