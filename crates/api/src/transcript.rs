@@ -112,7 +112,7 @@ pub enum Block {
         /// A summary of the reasoning; often empty.
         text: String,
     },
-    /// An image or a document that a person attached.
+    /// An image or a document that a person attached, or an image that a tool returned.
     Attachment {
         /// The file name.
         name: String,

@@ -168,6 +168,33 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON Schema of its arguments.
     pub input_schema: Value,
+    /// The form without JSON, for providers that have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freeform: Option<Freeform>,
+}
+
+/// A form of a tool in which the model writes plain text instead of JSON. The text is the value of one field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Freeform {
+    /// The field of the arguments that holds the text.
+    pub field: String,
+    /// The grammar of the text, in the notation of Lark.
+    pub grammar: String,
+}
+
+impl Freeform {
+    /// The arguments of a call with this text.
+    #[must_use]
+    pub fn arguments(&self, text: &str) -> Value {
+        Value::Object([(self.field.clone(), Value::from(text))].into_iter().collect())
+    }
+
+    /// The text of a call with these arguments; none if they have other fields.
+    #[must_use]
+    pub fn text<'a>(&self, input: &'a Value) -> Option<&'a str> {
+        let fields = input.as_object().filter(|fields| fields.len() == 1)?;
+        fields.get(&self.field)?.as_str()
+    }
 }
 
 /// The text of all text blocks, in order.

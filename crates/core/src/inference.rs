@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Price, PriceBasis};
-use crate::conversation::Block;
+use crate::conversation::{Block, Role};
 use crate::decision::Channel;
 use crate::prompt::{BlockSource, ModelRequest};
 
@@ -152,6 +152,29 @@ pub struct InferencePermissions {
     pub models: BTreeMap<InferenceCategory, Vec<String>>,
     /// The data that may be sent to another machine.
     pub shown: BTreeSet<RequestField>,
+}
+
+impl InferencePermissions {
+    /// Replaces images of tool results with a note if the model's machine may not receive them. A refused
+    /// request would end the run, and the agent cannot know beforehand that a file is an image.
+    pub fn leave_out_images(&self, request: &mut ModelRequest, boundary: DataBoundary) {
+        if boundary != DataBoundary::Outside || self.shown.contains(&RequestField::Attachments) {
+            return;
+        }
+        let results = request
+            .entries
+            .iter_mut()
+            .filter(|entry| entry.role == Role::Tool);
+        for block in results.flat_map(|entry| &mut entry.blocks) {
+            if let Block::Attachment(image) = block {
+                let text = format!(
+                    "[attachment {}: omitted, this agent may not send attachments to other machines]",
+                    image.name
+                );
+                *block = Block::Text { text };
+            }
+        }
+    }
 }
 
 impl Default for InferencePermissions {
@@ -304,6 +327,45 @@ mod tests {
             fields: &fields,
         };
         decide(permissions, &asked).map_or_else(|denial| denial.code, |()| "allowed")
+    }
+
+    #[test]
+    fn images_of_results_stay_here_unless_they_may_be_sent() {
+        let image = Block::Attachment(crate::conversation::Attachment {
+            name: "p.png".into(),
+            media_type: "image/png".into(),
+            data: "Zm9v".into(),
+        });
+        let said = |role| crate::conversation::TranscriptEntry {
+            role,
+            blocks: vec![image.clone()],
+        };
+        let request = ModelRequest {
+            model_ref: "demo".into(),
+            request: 0,
+            system: Vec::new(),
+            entries: vec![said(Role::User), said(Role::Tool)],
+            tools: Vec::new(),
+            answer_schema: None,
+            cache: crate::prompt::PromptCache::none(crate::id::AgentId::parse("main").expect("id")),
+        };
+        let mut narrow = InferencePermissions::default();
+        narrow.shown.remove(&RequestField::Attachments);
+        let after = |permissions: &InferencePermissions, boundary| {
+            let mut sent = request.clone();
+            permissions.leave_out_images(&mut sent, boundary);
+            sent.entries
+        };
+        let open = InferencePermissions::default();
+        assert_eq!(after(&open, DataBoundary::Outside), request.entries);
+        assert_eq!(after(&narrow, DataBoundary::Machine), request.entries);
+        let note = "[attachment p.png: omitted, this agent may not send attachments to other machines]";
+        let entries = after(&narrow, DataBoundary::Outside);
+        assert_eq!(entries[1].blocks, [Block::Text { text: note.into() }]);
+        assert_eq!(
+            entries[0], request.entries[0],
+            "a person's attachment is refused as a whole"
+        );
     }
 
     /// Each gate alone, and the earlier of two denying gates.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::tool_error::{DETAILS_BYTES_MAX, ErrorEnvelope, ToolError};
 use crate::blob::{Blob, BlobHash};
-use crate::conversation::Block;
+use crate::conversation::{Attachment, Block};
 use crate::failure::truncate_chars;
 use crate::id::AgentId;
 use crate::json::{NotCanonical, canonical};
@@ -267,12 +267,25 @@ pub struct RetryAfter {
 
 /// Creates the transcript entry of a tool result as a blob.
 pub fn result_blob(call_id: &str, is_error: bool, content: String) -> Result<Blob, NotCanonical> {
-    let block = Block::ToolResult {
+    result_blob_with(call_id, is_error, content, Vec::new())
+}
+
+/// Creates the transcript entry of a tool result with images as a blob. The images follow the result in the
+/// same entry, so the retention, erasure and export of the entry include them.
+pub fn result_blob_with(
+    call_id: &str,
+    is_error: bool,
+    content: String,
+    images: Vec<Attachment>,
+) -> Result<Blob, NotCanonical> {
+    let result = Block::ToolResult {
         call_id: call_id.to_owned(),
         is_error,
         content,
     };
-    canonical(&[block]).map(Blob::new)
+    let images = images.into_iter().map(Block::Attachment);
+    let blocks: Vec<Block> = std::iter::once(result).chain(images).collect();
+    canonical(&blocks).map(Blob::new)
 }
 
 /// The error of an action that a crash interrupted between intent and result.

@@ -163,6 +163,7 @@ pub fn spec(may_start: &BTreeSet<String>) -> ToolSpec {
             "required": ["agent_id", "initial_message"],
             "additionalProperties": false,
         }),
+        freeform: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use wakeful_core::blob::Blob;
-use wakeful_core::conversation::ToolSpec;
+use wakeful_core::conversation::{Attachment, ToolSpec};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::OperationId;
 use wakeful_core::policy::{CallFacts, Target};
@@ -118,6 +118,8 @@ pub struct ToolOutcome {
     pub exit_status: Option<i32>,
     /// Contents that `content` references by hash, stored with the result.
     pub blobs: Vec<Blob>,
+    /// Images that the model sees with `content`, stored in the same transcript entry.
+    pub images: Vec<Attachment>,
     /// Set if the failure was transient and nothing was done.
     pub retry_after: Option<RetryAfter>,
 }

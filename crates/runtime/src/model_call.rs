@@ -186,7 +186,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 why: "its transcript is not loaded".into(),
             });
         };
-        Ok(assemble(PromptInputs {
+        let mut request = assemble(PromptInputs {
             agent: &claimed.row.agent_id,
             workspace: &claimed.machine.workspace,
             guidance: &thread.guidance,
@@ -195,12 +195,13 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             request: claimed.machine.requests,
             opening: &thread.opening,
             entries: &thread.entries,
-            answer_schema: claimed
-                .thread
-                .as_ref()
-                .and_then(|thread| thread.answer_schema.as_ref()),
+            answer_schema: thread.answer_schema.as_ref(),
             tools: self.specs(&claimed.settings),
-        }))
+        });
+        let boundary = self.model.profile(&request.model_ref).boundary;
+        let (permissions, _) = self.policy.inference(&claimed.row.agent_id);
+        permissions.leave_out_images(&mut request, boundary);
+        Ok(request)
     }
 
     /// The available tools: those of the host, and the engine's own if the run may use them.

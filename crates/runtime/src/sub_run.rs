@@ -369,6 +369,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     exit_status: None,
                     sandbox: None,
                     blobs: Vec::new(),
+                    images: Vec::new(),
                     retry_after: None,
                 };
                 Some(((operation_id, call_id), done, duration_ms))
@@ -416,6 +417,7 @@ fn refused(one: &PlannedStart, fault: &ToolError) -> ((OperationId, String), Too
         exit_status: None,
         sandbox: None,
         blobs: Vec::new(),
+        images: Vec::new(),
         retry_after: None,
     };
     ((one.operation_id, one.call_id.clone()), done, 0)

@@ -14,7 +14,8 @@ use wakeful_core::json::NotCanonical;
 use wakeful_core::key::OperationId;
 use wakeful_core::run::{Effect, RunInput, RunPhase};
 use wakeful_core::step::{
-    CrashRecovery, EffectClass, ErrorEnvelope, StepResult, StepStatus, ToolError, result_blob, unknown_fault,
+    CrashRecovery, EffectClass, ErrorEnvelope, StepResult, StepStatus, ToolError, result_blob_with,
+    unknown_fault,
 };
 use wakeful_ports::fail_point;
 use wakeful_ports::model::Model;
@@ -255,7 +256,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             .is_error()
             .then(|| ErrorEnvelope::of_receipt(&done.content))
             .flatten();
-        let content = result_blob(call_id, status.is_error(), done.content)?;
+        let content = result_blob_with(call_id, status.is_error(), done.content, done.images)?;
         let result = StepResult {
             operation_id,
             status,
@@ -283,6 +284,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 .replace(&blob.hash().to_string(), &cut.hash().to_string());
             *blob = cut;
         }
+        // An image cannot be changed, so one whose metadata contains a key is left out.
+        let has_key = |bytes: Vec<u8>| self.model.redact_keys(&bytes).is_some();
+        done.images.retain(|image| !image.bytes().is_some_and(has_key));
         let cut = self.model.redact_keys(done.content.as_bytes());
         if let Some(content) = cut.and_then(|bytes| String::from_utf8(bytes).ok()) {
             done.content = content;
@@ -389,6 +393,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             exit_status: None,
             sandbox: None,
             blobs: Vec::new(),
+            images: Vec::new(),
             retry_after: None,
         }
     }
@@ -413,6 +418,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             exit_status: None,
             sandbox: None,
             blobs: Vec::new(),
+            images: Vec::new(),
             retry_after: None,
         }
     }

@@ -287,6 +287,7 @@ impl SimTools {
             exit_status: None,
             sandbox: None,
             blobs: conduct.blobs,
+            images: Vec::new(),
             retry_after: None,
         }
     }
@@ -299,6 +300,7 @@ fn failed(tool: &str, code: &str) -> ToolOutcome {
         sandbox: None,
         exit_status: None,
         blobs: Vec::new(),
+        images: Vec::new(),
         retry_after: None,
     }
 }

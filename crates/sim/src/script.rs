@@ -297,6 +297,7 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
         name: name.to_owned(),
         description: format!("does what a {name} does"),
         input_schema: json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}),
+        freeform: None,
     };
     TOOLS.into_iter().map(spec).collect()
 }

@@ -154,6 +154,7 @@ impl CommandOutcome {
                 exit_status: Some(exit_status),
                 sandbox: Some(level),
                 blobs,
+                images: Vec::new(),
                 retry_after: None,
             },
             Err(e) => refused(&ToolError::new(
@@ -283,6 +284,7 @@ pub(crate) const fn succeeded(content: String) -> ToolOutcome {
         sandbox: None,
         exit_status: None,
         blobs: Vec::new(),
+        images: Vec::new(),
         retry_after: None,
     }
 }

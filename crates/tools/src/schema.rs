@@ -40,6 +40,7 @@ pub(crate) fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
         name: name.to_owned(),
         description: description.to_owned(),
         input_schema: schema.to_value(),
+        freeform: None,
     }
 }
 

@@ -52,7 +52,7 @@ export function PartView({ part, agentId, isFirst, state }: PartViewProps) {
       );
     case "attachment":
       return (
-        <li className="turn user attachment">
+        <li className={part.isFromTool ? "turn tool-call attachment" : "turn user attachment"}>
           <p className="bubble">
             <Icon name="clip" /> <b>{part.name}</b>{" "}
             <span className="quiet">{labels.transcript.attachment(part.mediaType, formatBytes(part.bytes))}</span>

@@ -60,6 +60,17 @@ it("separates thinking and attachments from text", () => {
   ]);
 });
 
+it("shows who an attachment is from", () => {
+  const image = { type: "attachment" as const, name: "map.png", media_type: "image/png", base64_bytes: 4 };
+  const parts = toConversation([
+    sampleLine("user", [image]),
+    sampleLine("assistant", [use("c", "ReadFile")]),
+    sampleLine("tool", [result("c", "{}"), image]),
+  ]);
+  const sources = parts.flatMap((part) => (part.kind === "attachment" ? [part.isFromTool] : []));
+  expect(sources).toEqual([false, true]);
+});
+
 it("shows that a message was erased", () => {
   expect(toConversation([{ ...sampleLine("user", []), erased: true }])).toMatchObject([{ kind: "erased" }]);
 });

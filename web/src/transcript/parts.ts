@@ -13,7 +13,17 @@ export type Part =
   | { kind: "message"; id: string; runKey: string; at: string; text: string }
   | { kind: "reply"; id: string; runKey: string; at: string; text: string }
   | { kind: "thinking"; id: string; runKey: string; at: string; text: string }
-  | { kind: "attachment"; id: string; runKey: string; at: string; name: string; mediaType: string; bytes: number }
+  | {
+      kind: "attachment";
+      id: string;
+      runKey: string;
+      at: string;
+      name: string;
+      mediaType: string;
+      bytes: number;
+      /** A tool returned it; otherwise a person attached it. */
+      isFromTool: boolean;
+    }
   | { kind: "toolCall"; id: string; runKey: string; at: string; call: Call }
   | { kind: "erased"; id: string; runKey: string; at: string }
   | { kind: "run"; id: string; runKey: string; at: string; run: TranscriptRun };
@@ -44,6 +54,7 @@ export function toConversation(lines: readonly TranscriptLine[]): Part[] {
             name: block.name,
             mediaType: block.media_type,
             bytes: decoded(block.base64_bytes),
+            isFromTool: line.role === "tool",
           });
           break;
         case "tool_use": {

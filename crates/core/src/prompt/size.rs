@@ -34,7 +34,12 @@ impl ModelRequest {
             .map(|block| framed(tokens_of(block.text.len())));
         let entries = self.entries.iter().map(entry_tokens);
         let tools = self.tools.iter().map(|tool| {
-            let bytes = tool.name.len() + tool.description.len() + bytes_of(&tool.input_schema);
+            let grammar = tool
+                .freeform
+                .as_ref()
+                .map_or(0, |freeform| freeform.grammar.len());
+            let form = bytes_of(&tool.input_schema).max(grammar);
+            let bytes = tool.name.len() + tool.description.len() + form;
             framed(tokens_of(bytes))
         });
         // A provider that enforces the schema shows it to the model once more.
@@ -163,6 +168,7 @@ mod tests {
             name: "ab".into(),
             description: "cd".into(),
             input_schema: json!({}),
+            freeform: None,
         });
         assert_eq!(framed.estimated_tokens(), 2 + 3 + 2 * ENTRY_TOKENS);
     }

@@ -10,14 +10,44 @@ pub const WINDOW_ENTRIES_MAX: usize = 200;
 /// windows hold.
 pub const WINDOW_BYTES_MAX: usize = 512 * 1024;
 
+/// Size of a tool result's image as it counts against the window: the data itself is not text, and providers count it as at
+/// most 4,000 tokens.
+const IMAGE_BYTES: usize = 16 * 1024;
+
+/// Maximum size of the images of tool results in a request, in bytes of base64. With the attachments of a message
+/// it fits into a request of 32 MB.
+const RESULT_IMAGES_BYTES_MAX: usize = 12 * 1024 * 1024;
+
 /// The newest entries that fit, preceded by the entry that started the run. Some providers require that a
 /// person's entry comes first, so remaining entries of an earlier run before it are dropped.
 pub(super) fn window(opening: &TranscriptEntry, entries: &[TranscriptEntry]) -> Vec<TranscriptEntry> {
     let kept = entries.iter().skip(window_start(entries));
-    if kept.clone().any(|entry| entry == opening) {
-        return add_missing_results(kept.skip_while(|entry| entry.role != Role::User));
+    let mut window = if kept.clone().any(|entry| entry == opening) {
+        add_missing_results(kept.skip_while(|entry| entry.role != Role::User))
+    } else {
+        add_missing_results(std::iter::once(opening).chain(kept))
+    };
+    leave_out_old_images(&mut window);
+    window
+}
+
+/// Keeps the newest images of tool results that fit, and replaces older ones with a note.
+fn leave_out_old_images(entries: &mut [TranscriptEntry]) {
+    let results = entries.iter_mut().rev().filter(|entry| entry.role == Role::Tool);
+    let mut bytes = 0_usize;
+    for block in results.flat_map(|entry| entry.blocks.iter_mut().rev()) {
+        let Block::Attachment(image) = &*block else {
+            continue;
+        };
+        bytes = bytes.saturating_add(image.data.len());
+        if bytes > RESULT_IMAGES_BYTES_MAX {
+            let text = format!(
+                "[attachment {}: omitted, newer images fill the request; read the file again]",
+                image.name
+            );
+            *block = Block::Text { text };
+        }
     }
-    add_missing_results(std::iter::once(opening).chain(kept))
 }
 
 /// The result of a call whose run was abandoned before it had one.
@@ -93,7 +123,11 @@ pub fn window_start(entries: &[TranscriptEntry]) -> usize {
 
 /// The size of an entry as it counts against the window.
 fn entry_bytes(entry: &TranscriptEntry) -> usize {
-    entry.blocks.iter().map(block_bytes).sum()
+    let bytes = entry.blocks.iter().map(|block| match (entry.role, block) {
+        (Role::Tool, Block::Attachment(_)) => IMAGE_BYTES,
+        (Role::Tool | Role::User | Role::Assistant, _) => block_bytes(block),
+    });
+    bytes.sum()
 }
 
 fn block_bytes(block: &Block) -> usize {
@@ -202,6 +236,45 @@ mod tests {
         assert_eq!(kept[0], opening);
         assert_eq!(kept[1].role, Role::Assistant);
         assert!(kept.len() <= WINDOW_ENTRIES_MAX + 1, "{} entries", kept.len());
+    }
+
+    /// A round that reads an image with this many bytes of base64.
+    fn image_round(id: &str, bytes: usize) -> [TranscriptEntry; 2] {
+        let result = Block::ToolResult {
+            call_id: id.to_owned(),
+            is_error: false,
+            content: "{}".into(),
+        };
+        let image = Block::Attachment(crate::conversation::Attachment {
+            name: format!("{id}.png"),
+            media_type: "image/png".into(),
+            data: "A".repeat(bytes),
+        });
+        let blocks = vec![result, image];
+        let role = Role::Tool;
+        [calls(&[id]), TranscriptEntry { role, blocks }]
+    }
+
+    #[test]
+    fn a_large_image_of_a_result_drops_no_earlier_text() {
+        let opening = entry(Role::User, "look");
+        let mut entries = turn_of("earlier");
+        entries.push(opening.clone());
+        entries.extend(image_round("a", 6 * 1024 * 1024));
+        assert_eq!(window(&opening, &entries), entries);
+    }
+
+    #[test]
+    fn images_of_results_that_do_not_fit_become_notes() {
+        let opening = entry(Role::User, "look");
+        let mut entries = vec![opening.clone()];
+        for id in ["a", "b", "c"] {
+            entries.extend(image_round(id, 5 * 1024 * 1024));
+        }
+        let kept = window(&opening, &entries);
+        let note = "[attachment a.png: omitted, newer images fill the request; read the file again]";
+        assert_eq!(kept[2].blocks[1], Block::Text { text: note.into() });
+        assert_eq!((kept.len(), &kept[3..]), (entries.len(), &entries[3..]));
     }
 
     #[test]

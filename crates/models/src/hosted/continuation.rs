@@ -168,7 +168,7 @@ impl HostedModel {
         heard: DecodedResponse,
     ) -> ModelResponse {
         let lowering = self.shape.lowering(&self.model, ProviderThread::Kept);
-        let items = wire::items(&lowering, &request.entries, &heard.answer.blocks);
+        let items = wire::items(&lowering, request, &heard.answer.blocks);
         if let (Some(response_id), Ok(items)) = (heard.response_id, items) {
             let known = LastResponse {
                 response_id,
@@ -200,7 +200,7 @@ impl HostedModel {
     /// Whether a request begins with exactly the items that the provider has and adds new ones.
     fn extends(&self, request: &ModelRequest, known: &LastResponse) -> serde_json::Result<bool> {
         let lowering = self.shape.lowering(&self.model, ProviderThread::Kept);
-        let items = wire::items(&lowering, &request.entries, &[])?;
+        let items = wire::items(&lowering, request, &[])?;
         let had = items.get(..known.items).filter(|had| had.len() < items.len());
         Ok(had.is_some_and(|had| Digest::of(&had.concat()) == known.said))
     }

@@ -254,6 +254,7 @@ impl HostedModel {
                 provider.clone_from(&self.shape.thinking_scope);
             }
         }
+        wire::read_freeform(lowering, &request.tools, &mut heard.answer.blocks);
         if let Some(key) = &self.credential {
             redact::redact(key, &mut heard.answer.blocks);
         }

@@ -8,10 +8,13 @@ use wakeful_core::schema::SchemaMode;
 use super::HostedModelError;
 use crate::provider::{API_VERSION_HEADER, API_VERSIONS, KeyHeader, Provider};
 use crate::thinking::{Thinking, ThinkingRequest};
-use crate::wire::{Lowering, ProviderPromptCapability, ProviderThread};
+use crate::wire::{Lowering, ProviderPromptCapability, ProviderThread, sees_images};
 
 /// The beta header that lets Anthropic clear old tool results.
 const CONTEXT_MANAGEMENT: (&str, &str) = ("anthropic-beta", "context-management-2025-06-27");
+
+/// The prefix of the names of OpenAI's models that support free-form tools.
+const FREEFORM_MODELS: &str = "gpt-5";
 
 /// The request options of a provider. The defaults work with all servers.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,6 +36,11 @@ pub struct RequestOptions<'a> {
     pub context_management: bool,
     /// Whether tool schemas use strict mode. For tests and checks.
     pub strict_tools: bool,
+    /// Whether tools with a free form are offered in it; if unset, only to models of OpenAI that are known
+    /// to support it. Only OpenAI Responses has the form.
+    pub freeform_tools: Option<bool>,
+    /// Whether the models accept images; if unset, the model's name decides.
+    pub images: Option<bool>,
 }
 
 /// Validated request options.
@@ -45,6 +53,8 @@ pub(super) struct CheckedRequestOptions {
     output_tokens_max: Option<u32>,
     thinking: Option<ThinkingRequest>,
     schema: SchemaMode,
+    freeform: bool,
+    images: bool,
     uses: Vec<ProviderPromptCapability>,
     /// The headers besides the key.
     pub(super) headers: Vec<(&'static str, &'static str)>,
@@ -110,6 +120,11 @@ impl CheckedRequestOptions {
                 true => SchemaMode::Strict,
                 false => SchemaMode::Relaxed,
             },
+            freeform: provider == Provider::OpenAi
+                && shape
+                    .freeform_tools
+                    .unwrap_or_else(|| own_server && model.starts_with(FREEFORM_MODELS)),
+            images: shape.images.unwrap_or_else(|| sees_images(model)),
             uses,
             headers,
             thoughtless: Arc::default(),
@@ -126,6 +141,8 @@ impl CheckedRequestOptions {
             schema: self.schema,
             own_server: self.own_server,
             uses: &self.uses,
+            freeform: self.freeform,
+            images: self.images,
             sealed_thoughts: !self.thoughtless.load(Ordering::Relaxed),
             thread,
         }

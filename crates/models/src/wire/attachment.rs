@@ -3,6 +3,8 @@
 use wakeful_core::conversation::Attachment;
 use wakeful_core::failure::truncate_chars;
 
+use super::Lowering;
+
 /// Longest file name that a model receives, in characters.
 const NAME_CHARS_MAX: usize = 120;
 
@@ -19,11 +21,33 @@ pub(super) enum AttachmentForm<'a> {
     Nothing(String),
 }
 
-/// Determines the form of an attachment.
-pub(super) fn carried(attachment: &Attachment) -> AttachmentForm<'_> {
+/// Prefixes of the names of models that accept text alone. A setting of the provider names others.
+const TEXT_MODELS: [&str; 7] = [
+    "gpt-3.5-turbo",
+    "o1-mini",
+    "o1-preview",
+    "o3-mini",
+    "deepseek-chat",
+    "deepseek-coder",
+    "deepseek-reasoner",
+];
+
+/// Whether a model accepts images, as far as its name shows.
+pub(crate) fn sees_images(model: &str) -> bool {
+    !TEXT_MODELS.iter().any(|prefix| model.starts_with(prefix))
+}
+
+/// Determines the form of an attachment. A model without images receives a note instead of one.
+pub(super) fn carried<'a>(lowering: &Lowering<'_>, attachment: &'a Attachment) -> AttachmentForm<'a> {
     let (name, data) = (shown(&attachment.name), attachment.data.as_str());
     let media_type = attachment.media_type.split(';').next().unwrap_or_default();
-    let image = |media_type| AttachmentForm::Image { media_type, data };
+    let image = |media_type| match lowering.images {
+        true => AttachmentForm::Image { media_type, data },
+        false => AttachmentForm::Nothing(format!(
+            "[attachment {}: omitted, this model accepts no images]",
+            shown(&attachment.name)
+        )),
+    };
     match media_type.trim().to_ascii_lowercase().as_str() {
         "image/png" => image("image/png"),
         "image/jpeg" | "image/jpg" => image("image/jpeg"),
@@ -76,6 +100,9 @@ fn shown(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::provider::Provider;
+    use crate::wire::tests::lowering;
+
     use super::*;
 
     fn attachment(name: &str, media_type: &str, data: &str) -> Attachment {
@@ -96,7 +123,7 @@ mod tests {
             ("", ""),
         ] {
             let file = attachment("a]\nb.bin", media_type, data);
-            let AttachmentForm::Nothing(note) = carried(&file) else {
+            let AttachmentForm::Nothing(note) = carried(&lowering(Provider::OpenAi), &file) else {
                 panic!("{media_type} is carried")
             };
             assert!(
@@ -107,18 +134,31 @@ mod tests {
     }
 
     #[test]
+    fn models_without_images_are_known_by_name() {
+        for (model, sees) in [
+            ("gpt-5", true),
+            ("claude-sonnet-4-5", true),
+            ("o3", true),
+            ("o3-mini", false),
+            ("deepseek-chat", false),
+        ] {
+            assert_eq!(sees_images(model), sees, "{model}");
+        }
+    }
+
+    #[test]
     fn a_media_type_is_recognized_in_any_notation() {
         let text = attachment("n.md", "Text/Markdown; charset=utf-8", "Zm9v");
         let words = AttachmentForm::Words {
             name: "n.md".to_owned(),
             text: "foo".to_owned(),
         };
-        assert_eq!(carried(&text), words);
+        assert_eq!(carried(&lowering(Provider::OpenAi), &text), words);
         let picture = attachment("p", " IMAGE/JPG ", "Zm9v");
         let image = AttachmentForm::Image {
             media_type: "image/jpeg",
             data: "Zm9v",
         };
-        assert_eq!(carried(&picture), image);
+        assert_eq!(carried(&lowering(Provider::OpenAi), &picture), image);
     }
 }

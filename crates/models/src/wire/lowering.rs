@@ -73,6 +73,10 @@ pub(crate) struct Lowering<'a> {
     /// Whether thoughts are requested in encrypted form, so that they can be sent back. Models without
     /// thoughts refuse the request field.
     pub(crate) sealed_thoughts: bool,
+    /// Whether tools that have a free form are offered in it.
+    pub(crate) freeform: bool,
+    /// Whether the model accepts images.
+    pub(crate) images: bool,
     /// Which part of the conversation the provider stores.
     pub(crate) thread: ProviderThread<'a>,
 }

@@ -20,12 +20,13 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use wakeful_core::conversation::{Block, Role, ToolCall, ToolSpec, TranscriptEntry, Usage};
+use wakeful_core::conversation::{Block, Freeform, Role, ToolCall, ToolSpec, TranscriptEntry, Usage};
 use wakeful_core::prompt::ModelRequest;
 use wakeful_core::schema;
 use wakeful_ports::model::{DeltaSink, ModelResponse};
 
 pub(crate) use anthropic::OUTPUT_TOKENS_MAX as ANTHROPIC_OUTPUT_TOKENS;
+pub(crate) use attachment::sees_images;
 pub(crate) use error_body::ProviderErrorBody;
 pub use lowering::{Clearable, ProviderPromptCapability, TOOL_RESULTS_KEPT, clearable};
 pub(crate) use lowering::{Lowering, ProviderThread};
@@ -117,10 +118,28 @@ fn written(body: &impl Serialize) -> serde_json::Result<Vec<u8>> {
 /// Returns the items of a conversation that includes the response, each as it is written on the wire.
 pub(crate) fn items(
     lowering: &Lowering<'_>,
-    entries: &[TranscriptEntry],
+    request: &ModelRequest,
     answer: &[Block],
 ) -> serde_json::Result<Vec<Vec<u8>>> {
-    responses::answered(lowering, entries, answer)
+    responses::answered(lowering, request, answer)
+}
+
+/// Returns the free form of a tool, if it was offered in it.
+fn freeform<'a>(lowering: &Lowering<'_>, tools: &'a [ToolSpec], name: &str) -> Option<&'a Freeform> {
+    let tool = tools.iter().find(|tool| tool.name == name)?;
+    tool.freeform.as_ref().filter(|_| lowering.freeform)
+}
+
+/// Converts the text of free-form calls to arguments, so that everything else sees one form of a call.
+pub(crate) fn read_freeform(lowering: &Lowering<'_>, tools: &[ToolSpec], answer: &mut [Block]) {
+    for block in answer {
+        if let Block::ToolUse(call) = block
+            && let Some(form) = freeform(lowering, tools, &call.name)
+            && let Value::String(text) = &call.input
+        {
+            call.input = form.arguments(text);
+        }
+    }
 }
 
 /// Creates the decoder for the streamed response to the request with this number.
@@ -172,8 +191,8 @@ enum Speaker {
 
 /// Groups the conversation into alternating turns. Consecutive entries for the model form one turn, with
 /// tool results before text.
-fn turns<'a>(lowering: &Lowering<'_>, entries: &'a [TranscriptEntry]) -> Vec<(Speaker, Vec<&'a Block>)> {
-    let mut turns: Vec<(Speaker, Vec<&Block>)> = Vec::new();
+fn turns<'a>(lowering: &Lowering<'_>, entries: &'a [TranscriptEntry]) -> Vec<(Speaker, Vec<SentBlock<'a>>)> {
+    let mut turns: Vec<(Speaker, Vec<SentBlock<'_>>)> = Vec::new();
     for entry in entries {
         let side = match entry.role {
             Role::User | Role::Tool => Speaker::User,
@@ -189,23 +208,51 @@ fn turns<'a>(lowering: &Lowering<'_>, entries: &'a [TranscriptEntry]) -> Vec<(Sp
     turns
 }
 
-/// Returns the blocks of an entry that are sent to this provider.
+/// A block that is sent, with the images of a tool result.
+#[derive(Debug, Clone, PartialEq)]
+struct SentBlock<'a> {
+    block: &'a Block,
+    /// The blocks that follow a tool result in its entry: images, and notes in place of them.
+    images: Vec<&'a Block>,
+}
+
+impl<'a> From<&'a Block> for SentBlock<'a> {
+    fn from(block: &'a Block) -> Self {
+        let images = Vec::new();
+        Self { block, images }
+    }
+}
+
+/// Returns the blocks of an entry that are sent to this provider. Images of a tool result are with the result.
 ///
 /// Blank text is left out, because providers refuse it. Thoughts are sent only to the server that produced
 /// them; no other server can read their record, even one with the same format. Thoughts at the end of an
 /// entry, which remain when all later blocks were left out, are removed because providers refuse them.
 /// Gemini accepts them.
-fn sent<'a>(lowering: &Lowering<'_>, entry: &'a TranscriptEntry) -> Vec<&'a Block> {
+fn sent<'a>(lowering: &Lowering<'_>, entry: &'a TranscriptEntry) -> Vec<SentBlock<'a>> {
     let blocks = entry.blocks.iter().filter(|block| match block {
         Block::Text { text } => !text.trim().is_empty(),
         Block::ToolUse(_) | Block::ToolResult { .. } | Block::Attachment(_) => true,
         Block::Thinking { provider, opaque, .. } => provider == lowering.thinking_scope && !opaque.is_null(),
     });
-    let mut blocks: Vec<&Block> = blocks.collect();
-    while lowering.provider != Provider::Gemini && matches!(blocks.last(), Some(Block::Thinking { .. })) {
-        blocks.pop();
+    let mut sent: Vec<SentBlock<'a>> = Vec::new();
+    for block in blocks {
+        match sent.last_mut() {
+            Some(result)
+                if entry.role == Role::Tool
+                    && matches!(result.block, Block::ToolResult { .. })
+                    && !matches!(block, Block::ToolResult { .. }) =>
+            {
+                result.images.push(block);
+            }
+            _ => sent.push(block.into()),
+        }
     }
-    blocks
+    let is_thought = |last: &SentBlock<'_>| matches!(last.block, Block::Thinking { .. });
+    while lowering.provider != Provider::Gemini && sent.last().is_some_and(is_thought) {
+        sent.pop();
+    }
+    sent
 }
 
 /// Creates a thought with its provider's record. The caller replaces the provider with its scope, see

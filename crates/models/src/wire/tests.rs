@@ -4,6 +4,7 @@ mod answer;
 mod answer_schema;
 mod attachment;
 mod cache;
+mod freeform;
 mod request;
 mod thinking;
 
@@ -21,7 +22,7 @@ const USES: &[ProviderPromptCapability] = &[
 ];
 
 /// The conversion without settings for the provider's own server.
-fn lowering(provider: Provider) -> Lowering<'static> {
+pub(super) fn lowering(provider: Provider) -> Lowering<'static> {
     Lowering {
         provider,
         thinking_scope: provider.word(),
@@ -32,6 +33,8 @@ fn lowering(provider: Provider) -> Lowering<'static> {
         own_server: true,
         uses: USES,
         sealed_thoughts: true,
+        freeform: false,
+        images: true,
         thread: ProviderThread::NotKept,
     }
 }
@@ -93,6 +96,7 @@ fn opening() -> ModelRequest {
             name: "Look".to_owned(),
             description: "Looks.".to_owned(),
             input_schema: json!({"type": "object", "properties": {"at": {"type": "string"}}}),
+            freeform: None,
         }],
         answer_schema: None,
         cache: PromptCache::none(AgentId::parse("main").expect("an id")),

@@ -246,6 +246,7 @@ pub(super) fn request(provider: Provider) -> ModelRequest {
             name: "Look".to_owned(),
             description: "Looks.".to_owned(),
             input_schema: serde_json::json!({"type": "object"}),
+            freeform: None,
         }],
         answer_schema: None,
         cache: PromptCache::none(AgentId::parse("tester").expect("an id")),

@@ -193,6 +193,7 @@ impl ToolHost for AlertTools {
             name: name.to_owned(),
             description: format!("does what a {name} does"),
             input_schema: json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
+            freeform: None,
         };
         vec![spec(WRITE), spec(MAIL)]
     }
@@ -226,6 +227,7 @@ impl ToolHost for AlertTools {
             exit_status: None,
             sandbox: None,
             blobs: Vec::new(),
+            images: Vec::new(),
             retry_after: None,
         }
     }

@@ -136,7 +136,9 @@ pub(crate) fn open_calls<'a>(
     let mut open: VecDeque<String> = VecDeque::new();
     for (role, blocks) in entries {
         match (role, blocks) {
-            (Role::Tool, [Block::ToolResult { call_id, .. }]) => {
+            (Role::Tool, [Block::ToolResult { call_id, .. }, images @ ..])
+                if images.iter().all(|image| matches!(image, Block::Attachment(_))) =>
+            {
                 let expected = open.pop_front();
                 unless(expected.as_ref() == Some(call_id), || {
                     format!("{call_id} has a result where {expected:?} should have one")

@@ -161,6 +161,7 @@ impl ToolHost for Looks {
             exit_status: None,
             sandbox: None,
             blobs: Vec::new(),
+            images: Vec::new(),
             retry_after: None,
         }
     }

@@ -121,6 +121,7 @@ impl ToolHost for Writer {
             exit_status: None,
             sandbox: None,
             blobs: Vec::new(),
+            images: Vec::new(),
             retry_after: None,
         }
     }

@@ -236,6 +236,7 @@ impl ToolHost for Mailer {
             exit_status: None,
             sandbox: None,
             blobs: Vec::new(),
+            images: Vec::new(),
             retry_after: None,
         }
     }

@@ -29,6 +29,7 @@ pub(crate) mod scan_task;
 mod text;
 
 use serde_json::{Value, json};
+use wakeful_core::conversation::Attachment;
 use wakeful_core::policy::{CallFacts, PathAccess, PathScope, TARGETS_MAX, Target};
 use wakeful_core::step::ToolError;
 use wakeful_ports::tool::{CallGrant, ToolOutcome, ToolRequest};
@@ -178,7 +179,7 @@ impl FileCall {
     }
 
     /// Reads or changes files.
-    fn perform(self, act: &Act<'_>) -> Result<Value, ToolError> {
+    fn perform(self, act: &Act<'_>) -> Result<FileResult, ToolError> {
         let located = self.permitted(act.reach, &act.request.grant)?;
         if let Self::Read(call) = &self {
             let chars_max = act.output.chars(call.max_output_tokens);
@@ -203,13 +204,30 @@ impl FileCall {
             (act.reserve)(bytes)?;
             change_set::commit(&changes, act.request.operation_id)?;
         }
-        Ok(match summaries.pop() {
+        let result = match summaries.pop() {
             Some(summary) if !is_patch => summary,
             last => {
                 summaries.extend(last);
                 json!({"ok": true, "dry_run": is_dry_run, "files": summaries})
             }
-        })
+        };
+        Ok(result.into())
+    }
+}
+
+/// The result of a call that reads or changes files.
+#[derive(Debug)]
+pub(crate) struct FileResult {
+    /// The result as the model reads it.
+    result: Value,
+    /// What the model sees with it.
+    images: Vec<Attachment>,
+}
+
+impl From<Value> for FileResult {
+    fn from(result: Value) -> Self {
+        let images = Vec::new();
+        Self { result, images }
     }
 }
 
@@ -227,7 +245,10 @@ pub(crate) fn perform(act: &Act<'_>) -> ToolOutcome {
     let request = act.request;
     let done = FileCall::parse(&request.tool, &request.input).and_then(|call| call.perform(act));
     match done {
-        Ok(result) => succeeded(result.to_string()),
+        Ok(FileResult { result, images }) => ToolOutcome {
+            images,
+            ..succeeded(result.to_string())
+        },
         Err(fault) => failed(&request.tool, &fault),
     }
 }

@@ -1,4 +1,4 @@
-//! `ReadFile`: lines of a text file.
+//! `ReadFile`: lines of a text file, or an image.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 
@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wakeful_core::attachment::media_type;
-use wakeful_core::conversation::ToolSpec;
+use wakeful_core::conversation::{ATTACHMENT_BYTES_MAX, Attachment, ToolSpec};
 use wakeful_core::step::ToolError;
 
-use super::beneath;
 use super::fault::{fault, named, unopened};
 use super::location::Location;
 use super::text::{BINARY_CHECK_BYTES, is_binary};
+use super::{FileResult, beneath};
 use crate::output::json_cost;
 use crate::schema;
 
@@ -52,7 +52,8 @@ pub(crate) struct ReadFile {
 pub(crate) fn spec() -> ToolSpec {
     schema::spec::<ReadFile>(
         READ_FILE,
-        "Read lines of a text file. Prefer ranges to whole files; next_offset says where to continue.",
+        "Read lines of a text file, or see an image (PNG, JPEG, GIF, WebP). Prefer ranges to whole files; next_offset says where to \
+         continue.",
     )
 }
 
@@ -71,14 +72,18 @@ impl ReadFile {
         Ok(arguments)
     }
 
-    /// The requested lines as the result of the call, within this size.
-    pub(super) fn read(&self, location: &Location, chars_max: usize) -> Result<Value, ToolError> {
+    /// The requested lines as the result of the call, within this size; or the image that the file is.
+    pub(super) fn read(&self, location: &Location, chars_max: usize) -> Result<FileResult, ToolError> {
         let failed = |error: &beneath::OpenError| unopened("path", location, error);
         let root = beneath::open_root(&location.root).map_err(|error| failed(&error))?;
         let (file, _) = beneath::open_file(&root, &location.relative).map_err(|error| failed(&error))?;
         let mut reader = BufReader::with_capacity(64 * 1024, file.take(SCANNED_BYTES_MAX));
         let unread = |error| failed(&beneath::OpenError::Io(error));
-        refuse_binary(location, reader.fill_buf().map_err(unread)?)?;
+        let head = reader.fill_buf().map_err(unread)?;
+        if let Some(kind) = media_type(head).filter(|kind| kind.starts_with("image/")) {
+            return read_image(location, kind, reader).map_err(|error| named("path", error));
+        }
+        refuse_binary(location, head)?;
         let mut lines = Lines {
             first: self.offset.unwrap_or(1),
             count_max: self.limit.unwrap_or(LINES_DEFAULT).min(LINES_MAX),
@@ -106,8 +111,44 @@ impl ReadFile {
                 break;
             }
         }
-        lines.into_result(location)
+        lines.into_result(location).map(FileResult::from)
     }
+}
+
+/// Reads an image whole, because a part of one cannot be shown.
+fn read_image(location: &Location, kind: &str, file: impl std::io::Read) -> Result<FileResult, ToolError> {
+    let shown = &location.shown;
+    let mut bytes = Vec::new();
+    let limit = ATTACHMENT_BYTES_MAX as u64;
+    file.take(limit + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| fault("file_error", &format!("{shown}: {error}"), "try again"))?;
+    if bytes.len() > ATTACHMENT_BYTES_MAX {
+        let message = format!("{shown} is {kind} with more than {ATTACHMENT_BYTES_MAX} bytes");
+        return Err(fault(
+            "file_too_large",
+            &message,
+            "make a smaller copy with ExecCommand",
+        ));
+    }
+    // The name of a path in the workspace may contain what an attachment's name may not.
+    let name = location
+        .relative
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_control() { '_' } else { c })
+        .collect();
+    let image = Attachment::of_bytes(&name, &bytes)
+        .map_err(|error| fault("binary_file", &error.to_string(), "inspect it with ExecCommand"))?;
+    let result =
+        json!({"ok": true, "path": shown, "image": {"media_type": image.media_type, "bytes": bytes.len()}});
+    Ok(FileResult {
+        result,
+        images: vec![image],
+    })
 }
 
 fn refuse_binary(location: &Location, head: &[u8]) -> Result<(), ToolError> {
@@ -116,7 +157,7 @@ fn refuse_binary(location: &Location, head: &[u8]) -> Result<(), ToolError> {
     let (kind, message, hint) = match media_type(head) {
         Some(kind) if kind != "text/plain" => (
             "binary_file",
-            format!("{shown} is {kind}, and tool results are text"),
+            format!("{shown} is {kind}, which is neither text nor an image"),
             "ask the person to attach it to a message, or inspect it with ExecCommand",
         ),
         _ if is_binary(head) => (

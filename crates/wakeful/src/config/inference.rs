@@ -52,6 +52,12 @@ pub(crate) struct ProviderSettings {
     pub(crate) incremental: Option<bool>,
     /// Whether the provider may drop old tool results from a long conversation.
     pub(crate) context_management: Option<bool>,
+    /// Whether `ApplyPatch` is offered as a free-form tool; only for `openai`. Default: for models of OpenAI
+    /// that support it.
+    pub(crate) freeform_tools: Option<bool>,
+    /// Whether its models accept images; otherwise they receive a note instead. Default: known from the
+    /// model's name.
+    pub(crate) images: Option<bool>,
     /// Timeout for connecting, in milliseconds.
     #[schemars(range(min = 1, max = TIME_MS_MAX))]
     pub(crate) connect_ms: Option<u64>,

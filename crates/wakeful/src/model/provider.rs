@@ -234,6 +234,8 @@ impl ProviderConfig {
             max_output_tokens: own.max_output_tokens,
             incremental: own.incremental.unwrap_or_default(),
             context_management: own.context_management.unwrap_or_default(),
+            freeform_tools: own.freeform_tools,
+            images: own.images,
             ..RequestOptions::default()
         }
     }

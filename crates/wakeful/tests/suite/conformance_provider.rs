@@ -53,6 +53,7 @@ fn every_offered_tool_is_strict_and_a_broken_schema_is_found() {
             name: tool["name"].as_str().expect("a name").to_owned(),
             description: tool["description"].as_str().expect("words").to_owned(),
             input_schema: tool["parameters"].clone(),
+            freeform: None,
         })
         .collect();
     for provider in [Provider::OpenAi, Provider::OpenAiCodex] {

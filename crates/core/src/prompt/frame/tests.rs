@@ -32,6 +32,7 @@ fn tool(name: &str) -> ToolSpec {
         name: name.to_owned(),
         description: "does it".to_owned(),
         input_schema: json!({"type": "object"}),
+        freeform: None,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::thinking::ThinkingRequest;
 use crate::wire::answer_schema::{OutputFormat, enforced_by};
 use crate::wire::attachment::{AttachmentForm, carried, misplaced};
 use crate::wire::{
-    Lowering, ProviderPromptCapability, Speaker, arguments_schema, as_object, plain_name, turns,
+    Lowering, ProviderPromptCapability, SentBlock, Speaker, arguments_schema, as_object, plain_name, turns,
 };
 
 /// Default output limit. The format requires a number, and every available model accepts this one.
@@ -138,9 +138,17 @@ enum Kind<'a> {
     },
     ToolResult {
         tool_use_id: String,
-        content: &'a str,
+        content: ResultContent<'a>,
         is_error: bool,
     },
+}
+
+/// The content of a tool result: blocks if it has images.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum ResultContent<'a> {
+    Text(&'a str),
+    Blocks(Vec<Content<'a>>),
 }
 
 #[derive(Debug, Serialize)]
@@ -172,7 +180,10 @@ impl<'a> RequestBody<'a> {
                 Speaker::User => USER,
                 Speaker::Model => "assistant",
             },
-            content: blocks.into_iter().map(|block| content(side, block)).collect(),
+            content: blocks
+                .into_iter()
+                .map(|block| content(lowering, side, block))
+                .collect(),
         });
         let (thinking, effort) = match lowering.thinking {
             None => (None, None),
@@ -275,11 +286,11 @@ fn breakpoints(blocks: &[&PromptBlock]) -> Vec<usize> {
     stabilities.into_iter().filter_map(last).collect()
 }
 
-fn content(side: Speaker, block: &Block) -> Content<'_> {
-    let kind = match block {
+fn content<'a>(lowering: &Lowering<'_>, side: Speaker, sent: SentBlock<'a>) -> Content<'a> {
+    let kind = match sent.block {
         Block::Thinking { opaque, .. } => return Content::Thought(opaque),
         Block::Text { text } => Kind::Text { text },
-        Block::Attachment(attachment) => attached(side, attachment),
+        Block::Attachment(attachment) => attached(lowering, side, attachment),
         Block::ToolUse(call) => Kind::ToolUse {
             id: plain_name(&call.call_id),
             name: plain_name(&call.name),
@@ -291,23 +302,35 @@ fn content(side: Speaker, block: &Block) -> Content<'_> {
             content,
         } => Kind::ToolResult {
             tool_use_id: plain_name(call_id),
-            content,
+            content: match sent.images.is_empty() {
+                true => ResultContent::Text(content),
+                false => {
+                    let text = Content::from(Kind::Text { text: content });
+                    let images = sent.images.into_iter().map(SentBlock::from);
+                    let images = images.map(|image| self::content(lowering, side, image));
+                    ResultContent::Blocks(std::iter::once(text).chain(images).collect())
+                }
+            },
             is_error: *is_error,
         },
     };
-    Content::Plain(CacheableBlock {
-        kind,
-        cache_control: None,
-    })
+    kind.into()
 }
 
-fn attached(side: Speaker, attachment: &Attachment) -> Kind<'_> {
+impl<'a> From<Kind<'a>> for Content<'a> {
+    fn from(kind: Kind<'a>) -> Self {
+        let cache_control = None;
+        Self::Plain(CacheableBlock { kind, cache_control })
+    }
+}
+
+fn attached<'a>(lowering: &Lowering<'_>, side: Speaker, attachment: &'a Attachment) -> Kind<'a> {
     if side == Speaker::Model {
         return Kind::Note {
             text: misplaced(attachment),
         };
     }
-    match carried(attachment) {
+    match carried(lowering, attachment) {
         AttachmentForm::Image { media_type, data } => Kind::Image {
             source: Source::Base64 { media_type, data },
         },

@@ -136,7 +136,7 @@ impl<'a> RequestBody<'a> {
             Some(key).filter(|key| !key.is_empty() && lowering.may(ProviderPromptCapability::PromptCacheKey));
         let system = Some(system(request)).filter(|content| !content.is_empty());
         let system = system.map(|content| Message::System { content });
-        let said = request.entries.iter().flat_map(|entry| messages(entry, lowering));
+        let said = conversation(&request.entries, lowering);
         Self {
             model: lowering.model,
             tools: tools.collect(),
@@ -154,16 +154,41 @@ impl<'a> RequestBody<'a> {
     }
 }
 
-/// Converts an entry to messages: one per tool result, and one for text and calls together.
-fn messages<'a>(entry: &'a TranscriptEntry, lowering: &Lowering<'_>) -> Vec<Message<'a>> {
+/// Converts the conversation to messages. Tool messages hold text alone and must follow their calls without
+/// another message between them, so the images of all results follow in one message.
+fn conversation<'a>(entries: &'a [TranscriptEntry], lowering: &Lowering<'_>) -> Vec<Message<'a>> {
+    let (mut said, mut images) = (Vec::new(), Vec::new());
+    for entry in entries {
+        if entry.role != Role::Tool {
+            said.extend(user(std::mem::take(&mut images)));
+        }
+        said.extend(messages(entry, lowering, &mut images));
+    }
+    said.extend(user(images));
+    said
+}
+
+fn user<'a>(parts: Vec<Part>) -> Option<Message<'a>> {
+    (!parts.is_empty()).then_some(Message::User {
+        content: Content::Parts(parts),
+    })
+}
+
+/// Converts an entry to messages: one per tool result, and one for text and calls together. Adds the images
+/// of tool results to `images`.
+fn messages<'a>(
+    entry: &'a TranscriptEntry,
+    lowering: &Lowering<'_>,
+    images: &mut Vec<Part>,
+) -> Vec<Message<'a>> {
     let mut messages = Vec::new();
     let (mut parts, mut tool_calls) = (Vec::new(), Vec::new());
-    for block in sent(lowering, entry) {
-        match block {
+    for sent in sent(lowering, entry) {
+        match sent.block {
             Block::Text { text } => parts.push(Part::Text { text: text.clone() }),
             // Servers that return thoughts do not accept them in requests.
             Block::Thinking { .. } => {}
-            Block::Attachment(attachment) => parts.push(attached(entry.role, attachment)),
+            Block::Attachment(attachment) => parts.push(attached(lowering, entry.role, attachment)),
             Block::ToolUse(call) => tool_calls.push(Call {
                 id: plain_name(&call.call_id),
                 r#type: "function",
@@ -173,10 +198,22 @@ fn messages<'a>(entry: &'a TranscriptEntry, lowering: &Lowering<'_>) -> Vec<Mess
                 },
             }),
             // The format cannot mark a call as failed; the content of the result contains the failure.
-            Block::ToolResult { call_id, content, .. } => messages.push(Message::Tool {
-                tool_call_id: plain_name(call_id),
-                content,
-            }),
+            Block::ToolResult { call_id, content, .. } => {
+                let tool_call_id = plain_name(call_id);
+                if !sent.images.is_empty() {
+                    let text = format!("[attachments of the result of {tool_call_id}]");
+                    images.push(Part::Text { text });
+                }
+                images.extend(sent.images.iter().filter_map(|block| match block {
+                    Block::Text { text } => Some(Part::Text { text: text.clone() }),
+                    Block::Attachment(image) => Some(attached(lowering, Role::Tool, image)),
+                    Block::ToolUse(_) | Block::Thinking { .. } | Block::ToolResult { .. } => None,
+                }));
+                messages.push(Message::Tool {
+                    tool_call_id,
+                    content,
+                });
+            }
         }
     }
     let spoken = match words(&parts) {
@@ -207,13 +244,13 @@ fn words(parts: &[Part]) -> Option<String> {
     texts.map(|texts| texts.join("\n"))
 }
 
-fn attached(role: Role, attachment: &Attachment) -> Part {
+fn attached(lowering: &Lowering<'_>, role: Role, attachment: &Attachment) -> Part {
     if role == Role::Assistant {
         return Part::Text {
             text: misplaced(attachment),
         };
     }
-    match carried(attachment) {
+    match carried(lowering, attachment) {
         AttachmentForm::Image { media_type, data } => Part::ImageUrl {
             image_url: ImageUrl {
                 url: data_url(media_type, data),

@@ -11,7 +11,7 @@ use wakeful_core::prompt::ModelRequest;
 use crate::thinking::ThinkingRequest;
 use crate::wire::answer_schema::enforced_by;
 use crate::wire::attachment::{AttachmentForm, carried, misplaced};
-use crate::wire::{Lowering, Speaker, arguments_schema, as_object, plain_name, turns};
+use crate::wire::{Lowering, SentBlock, Speaker, arguments_schema, as_object, plain_name, turns};
 
 /// Replaces the signature of a call that another provider's model made. The provider documents this value;
 /// without it, models that require signatures refuse the whole conversation.
@@ -152,7 +152,7 @@ impl<'a> RequestBody<'a> {
         let mut names = BTreeMap::new();
         let mut contents = Vec::new();
         for (side, blocks) in turns(lowering, &request.entries) {
-            let mut parts = parts(side, blocks, &mut names);
+            let mut parts = parts(lowering, side, &blocks, &mut names);
             if signs && side == Speaker::Model {
                 add_placeholder_signature(&mut parts);
             }
@@ -193,9 +193,18 @@ fn add_placeholder_signature(parts: &mut [Part<'_>]) {
 /// a signature.
 ///
 /// Results are matched to calls by name and order, so `names` maps the ids of earlier calls to their names.
-fn parts<'a>(side: Speaker, blocks: Vec<&'a Block>, names: &mut BTreeMap<&'a str, &'a str>) -> Vec<Part<'a>> {
+fn parts<'a>(
+    lowering: &Lowering<'_>,
+    side: Speaker,
+    blocks: &[SentBlock<'a>],
+    names: &mut BTreeMap<&'a str, &'a str>,
+) -> Vec<Part<'a>> {
     let (mut parts, mut signature) = (Vec::new(), None);
-    for block in blocks {
+    // The images of a result follow it, because the format's results are JSON.
+    let blocks = blocks
+        .iter()
+        .flat_map(|sent| std::iter::once(&sent.block).chain(&sent.images));
+    for block in blocks.copied() {
         let kind = match block {
             Block::Thinking { opaque, .. } => {
                 match (
@@ -211,7 +220,7 @@ fn parts<'a>(side: Speaker, blocks: Vec<&'a Block>, names: &mut BTreeMap<&'a str
                 continue;
             }
             Block::Text { text } => Kind::Text(text),
-            Block::Attachment(attachment) => attached(side, attachment),
+            Block::Attachment(attachment) => attached(lowering, side, attachment),
             Block::ToolUse(call) => {
                 names.insert(&call.call_id, &call.name);
                 Kind::FunctionCall {
@@ -239,11 +248,11 @@ fn parts<'a>(side: Speaker, blocks: Vec<&'a Block>, names: &mut BTreeMap<&'a str
     parts
 }
 
-fn attached(side: Speaker, attachment: &Attachment) -> Kind<'_> {
+fn attached<'a>(lowering: &Lowering<'_>, side: Speaker, attachment: &'a Attachment) -> Kind<'a> {
     if side == Speaker::Model {
         return Kind::Note(misplaced(attachment));
     }
-    match carried(attachment) {
+    match carried(lowering, attachment) {
         AttachmentForm::Image { media_type, data } => Kind::InlineData {
             mime_type: media_type,
             data,

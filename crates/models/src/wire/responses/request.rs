@@ -4,17 +4,19 @@
 //! contains its whole conversation, including thoughts.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 use serde_json::Value;
-use wakeful_core::conversation::{Attachment, Block, Role, TranscriptEntry};
+use wakeful_core::conversation::{Attachment, Block, Role, ToolCall, ToolSpec, TranscriptEntry};
 use wakeful_core::prompt::ModelRequest;
 
 use crate::provider::Provider;
 use crate::wire::answer_schema::{TextOptions, enforced_by};
 use crate::wire::attachment::{AttachmentForm, carried, data_url, misplaced, quoted};
 use crate::wire::{
-    Lowering, ProviderPromptCapability, ProviderThread, arguments_schema, as_object, plain_name, sent, system,
+    Lowering, ProviderPromptCapability, ProviderThread, SentBlock, arguments_schema, as_object, freeform,
+    plain_name, sent, system,
 };
 use wakeful_core::schema::SchemaMode;
 
@@ -60,6 +62,43 @@ enum Tool<'a> {
         parameters: Cow<'a, Value>,
         strict: bool,
     },
+    /// A free-form tool.
+    Custom {
+        name: &'a str,
+        description: &'a str,
+        format: Format<'a>,
+    },
+}
+
+/// The grammar of a free-form tool's input.
+#[derive(Debug, Serialize)]
+struct Format<'a> {
+    r#type: &'static str,
+    syntax: &'static str,
+    definition: &'a str,
+}
+
+impl<'a> Tool<'a> {
+    fn new(lowering: &Lowering<'_>, tool: &'a ToolSpec) -> Self {
+        let (name, description) = (&tool.name, &tool.description);
+        match &tool.freeform {
+            Some(form) if lowering.freeform => Self::Custom {
+                name,
+                description,
+                format: Format {
+                    r#type: "grammar",
+                    syntax: "lark",
+                    definition: &form.grammar,
+                },
+            },
+            Some(_) | None => Self::Function {
+                name,
+                description,
+                parameters: arguments_schema(lowering, tool),
+                strict: lowering.schema == SchemaMode::Strict,
+            },
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -88,8 +127,27 @@ enum InputItem<'a> {
     },
     FunctionCallOutput {
         call_id: String,
-        output: &'a str,
+        output: Output<'a>,
     },
+    CustomToolCall {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        call_id: String,
+        name: String,
+        input: &'a str,
+    },
+    CustomToolCallOutput {
+        call_id: String,
+        output: Output<'a>,
+    },
+}
+
+/// The output of a call: parts if it has images.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Output<'a> {
+    Text(&'a str),
+    Parts(Vec<Content<'a>>),
 }
 
 #[derive(Debug, Serialize)]
@@ -118,12 +176,7 @@ enum Content<'a> {
 impl<'a> RequestBody<'a> {
     pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a ModelRequest) -> Self {
         let provider = lowering.provider;
-        let tools = request.tools.iter().map(|tool| Tool::Function {
-            name: &tool.name,
-            description: &tool.description,
-            parameters: arguments_schema(lowering, tool),
-            strict: lowering.schema == SchemaMode::Strict,
-        });
+        let tools = request.tools.iter().map(|tool| Tool::new(lowering, tool));
         let key = request.cache.prompt_cache_key.as_str();
         let key =
             Some(key).filter(|key| !key.is_empty() && lowering.may(ProviderPromptCapability::PromptCacheKey));
@@ -143,7 +196,9 @@ impl<'a> RequestBody<'a> {
                 (thinking.map(Some), include, lowering.output_tokens_max)
             }
         };
-        let items = request.entries.iter().flat_map(|entry| items(lowering, entry));
+        let mut calls = FreeformCalls::new(&request.tools);
+        let entries = request.entries.iter();
+        let items = entries.flat_map(|entry| items(lowering, &mut calls, entry));
         Self {
             model: lowering.model,
             instructions: system(request),
@@ -165,27 +220,54 @@ impl<'a> RequestBody<'a> {
 /// written on the wire.
 pub(in crate::wire) fn answered(
     lowering: &Lowering<'_>,
-    entries: &[TranscriptEntry],
+    request: &ModelRequest,
     answer: &[Block],
 ) -> serde_json::Result<Vec<Vec<u8>>> {
     let reply = TranscriptEntry {
         role: Role::Assistant,
         blocks: answer.to_vec(),
     };
-    let all = entries
+    let mut calls = FreeformCalls::new(&request.tools);
+    let all = request
+        .entries
         .iter()
         .chain([&reply])
-        .flat_map(|entry| items(lowering, entry));
+        .flat_map(|entry| items(lowering, &mut calls, entry));
     all.map(|item| serde_json::to_vec(&item)).collect()
+}
+
+/// The calls of a conversation that are sent in the free form. Their results have a form of their own, and the
+/// provider refuses a result in the other one.
+struct FreeformCalls<'a> {
+    tools: &'a [ToolSpec],
+    ids: BTreeSet<&'a str>,
+}
+
+impl<'a> FreeformCalls<'a> {
+    const fn new(tools: &'a [ToolSpec]) -> Self {
+        let ids = BTreeSet::new();
+        Self { tools, ids }
+    }
+
+    /// The text of a call, if it is sent in the free form. A call with further arguments keeps the other.
+    fn text(&mut self, lowering: &Lowering<'_>, call: &'a ToolCall) -> Option<&'a str> {
+        let text = freeform(lowering, self.tools, &call.name)?.text(&call.input)?;
+        self.ids.insert(&call.call_id);
+        Some(text)
+    }
 }
 
 /// Converts an entry to items.
 ///
 /// The provider pairs a thought with the item that followed it, by that item's id, and refuses one without
 /// the other. Therefore the item is sent back with its id.
-fn items<'a>(lowering: &Lowering<'_>, entry: &'a TranscriptEntry) -> Vec<Item<'a>> {
+fn items<'a>(
+    lowering: &Lowering<'_>,
+    calls: &mut FreeformCalls<'a>,
+    entry: &'a TranscriptEntry,
+) -> Vec<Item<'a>> {
     let (mut items, mut next) = (Vec::new(), None);
-    for block in sent(lowering, entry) {
+    for SentBlock { block, images } in sent(lowering, entry) {
         let item = match block {
             Block::Thinking { opaque, .. } => {
                 next = opaque.get("next").and_then(Value::as_str);
@@ -196,19 +278,35 @@ fn items<'a>(lowering: &Lowering<'_>, entry: &'a TranscriptEntry) -> Vec<Item<'a
             Block::Attachment(attachment) => InputItem::Message {
                 id: None,
                 role: "user",
-                content: [attached(entry.role, attachment)],
+                content: [attached(lowering, entry.role, attachment)],
             },
-            Block::ToolUse(call) => InputItem::FunctionCall {
-                id: next.take(),
-                call_id: plain_name(&call.call_id),
-                name: plain_name(&call.name),
-                arguments: as_object(&call.input).to_string(),
-            },
+            Block::ToolUse(call) => {
+                let (id, call_id, name) = (next.take(), plain_name(&call.call_id), plain_name(&call.name));
+                match calls.text(lowering, call) {
+                    Some(input) => InputItem::CustomToolCall {
+                        id,
+                        call_id,
+                        name,
+                        input,
+                    },
+                    None => InputItem::FunctionCall {
+                        id,
+                        call_id,
+                        name,
+                        arguments: as_object(&call.input).to_string(),
+                    },
+                }
+            }
             // The format cannot mark a call as failed; the content of the result contains the failure.
-            Block::ToolResult { call_id, content, .. } => InputItem::FunctionCallOutput {
-                call_id: plain_name(call_id),
-                output: content,
-            },
+            Block::ToolResult { call_id, content, .. } => {
+                let output = output(lowering, content, &images);
+                let is_freeform = calls.ids.contains(call_id.as_str());
+                let call_id = plain_name(call_id);
+                match is_freeform {
+                    true => InputItem::CustomToolCallOutput { call_id, output },
+                    false => InputItem::FunctionCallOutput { call_id, output },
+                }
+            }
         };
         items.push(Item::Plain(item));
     }
@@ -230,13 +328,26 @@ fn words<'a>(role: Role, text: &'a str, id: Option<&'a str>) -> InputItem<'a> {
     }
 }
 
-fn attached(role: Role, attachment: &Attachment) -> Content<'_> {
+fn output<'a>(lowering: &Lowering<'_>, content: &'a str, images: &[&'a Block]) -> Output<'a> {
+    if images.is_empty() {
+        return Output::Text(content);
+    }
+    let images = images.iter().filter_map(|block| match block {
+        Block::Text { text } => Some(Content::InputText { text }),
+        Block::Attachment(image) => Some(attached(lowering, Role::Tool, image)),
+        Block::ToolUse(_) | Block::Thinking { .. } | Block::ToolResult { .. } => None,
+    });
+    let text = Content::InputText { text: content };
+    Output::Parts(std::iter::once(text).chain(images).collect())
+}
+
+fn attached<'a>(lowering: &Lowering<'_>, role: Role, attachment: &'a Attachment) -> Content<'a> {
     if role == Role::Assistant {
         return Content::Note {
             text: misplaced(attachment),
         };
     }
-    match carried(attachment) {
+    match carried(lowering, attachment) {
         AttachmentForm::Image { media_type, data } => Content::InputImage {
             image_url: data_url(media_type, data),
         },

@@ -46,6 +46,12 @@ enum Item {
         name: String,
         arguments: String,
     },
+    /// A call of a free-form tool: its input is text and not JSON.
+    CustomToolCall {
+        call_id: String,
+        name: String,
+        input: String,
+    },
     Reasoning {
         #[serde(default)]
         summary: Value,
@@ -128,6 +134,9 @@ fn blocks(output: Vec<Output>, provider: Provider) -> Result<Vec<Block>, Respons
                 name,
                 arguments: text,
             } => blocks.push(tool_use(call_id, name, arguments(&text))),
+            Item::CustomToolCall { call_id, name, input } => {
+                blocks.push(tool_use(call_id, name, Value::String(input)));
+            }
             Item::Reasoning {
                 summary,
                 encrypted_content: Value::String(sealed),

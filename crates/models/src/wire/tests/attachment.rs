@@ -120,3 +120,88 @@ fn text_and_images_stay_in_their_order() {
     ]);
     assert_eq!(sent, expected);
 }
+
+/// A round whose two calls have results, the first with an image.
+fn images_of_results() -> ModelRequest {
+    let calls = vec![call("c1", "Look", json!({})), call("c2", "Look", json!({}))];
+    let seen = vec![result("c1", false, "{}"), file("p.png", "image/png", "Zm9v")];
+    ModelRequest {
+        system: Vec::new(),
+        tools: Vec::new(),
+        entries: vec![
+            entry(Role::User, vec![text("See.")]),
+            entry(Role::Assistant, calls),
+            entry(Role::Tool, seen),
+            entry(Role::Tool, vec![result("c2", false, "{}")]),
+            entry(Role::User, vec![text("And?")]),
+        ],
+        ..opening()
+    }
+}
+
+#[test]
+fn the_image_of_a_tool_result_is_sent_in_each_format() {
+    let url = "data:image/png;base64,Zm9v";
+    let plain =
+        |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": "{}", "is_error": false});
+    for provider in Provider::ALL {
+        let body = sent_json(&lowering(provider), &images_of_results());
+        let (pointer, expected) = match provider {
+            Provider::Anthropic => (
+                "/messages/2/content",
+                json!([
+                    {"type": "tool_result", "tool_use_id": "c1", "is_error": false, "content": [
+                        {"type": "text", "text": "{}"},
+                        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "Zm9v"}}]},
+                    plain("c2"),
+                    {"type": "text", "text": "And?"},
+                ]),
+            ),
+            Provider::OpenAi | Provider::OpenAiCodex => (
+                "/input/3",
+                json!({"type": "function_call_output", "call_id": "c1", "output": [
+                    {"type": "input_text", "text": "{}"}, {"type": "input_image", "image_url": url}]}),
+            ),
+            Provider::OpenAiChat => (
+                "/messages/4",
+                json!({"role": "user", "content": [
+                    {"type": "text", "text": "[attachments of the result of c1]"},
+                    {"type": "image_url", "image_url": {"url": url}}]}),
+            ),
+            Provider::Gemini => (
+                "/contents/2/parts",
+                json!([
+                    {"functionResponse": {"name": "Look", "response": {"output": "{}"}}},
+                    {"inlineData": {"mimeType": "image/png", "data": "Zm9v"}},
+                    {"functionResponse": {"name": "Look", "response": {"output": "{}"}}},
+                    {"text": "And?"},
+                ]),
+            ),
+        };
+        assert_eq!(body.pointer(pointer), Some(&expected), "{provider:?}: {body}");
+    }
+}
+
+#[test]
+fn tool_messages_follow_their_calls_before_any_image() {
+    let body = sent_json(&lowering(Provider::OpenAiChat), &images_of_results());
+    let roles = body["messages"].as_array().expect("messages").iter();
+    let roles: Vec<&str> = roles.filter_map(|message| message["role"].as_str()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "tool", "user", "user"]);
+}
+
+#[test]
+fn a_model_without_images_receives_a_note_in_each_format() {
+    for provider in Provider::ALL {
+        let lowering = Lowering {
+            images: false,
+            ..lowering(provider)
+        };
+        let sent = sent_json(&lowering, &images_of_results()).to_string();
+        let note = "[attachment p.png: omitted, this model accepts no images]";
+        assert!(
+            sent.contains(note) && !sent.contains("Zm9v"),
+            "{provider:?}: {sent}"
+        );
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use wakeful_core::conversation::ToolSpec;
+use wakeful_core::conversation::{Freeform, ToolSpec};
 use wakeful_core::policy::PathAccess;
 use wakeful_core::step::ToolError;
 
@@ -39,11 +39,37 @@ pub(crate) struct ApplyPatch {
     pub(crate) dry_run: Option<bool>,
 }
 
+/// The grammar between `*** Begin Patch` and `*** End Patch` for providers with free-form tools. `envelope`
+/// reads every text that it permits.
+pub(super) const GRAMMAR: &str = r#"start: begin file+ end
+begin: "*** Begin Patch" LF
+end: "*** End Patch" LF?
+file: add | delete | update
+add: "*** Add File: " path LF ("+" text LF)+
+delete: "*** Delete File: " path LF
+update: "*** Update File: " path LF (move hunks? | hunks)
+move: "*** Move to: " path LF
+hunks: (anchor? line+ last?) (anchor line+ last?)*
+anchor: "@@" (" " text)? LF
+line: ("+" | "-" | " ") text LF
+last: "*** End of File" LF
+path: /(.+)/
+text: /(.*)/
+%import common.LF
+"#;
+
 pub(crate) fn spec() -> ToolSpec {
-    schema::spec::<ApplyPatch>(
+    let spec = schema::spec::<ApplyPatch>(
         APPLY_PATCH,
         "Change, create, delete or rename several files with one patch. Either all of it applies or nothing.",
-    )
+    );
+    ToolSpec {
+        freeform: Some(Freeform {
+            field: FIELD.to_owned(),
+            grammar: GRAMMAR.to_owned(),
+        }),
+        ..spec
+    }
 }
 
 /// The changes of a patch with a description of each.

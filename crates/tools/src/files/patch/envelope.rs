@@ -10,6 +10,10 @@ const UPDATE: &str = "*** Update File: ";
 const MOVE: &str = "*** Move to: ";
 const END_OF_FILE: &str = "*** End of File";
 
+/// The lines that the grammar begins with.
+#[cfg(test)]
+pub(super) const HEADERS: [&str; 7] = [BEGIN, END, ADD, DELETE, UPDATE, MOVE, END_OF_FILE];
+
 pub(super) fn parse(lines: &[&str]) -> Result<Vec<FilePatch>, PatchError> {
     let mut files: Vec<FilePatch> = Vec::new();
     let mut is_ended = false;

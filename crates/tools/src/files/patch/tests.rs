@@ -27,6 +27,13 @@ fn both_grammars_give_the_same_file() {
 }
 
 #[test]
+fn the_free_form_grammar_has_the_headers_that_are_read() {
+    for header in envelope::HEADERS {
+        assert!(apply::GRAMMAR.contains(&format!("\"{header}\"")), "{header}");
+    }
+}
+
+#[test]
 fn a_git_diff_creates_deletes_and_renames() {
     let patch = "\
 diff --git a/new b/new\nnew file mode 100755\nindex 0000000..1\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+#!/bin/sh\n\
@@ -164,7 +171,29 @@ fn a_patch_that_cannot_be_read_names_the_line() {
     assert!(parse(&many).expect_err("too many").message.contains("at most 32"));
 }
 
+/// Patches that the grammar for free-form tools permits.
+fn permitted() -> impl Strategy<Value = String> {
+    let lines = "([+ -][ -~]{0,4}\n){1,3}(\\*\\*\\* End of File\n)?";
+    let hunks = format!("(@@( [ -~]{{0,4}})?\n)?{lines}(@@( [ -~]{{0,4}})?\n{lines}){{0,2}}");
+    let add = "\\*\\*\\* Add File: [!-~]{1,4}\n(\\+[ -~]{0,4}\n){1,3}";
+    let delete = "\\*\\*\\* Delete File: [!-~]{1,4}\n";
+    let moved = "\\*\\*\\* Move to: [!-~]{1,4}\n";
+    let update = format!("\\*\\*\\* Update File: [!-~]{{1,4}}\n({moved}({hunks})?|{hunks})");
+    proptest::string::string_regex(&format!(
+        "\\*\\*\\* Begin Patch\n({add}|{delete}|{update}){{1,4}}\\*\\*\\* End Patch\n?"
+    ))
+    .expect("a regular expression")
+}
+
 proptest! {
+    #[test]
+    fn every_text_of_the_free_form_grammar_is_read(patch in permitted()) {
+        // A rename of a file to itself is the one patch that the grammar cannot refuse.
+        let read = super::parse(&patch);
+        let is_known = read.as_ref().err().is_none_or(|error| error.message.contains("changes nothing"));
+        prop_assert!(is_known, "{read:?}");
+    }
+
     /// For all texts, the diff between them turns the first into the second.
     #[test]
     fn a_generated_diff_applies(old in "([a-c ]{0,3}\n){0,12}", new in "([a-c ]{0,3}\n){0,12}") {

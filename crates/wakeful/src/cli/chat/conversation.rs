@@ -89,7 +89,10 @@ impl Chat<'_> {
                 let (text, ink) = match (block, line.role) {
                     (Block::Text { text }, Role::User) => (format!("> {text}"), Ink::Bold),
                     (Block::Text { text }, Role::Assistant | Role::Tool) => (text, Ink::Plain),
-                    (Block::Attachment { name, .. }, _) => (format!("> [{name}]"), Ink::Bold),
+                    (Block::Attachment { name, .. }, Role::Tool) => (format!("← [{name}]"), Ink::Dim),
+                    (Block::Attachment { name, .. }, Role::User | Role::Assistant) => {
+                        (format!("> [{name}]"), Ink::Bold)
+                    }
                     (Block::ToolUse { name, input, .. }, _) => (format!("→ {name} {input}"), Ink::Dim),
                     (Block::Thinking { .. } | Block::ToolResult { .. }, _) => continue,
                 };

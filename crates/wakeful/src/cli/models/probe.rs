@@ -239,6 +239,7 @@ impl Probe<'_> {
                 description: "Repeats a word.".to_owned(),
                 input_schema: json!({"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"],
                     "additionalProperties": false}),
+                freeform: None,
             }],
             answer_schema: None,
             cache: PromptCache::none(agent.clone()),
