@@ -12,7 +12,7 @@ use wakeful_core::tool::{
 use crate::files::patch::apply;
 use crate::files::{edit, read, scan};
 use crate::registry::{self, ToolEntry};
-use crate::{arguments, journal, journal_reading, web};
+use crate::{arguments, journal, journal_listing, journal_reading, web};
 
 /// The contract file.
 pub const CONTRACT_FILE: &str = include_str!("../../../docs/agent_tools/agent_tool_contract_spec.yaml");
@@ -23,6 +23,8 @@ const FILE_READ: Capability = Capability::Environment(EnvironmentCapability::Fil
 const FILE_WRITE: Capability = Capability::Environment(EnvironmentCapability::FileWrite);
 const WEB_READ: Capability = Capability::Environment(EnvironmentCapability::WebRead);
 const CATEGORY_READ: Capability = Capability::Journal(AgentCapability::CategoryRead);
+const DAY_PLAN_READ: Capability = Capability::Journal(AgentCapability::DayPlanRead);
+const RATING_READ: Capability = Capability::Journal(AgentCapability::RatingRead);
 const TASK_READ: Capability = Capability::Journal(AgentCapability::TaskRead);
 const TASK_WRITE: Capability = Capability::Journal(AgentCapability::TaskWrite);
 
@@ -34,7 +36,7 @@ struct Claim {
 }
 
 /// One claim per tool. A registered tool without a claim has no contract.
-const CLAIMS: [Claim; 14] = [
+const CLAIMS: [Claim; 19] = [
     Claim {
         tool: arguments::TOOL,
         capabilities: &[COMMAND],
@@ -63,6 +65,31 @@ const CLAIMS: [Claim; 14] = [
     Claim {
         tool: journal_reading::LIST_CATEGORIES,
         capabilities: &[CATEGORY_READ],
+        scope_rules: &[ScopeRule::Categories],
+    },
+    Claim {
+        tool: journal_listing::LIST_CHECKLISTS,
+        capabilities: &[TASK_READ],
+        scope_rules: &[ScopeRule::Categories],
+    },
+    Claim {
+        tool: journal_listing::LIST_TIME_ENTRIES,
+        capabilities: &[TASK_READ],
+        scope_rules: &[ScopeRule::Categories],
+    },
+    Claim {
+        tool: journal_listing::LIST_DAY_PLANS,
+        capabilities: &[DAY_PLAN_READ],
+        scope_rules: &[ScopeRule::Categories],
+    },
+    Claim {
+        tool: journal_listing::LIST_RATINGS,
+        capabilities: &[RATING_READ],
+        scope_rules: &[ScopeRule::Categories],
+    },
+    Claim {
+        tool: journal_listing::LIST_LINKS,
+        capabilities: &[TASK_READ],
         scope_rules: &[ScopeRule::Categories],
     },
     Claim {

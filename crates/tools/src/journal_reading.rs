@@ -15,6 +15,7 @@ use wakeful_ports::journal::{Journal, JournalError, TaskFilter};
 use wakeful_ports::store_error::StoreError;
 use wakeful_ports::tool::{ToolOutcome, ToolRequest};
 
+use crate::journal_listing::Listing;
 use crate::options::OutputLimits;
 use crate::outcome::{failed, succeeded};
 use crate::output::json_cost;
@@ -65,6 +66,7 @@ pub(crate) enum Reading {
     Tasks { status: Option<TaskStatus>, limit: u32 },
     Task { id: RecordId },
     Categories,
+    Records(Listing),
 }
 
 pub(crate) fn list_tasks_spec() -> ToolSpec {
@@ -81,6 +83,9 @@ pub(crate) fn list_categories_spec() -> ToolSpec {
 
 impl Reading {
     pub(crate) fn parse(tool: &str, input: &Value) -> Result<Self, ToolError> {
+        if let Some(listing) = Listing::parse(tool, input) {
+            return listing.map(Self::Records);
+        }
         match tool {
             LIST_TASKS => {
                 let ListTasks { status, limit } =
@@ -149,6 +154,11 @@ impl Reading {
                 merge(&mut found, json!({"ok": true, "details": details}));
                 merge(&mut found, notes);
                 Ok(found)
+            }
+            Self::Records(listing) => {
+                let name = listing.name();
+                let records = listing.read(journal, access).await?;
+                Ok(listed(name, records.into_iter(), chars_max))
             }
             Self::Categories => {
                 let categories = journal.categories().await?;

@@ -61,6 +61,7 @@ mod files;
 mod git_identity;
 pub mod guidance;
 mod journal;
+mod journal_listing;
 mod journal_reading;
 mod mounts;
 mod network;

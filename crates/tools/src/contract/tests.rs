@@ -114,7 +114,7 @@ fn a_tool_whose_capability_is_removed_has_no_contract() {
         let entries = document["tools"].as_array_mut().expect("a list");
         let entry = entries.iter_mut().find(|entry| entry["name"] == tool.name);
         // Another capability in the place of one that the registry claims.
-        entry.expect("an entry")["capabilitiesRequired"] = json!(["ratingRead"]);
+        entry.expect("an entry")["capabilitiesRequired"] = json!(["ratingWrite"]);
         let changed = ToolContracts::read(&document).expect("valid");
         assert!(agreed(&changed, tool.name).is_none(), "{}", tool.name);
         let mut others = claimed().into_iter().filter(|other| other.name != tool.name);

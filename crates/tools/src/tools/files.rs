@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wakeful_core::policy::CallFacts;
 use wakeful_core::sandbox_scope::SandboxScope;
-use wakeful_core::step::ToolError;
+use wakeful_core::step::{PARTIAL, ToolError};
 use wakeful_ports::tool::{OutputSink, ToolOutcome, ToolRequest};
 
 use super::{Inner, day_s_writing_used, unknown_writing};
@@ -74,7 +74,11 @@ impl Inner {
     /// Walks through folders in a sandboxed process that may write nothing.
     pub(super) fn scan(&self, act: &ToolRequest, brake: &CommandStop) -> ToolOutcome {
         match self.scanned(act, brake) {
-            Ok(result) => succeeded(result.to_string()),
+            Ok(result) => ToolOutcome {
+                // A walk that reached a bound found a part of what was asked for.
+                code: result.get("truncated").map(|_| PARTIAL.to_owned()),
+                ..succeeded(result.to_string())
+            },
             Err(fault) => failed(&act.tool, &fault),
         }
     }

@@ -73,6 +73,7 @@ mod tampered_columns;
 mod tampering;
 mod terminal;
 mod tool_images;
+mod tool_results;
 mod undo;
 mod watch;
 mod why;

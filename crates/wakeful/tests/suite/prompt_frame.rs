@@ -12,7 +12,7 @@ use super::api::{block_on, client, input};
 use super::daemon::RunningDaemon;
 use super::home_fixture::{CommandOutput, TestHome, program};
 
-const TOOLS: [&str; 13] = [
+const TOOLS: [&str; 18] = [
     "ApplyPatch",
     "EditFile",
     "ExecCommand",
@@ -24,12 +24,17 @@ const TOOLS: [&str; 13] = [
     "journal_create_task",
     "journal_get_task",
     "journal_list_categories",
+    "journal_list_checklists",
+    "journal_list_day_plans",
+    "journal_list_links",
+    "journal_list_ratings",
     "journal_list_tasks",
+    "journal_list_time_entries",
     "journal_update_task",
 ];
 
 /// Maximum size of the first request of an agent with all tools, in bytes.
-const FIRST_REQUEST_BYTES_MAX: usize = 12_000;
+const FIRST_REQUEST_BYTES_MAX: usize = 14_000;
 
 /// A provider that responds in Anthropic's format and stores the bytes it received.
 struct RecordingProvider {
