@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use self::denial::{DenialCategory, GateStage};
 pub use self::facts::{
     COMMAND_CHARS_MAX, CallFacts, CommandFact, HostScope, PathAccess, PathScope, TARGETS_MAX, Target,
+    targets_digest,
 };
 pub use self::rule::{DENIED_BY_POLICY, RuleName, denial_category, denial_code, unsafe_target};
 use crate::decision::Channel;

@@ -152,6 +152,9 @@ pub struct CallReads {
     /// What the call would change in files, as a unified diff, if a person decides about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// What the call acts on, as the verdict judged it; at most [`policy::TARGETS_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<policy::Target>,
 }
 
 /// Identical actions of the same run so far.
@@ -202,6 +205,17 @@ pub struct PendingApproval {
     /// When the approval expires, once it is granted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Millis>,
+    /// Hash of the targets that the request shows; none if the action had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets: Option<Digest>,
+}
+
+impl PendingApproval {
+    /// Returns whether a person approved the action with exactly these targets.
+    #[must_use]
+    pub fn covers(&self, targets: &[policy::Target]) -> bool {
+        self.until.is_some() && self.targets == policy::targets_digest(targets)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

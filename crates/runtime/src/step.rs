@@ -10,7 +10,7 @@ use wakeful_core::policy::{
     ActionRules, CallFacts, PolicyEffect, PolicyQuery, PolicyVerdict, UNCLASSIFIED_TOOL,
 };
 use wakeful_core::run::{Effect, RunInput, RunPhase};
-use wakeful_core::step::{CallReads, CrashRecovery, EffectClass, PriorActions, ToolError};
+use wakeful_core::step::{CallReads, EffectClass, PriorActions, ToolError};
 use wakeful_core::sub_run::{START_RUN, SubRunRequest};
 use wakeful_core::tool::gate::{self, GateQuery, GateStop};
 use wakeful_core::tool::risk::{self, RiskFields, ToolRisk};
@@ -153,9 +153,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             (false, false, true) => NextAction::Brake,
             (false, false, false) => return None,
         };
-        // Withdraw the intent of an action that may be performed only once. Otherwise the next driver would
-        // report an unknown outcome, although the action never started.
-        if begins_plain(&claimed.effects) {
+        // Withdraw the intents of actions that did not begin. Otherwise the next driver would treat them as
+        // begun: it would not judge them again, and it would report an unknown outcome for a plain one.
+        if begins_action(&claimed.effects) {
             return Some(NextAction::just(RunInput::Postponed));
         }
         Some(rest)
@@ -273,6 +273,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             retry: self.tools.retry(tool).filter(|_| may_repeat),
             seen,
             diff,
+            targets: facts.targets,
         }
     }
 
@@ -366,13 +367,13 @@ fn may_have_begun(effects: &[Effect]) -> bool {
     })
 }
 
-/// Whether the next action may be performed only once and its intent is committed.
-fn begins_plain(effects: &[Effect]) -> bool {
-    let is_plain = |effect: &Effect| match effect {
-        Effect::Act { class, .. } => class.after_crash() == CrashRecovery::Unknown,
+/// Whether the intent of an action outside the engine is committed.
+fn begins_action(effects: &[Effect]) -> bool {
+    let is_outside = |effect: &Effect| match effect {
+        Effect::Act { class, .. } => *class != EffectClass::Internal,
         Effect::CallModel { .. } => false,
     };
-    effects.iter().any(is_plain)
+    effects.iter().any(is_outside)
 }
 
 pub(crate) fn asked(blocks: &[Block]) -> Vec<ToolCall> {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::decision::{ApprovalOutcome, ApprovalRequest, ProposedAction};
 use crate::key::{DecisionId, OperationId};
-use crate::policy::{DenialCategory, GateStage, PolicyEffect};
+use crate::policy::{DenialCategory, GateStage, PolicyEffect, targets_digest};
 use crate::report::EventDraft;
 use crate::report::payload::{DecisionAsked, PolicyDecided};
 use crate::step::{
@@ -133,6 +133,7 @@ impl RunMachine {
             decision_id,
             asked: asked.saturating_add(1),
             until: None,
+            targets: targets_digest(&inquiry.targets),
         });
         moved.ask_person(ApprovalRequest {
             decision_id,
@@ -163,12 +164,14 @@ impl Transition {
         };
         let inquiry = ApprovalRequest {
             diff: read.diff.clone(),
+            targets: read.targets.clone(),
             ..ApprovalRequest::new(action, approval_rule(read), read.seen.newest_unknown)
         };
         let question = PendingApproval {
             decision_id: inquiry.decision_id,
             asked: 1,
             until: None,
+            targets: targets_digest(&inquiry.targets),
         };
         self.ask_person(inquiry);
         Some(question)
@@ -197,9 +200,11 @@ impl Transition {
             stop,
             risk,
             diff,
+            targets,
             ..
         } = restriction;
-        let is_approved = action.question.as_ref().is_some_and(|one| one.until.is_some());
+        // An approval holds only for the targets that the person saw.
+        let is_approved = action.question.as_ref().is_some_and(|one| one.covers(targets));
         match (&action.fate, verdict.effect) {
             (ActionStatus::Waiting, PolicyEffect::Deny) => {
                 self.show_restriction(action, restriction);
@@ -218,16 +223,20 @@ impl Transition {
                     class: action.class,
                     risk: *risk,
                 };
+                let asked = action.question.as_ref().map_or(0, |question| question.asked);
                 let inquiry = ApprovalRequest {
+                    decision_id: DecisionId::new(&action.operation_id, asked),
                     diff: diff.clone(),
+                    targets: targets.clone(),
                     ..ApprovalRequest::new(proposed, &verdict.rule, None)
                 };
                 action.fate = ActionStatus::AwaitingApproval;
                 self.steps.push(StepWrite::AwaitApproval(action.operation_id));
                 action.question = Some(PendingApproval {
                     decision_id: inquiry.decision_id,
-                    asked: 1,
+                    asked: asked.saturating_add(1),
                     until: None,
+                    targets: targets_digest(targets),
                 });
                 self.ask_person(inquiry);
                 Ok(())

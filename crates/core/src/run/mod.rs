@@ -169,7 +169,7 @@ pub enum RunPhase {
         /// The reply that requested them.
         reply: BlobHash,
         actions: Vec<Action>,
-        /// Wait before the intended actions, after a transient failure.
+        /// Wait before the next actions are intended, after a transient failure.
         #[serde(default, skip_serializing_if = "is_at_once")]
         delay_ms: u64,
     },

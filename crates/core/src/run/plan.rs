@@ -136,7 +136,10 @@ impl RunMachine {
                 ActionStatus::Started(_) | ActionStatus::Settled(_) => {}
             }
         }
-        moved.advance(plan, reads)?;
+        // Nothing is intended before the delay is over: during it the rules may become stricter, and an intent
+        // that a later driver finds might already have begun.
+        let hold = reads.hold || delay_ms > 0;
+        moved.advance(plan, &InputReads { hold, ..reads.clone() })?;
         if let RunPhase::Acting { delay_ms: delay, .. } = &mut moved.turn.phase {
             *delay = delay_ms;
         }

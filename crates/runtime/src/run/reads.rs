@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use wakeful_core::key::ActionBase;
-use wakeful_core::policy::PolicyEffect;
+use wakeful_core::policy::{PolicyEffect, Target};
 use wakeful_core::run::{InputReads, ModelReply, Restriction, RunInput, RunPhase, preview};
-use wakeful_core::step::{Action, ActionStatus, PriorActions};
+use wakeful_core::step::{Action, ActionStatus, PendingApproval, PriorActions};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 
@@ -134,7 +134,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 rules: &rules,
             };
             let read = self.call_reads(&judged, PriorActions::default());
-            if restricts(read.verdict.effect, &action) {
+            if restricts(read.verdict.effect, &action, &read.targets) {
                 restricted.push(Restriction {
                     operation_id: action.operation_id,
                     preview: preview(&call.input.to_string()),
@@ -142,6 +142,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     stop: read.stop,
                     risk: read.risk,
                     diff: read.diff,
+                    targets: read.targets,
                 });
             }
         }
@@ -168,11 +169,13 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 }
 
-/// Whether a verdict is stricter than the one with which the action was planned.
-const fn restricts(effect: PolicyEffect, action: &Action) -> bool {
+/// Whether a verdict is stricter than the one with which the action was planned, or needs another approval
+/// because the action would reach other targets than the approved ones.
+fn restricts(effect: PolicyEffect, action: &Action, targets: &[Target]) -> bool {
+    let is_covered = |question: &PendingApproval| question.until.is_none() || question.covers(targets);
     match effect {
         PolicyEffect::Permit => false,
-        PolicyEffect::Ask => action.question.is_none(),
+        PolicyEffect::Ask => !action.question.as_ref().is_some_and(is_covered),
         PolicyEffect::Deny => true,
     }
 }

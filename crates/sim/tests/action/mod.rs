@@ -2,6 +2,7 @@
 //! is in force when they begin.
 
 mod gate;
+mod judged_again;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,9 +15,13 @@ use wakeful_core::id::{AgentId, PolicyVersion, RunnerId, TurnId};
 use wakeful_core::inference::{InferencePermissions, ModelProfile};
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::RunOptions;
-use wakeful_core::policy::{ActionRules, PermissionMode, PolicyQuery, PolicyVerdict};
+use wakeful_core::policy::{
+    ActionRules, CallFacts, PathAccess, PathScope, PermissionMode, PolicyQuery, PolicyVerdict, Target,
+};
 use wakeful_core::prompt::ModelRequest;
-use wakeful_core::step::{EffectClass, StepStatus, ToolError};
+use wakeful_core::retry::RetryPolicy;
+use wakeful_core::sandbox_scope::SandboxScope;
+use wakeful_core::step::{EffectClass, RetryAfter, StepStatus, ToolError};
 use wakeful_core::tool::{RiskLevel, ToolContract, ToolRiskClassification, WakeReason};
 use wakeful_policy::{PolicyEngine, ToolRegistry};
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
@@ -81,6 +86,12 @@ struct Looks {
     running_max: AtomicUsize,
     begun: Mutex<Vec<u64>>,
     gate: GateCase,
+    /// Where the path in the arguments leads; none for a tool without paths.
+    link: Mutex<Option<String>>,
+    /// The targets that each begun action was granted.
+    granted: Mutex<Vec<Vec<Target>>>,
+    /// How many actions fail at first, and ask to be repeated after a minute.
+    busy: AtomicUsize,
 }
 
 /// Which gate before the policy stops the calls.
@@ -139,7 +150,25 @@ impl ToolHost for Looks {
         Some(ToolRiskClassification::of(&contract))
     }
 
+    fn facts(&self, _: &str, _: &Value, _: &SandboxScope) -> CallFacts {
+        let link = self.link.lock().expect("a link").clone();
+        let target = link.map(|path| Target::Path {
+            path,
+            access: PathAccess::Write,
+            scope: PathScope::Outside,
+        });
+        CallFacts {
+            targets: target.into_iter().collect(),
+            command: None,
+        }
+    }
+
+    fn retry(&self, _: &str) -> Option<RetryPolicy> {
+        Some(RetryPolicy::REPEATABLE)
+    }
+
     async fn perform(&self, act: ToolRequest, _: impl StopSignal) -> ToolOutcome {
+        self.granted.lock().expect("a list").push(act.grant.targets);
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.running_max.fetch_max(running, Ordering::SeqCst);
         let number = act.input.get("number").and_then(Value::as_u64).expect("a number");
@@ -149,13 +178,18 @@ impl ToolHost for Looks {
             Ending::Never => std::future::pending().await,
         }
         self.running.fetch_sub(1, Ordering::SeqCst);
+        let is_busy = self.busy.load(Ordering::SeqCst) > 0;
+        if is_busy {
+            self.busy.fetch_sub(1, Ordering::SeqCst);
+        }
+        let after_ms = Some(60_000);
         ToolOutcome {
             content: json!({ "number": number }).to_string(),
-            code: None,
+            code: is_busy.then(|| "busy".to_owned()),
             exit_status: None,
             sandbox: None,
             blobs: Vec::new(),
-            retry_after: None,
+            retry_after: is_busy.then_some(RetryAfter { after_ms }),
         }
     }
 
@@ -168,6 +202,8 @@ struct ChangingPolicy {
     denies: AtomicBool,
     moment: Option<DenialMoment>,
     versions: AtomicUsize,
+    /// The store on which a brake is set while the first intents are committed.
+    brakes: Option<Store>,
 }
 
 impl ChangingPolicy {
@@ -199,6 +235,9 @@ impl Policy for ChangingPolicy {
         if self.moment == Some(DenialMoment::AfterCommit) && passage == 2 {
             self.denies.store(true, Ordering::SeqCst);
         }
+        if let Some(store) = self.brakes.as_ref().filter(|_| passage == 1) {
+            judged_again::brake(store);
+        }
         self.rules.version(agent, &self.rules(rules))
     }
 
@@ -213,6 +252,7 @@ struct Daemon {
     api: RuntimeApi,
     store: Store,
     run: RunKey,
+    policy: Arc<ChangingPolicy>,
     _switch: HaltSwitch,
 }
 
@@ -223,6 +263,9 @@ struct Setting {
     denies: Option<DenialMoment>,
     gate: GateCase,
     mode: PermissionMode,
+    link: Option<&'static str>,
+    busy: usize,
+    brakes: bool,
 }
 
 impl Default for Setting {
@@ -234,6 +277,9 @@ impl Default for Setting {
             denies: None,
             gate: GateCase::None,
             mode: PermissionMode::default(),
+            link: None,
+            busy: 0,
+            brakes: false,
         }
     }
 }
@@ -251,13 +297,17 @@ impl Daemon {
             running_max: AtomicUsize::new(0),
             begun: Mutex::default(),
             gate: setting.gate,
+            link: Mutex::new(setting.link.map(str::to_owned)),
+            granted: Mutex::default(),
+            busy: AtomicUsize::new(setting.busy),
         });
-        let policy = ChangingPolicy {
+        let policy = Arc::new(ChangingPolicy {
             rules: PolicyEngine::new(ToolRegistry::new([TOOL.to_owned()].into())).expect("a policy"),
             denies: AtomicBool::new(false),
             moment: setting.denies,
             versions: AtomicUsize::new(0),
-        };
+            brakes: setting.brakes.then(|| store.clone()),
+        });
         let (switch, halt) = Halt::new();
         let (service, api, _) = Service::new(Options {
             store: store.clone(),
@@ -267,7 +317,7 @@ impl Daemon {
                 store: store.clone(),
                 model: Arc::new(Caller(setting.calls)),
                 tools: Arc::clone(&tools),
-                policy: Arc::new(policy),
+                policy: Arc::<ChangingPolicy>::clone(&policy),
                 clock: Arc::<Ticks>::clone(&ticks),
                 entropy: Arc::new(Salts),
                 hub: Arc::clone(&hub),
@@ -302,6 +352,7 @@ impl Daemon {
             api,
             store,
             run,
+            policy,
             _switch: switch,
         };
         daemon.settle().await;

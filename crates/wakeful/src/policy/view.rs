@@ -6,7 +6,7 @@ use wakeful_api::{
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::policy::{
-    ActionRules, CallFacts, PolicyEffect, PolicyQuery, RuleName, Target, denial_category,
+    ActionRules, CallFacts, PolicyEffect, PolicyQuery, RuleName, denial_category,
 };
 use wakeful_core::problem::Problem;
 use wakeful_core::step::EffectClass;
@@ -156,14 +156,11 @@ fn view(call: &ExplainedCall, facts: CallFacts, explanation: &Explanation) -> Po
 }
 
 fn target(judged: &TargetJudgement) -> ExplainedTarget {
-    let words = match &judged.target {
-        None => "call".to_owned(),
-        Some(Target::Path { path, access, scope }) => format!("{access} {path} ({scope})"),
-        Some(Target::Host { host, port, scope }) => format!("host {host}:{port} ({scope})"),
-        Some(Target::Agent { agent_id }) => format!("agent {agent_id}"),
-    };
     ExplainedTarget {
-        target: words,
+        target: judged
+            .target
+            .as_ref()
+            .map_or_else(|| "call".to_owned(), ToString::to_string),
         effect: judged.effect,
         rule: judged.rule.clone(),
         policies: judged.policies.iter().map(|policy| policy.rule.clone()).collect(),

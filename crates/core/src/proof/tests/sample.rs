@@ -240,6 +240,7 @@ pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<V
         retry: None,
         seen: PriorActions::default(),
         diff: None,
+            targets: Vec::new(),
     };
     let RunInput::Replied(reply) = replied() else {
         unreachable!("a reply")

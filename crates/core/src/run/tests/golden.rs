@@ -220,6 +220,7 @@ fn shown_of_action(action: &Action) -> BTreeSet<&'static str> {
             decision_id: _,
             asked: _,
             until,
+            targets: _,
         } = question;
         *until
     });

@@ -338,6 +338,7 @@ impl PlayedRun {
             retry: None,
             seen,
             diff: None,
+            targets: Vec::new(),
         }
     }
 
