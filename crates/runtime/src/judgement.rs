@@ -6,6 +6,8 @@ use std::sync::Arc;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::OperationId;
 use wakeful_core::policy::{ActionRules, PolicyEffect, PolicyQuery, Target};
+use wakeful_core::report::payload::PolicyChanged;
+use wakeful_core::report::{EventDraft, EventKind};
 use wakeful_core::run::RunPhase;
 use wakeful_core::step::PriorActions;
 use wakeful_ports::model::Model;
@@ -63,6 +65,39 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             claimed.settings = settings;
         }
         Ok(look)
+    }
+
+    /// Reads once which policy files the agent's log records.
+    pub(crate) async fn read_recorded_files(&self, claimed: &mut ClaimedRun) -> Result<(), EngineError> {
+        if claimed.recorded_files.is_none() {
+            let agent = claimed.row.agent_id.clone();
+            let recorded = self.store.read(move |view| view.policy_files(&agent));
+            claimed.recorded_files = Some(recorded.await?);
+        }
+        Ok(())
+    }
+
+    /// The change of the policy files that a transition with these events records before its first decision.
+    pub(crate) fn policy_change(
+        &self,
+        claimed: &ClaimedRun,
+        events: &[EventDraft],
+    ) -> Option<(PolicyChanged, String)> {
+        let recorded = claimed.recorded_files.as_ref()?;
+        let is_decision = |event: &EventDraft| event.kind() == EventKind::PolicyDecided;
+        if !events.iter().any(is_decision) {
+            return None;
+        }
+        let files = self.policy.files(&claimed.row.agent_id);
+        let new_version = files.version();
+        let version = new_version.clone().unwrap_or_default();
+        let change = PolicyChanged {
+            old_version: Some(recorded.clone()).filter(|old| !old.is_empty()),
+            new_version,
+            files: files.files,
+            is_incomplete: files.is_incomplete,
+        };
+        (version != *recorded).then_some((change, version))
     }
 
     /// What an action that is about to begin may reach beyond its tool's own scope: the targets that its

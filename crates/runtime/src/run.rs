@@ -72,6 +72,8 @@ pub struct ClaimedRun {
     pub(crate) judged_by: Option<PolicyVersion>,
     /// The actions that were judged again because their targets changed after their intent.
     pub(crate) judged_again: BTreeSet<OperationId>,
+    /// The version of the policy files that the agent's log records; none until it is read.
+    pub(crate) recorded_files: Option<String>,
     /// The first transcript entry of a run that this process started; none after it was moved to `thread`.
     opening: Option<TranscriptEntry>,
     /// The messages of the sub-runs to start next.
@@ -121,6 +123,7 @@ impl ClaimedRun {
             known: ActionHistory::nothing_yet(),
             judged_by: None,
             judged_again: BTreeSet::new(),
+            recorded_files: None,
             opening: Some(start.entry),
             starts: Vec::new(),
             refused: Vec::new(),
@@ -350,6 +353,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             self.observer.on_events(other, &[]);
         }
         claimed.refused.clear();
+        if let Some(version) = &transition.policy_files {
+            claimed.recorded_files = Some(version.clone());
+        }
         self.extend_thread(claimed, &entries, &contents).await?;
         Ok(TransitAttempt::Done(Box::new((
             transition.run.clone(),

@@ -6,9 +6,7 @@ use wakeful_core::budget::BudgetExceeded;
 use wakeful_core::conversation::{Block, ToolCall, calls_of};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::policy::{
-    ActionRules, CallFacts, PolicyEffect, PolicyQuery, PolicyVerdict, UNCLASSIFIED_TOOL,
-};
+use wakeful_core::policy::{ActionRules, CallFacts, PolicyEffect, PolicyQuery, PolicyVerdict, unsafe_target};
 use wakeful_core::run::{Effect, RunInput, RunPhase};
 use wakeful_core::step::{CallReads, EffectClass, PriorActions, ToolError};
 use wakeful_core::sub_run::{START_RUN, SubRunRequest};
@@ -253,7 +251,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 rule: stop.code.clone(),
                 policy_version: self.policy.version(agent_id, rules),
             },
-            None => escalated(self.policy.decide(&query), risk.is_classified),
+            None => self.policy.decide(&query).escalated(risk.is_classified),
         };
         let fault: Option<ToolError> = match starts {
             // A run that may start no sub-runs was not offered this tool, so its arguments do not matter.
@@ -273,6 +271,8 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             retry: self.tools.retry(tool).filter(|_| may_repeat),
             seen,
             diff,
+            constraint: unsafe_target(&facts)
+                .and_then(|_| self.tools.constraint(tool, input, &rules.sandbox)),
             targets: facts.targets,
         }
     }
@@ -314,18 +314,6 @@ pub(crate) struct JudgedCall<'a> {
     pub(crate) tool: &'a str,
     pub(crate) input: &'a Value,
     pub(crate) rules: &'a ActionRules,
-}
-
-/// The verdict after the risk registry: without a classification a person decides about a permitted call.
-fn escalated(verdict: PolicyVerdict, is_classified: bool) -> PolicyVerdict {
-    if is_classified || verdict.effect != PolicyEffect::Permit {
-        return verdict;
-    }
-    PolicyVerdict {
-        effect: PolicyEffect::Ask,
-        rule: UNCLASSIFIED_TOOL.to_owned(),
-        ..verdict
-    }
 }
 
 /// The stop requests against a run that are pending in memory, if any. Accesses neither the database nor

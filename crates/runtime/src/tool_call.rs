@@ -16,6 +16,7 @@ use wakeful_core::run::{Effect, RunInput, RunPhase};
 use wakeful_core::step::{
     CrashRecovery, EffectClass, ErrorEnvelope, StepResult, StepStatus, ToolError, result_blob, unknown_fault,
 };
+use wakeful_core::tool::refused_connections;
 use wakeful_ports::fail_point;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted_bugs;
@@ -257,6 +258,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             .is_error()
             .then(|| ErrorEnvelope::of_receipt(&done.content))
             .flatten();
+        let refused = match done.sandbox {
+            Some(_) => refused_connections(&done.content),
+            None => Vec::new(),
+        };
         let content = result_blob(call_id, status.is_error(), done.content)?;
         let result = StepResult {
             operation_id,
@@ -267,6 +272,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             exit_status: done.exit_status,
             code: done.code,
             error,
+            refused,
             again: done.retry_after,
         };
         Ok((result, content, done.blobs))

@@ -8,12 +8,10 @@ use super::{
 };
 use crate::decision::{ApprovalOutcome, ApprovalRequest, ProposedAction};
 use crate::key::{DecisionId, OperationId};
-use crate::policy::{DenialCategory, GateStage, PolicyEffect, targets_digest};
+use crate::policy::{GateStage, PolicyEffect, targets_digest};
 use crate::report::EventDraft;
-use crate::report::payload::{DecisionAsked, PolicyDecided};
-use crate::step::{
-    Action, ActionStatus, CallReads, OUTCOME_UNKNOWN, PendingApproval, StepStatus, ToolError, UNDECIDED,
-};
+use crate::report::payload::DecisionAsked;
+use crate::step::{Action, ActionStatus, CallReads, OUTCOME_UNKNOWN, PendingApproval, ToolError, UNDECIDED};
 use crate::time::Millis;
 
 /// Error code of an action that a person denied.
@@ -201,21 +199,25 @@ impl Transition {
             risk,
             diff,
             targets,
+            constraint,
             ..
         } = restriction;
         // An approval holds only for the targets that the person saw.
         let is_approved = action.question.as_ref().is_some_and(|one| one.covers(targets));
         match (&action.fate, verdict.effect) {
             (ActionStatus::Waiting, PolicyEffect::Deny) => {
-                self.show_restriction(action, restriction);
                 let refused = match stop {
                     Some(stop) => Refusal::denied(stop.stage, stop.fault()),
-                    None => Refusal::denied(GateStage::Policy, not_permitted(&verdict.rule)),
+                    None => {
+                        let fault = not_permitted(&verdict.rule, constraint.as_deref());
+                        Refusal::denied(GateStage::Policy, fault)
+                    }
                 };
+                self.show_restriction(action, restriction, Some(&refused));
                 self.cancel_action(action, &refused)
             }
             (ActionStatus::Waiting, PolicyEffect::Ask) if !is_approved => {
-                self.show_restriction(action, restriction);
+                self.show_restriction(action, restriction, None);
                 let proposed = ProposedAction {
                     operation_id: action.operation_id,
                     tool: &action.tool,
@@ -250,32 +252,6 @@ impl Transition {
                 PolicyEffect::Permit | PolicyEffect::Ask | PolicyEffect::Deny,
             ) => Ok(()),
         }
-    }
-
-    fn show_restriction(&mut self, action: &Action, restriction: &Restriction) {
-        let Restriction {
-            preview,
-            verdict,
-            stop,
-            ..
-        } = restriction;
-        let is_denied = verdict.effect == PolicyEffect::Deny;
-        let stage = stop.as_ref().map_or(GateStage::Policy, |stop| stop.stage);
-        let decided = PolicyDecided {
-            operation_id: action.operation_id,
-            tool: action.tool.clone(),
-            input: preview.clone(),
-            effect: verdict.effect,
-            rule: verdict.rule.clone(),
-            status: is_denied.then_some(StepStatus::Denied),
-            code: is_denied.then(|| verdict.rule.clone()),
-            stage: is_denied.then_some(stage),
-            category: is_denied.then(|| DenialCategory::of_code(&verdict.rule)),
-        };
-        self.events.push(EventDraft {
-            policy_version: Some(verdict.policy_version.clone()),
-            ..EventDraft::new(decided)
-        });
     }
 
     fn ask_person(&mut self, inquiry: ApprovalRequest) {

@@ -194,6 +194,9 @@ pub struct Restriction {
     /// What it acts on now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,
+    /// The constraint that excludes a target now, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constraint: Option<String>,
 }
 
 /// A message that may join a run in progress.

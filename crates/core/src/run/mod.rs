@@ -17,6 +17,7 @@ mod sub_run;
 #[cfg(test)]
 mod tests;
 mod transition;
+mod verdict;
 
 use std::collections::BTreeSet;
 

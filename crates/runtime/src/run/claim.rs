@@ -81,6 +81,7 @@ pub async fn claim(
         known: ActionHistory::not_all(),
         judged_by: None,
         judged_again: BTreeSet::new(),
+        recorded_files: None,
         opening: None,
         starts: Vec::new(),
         refused: Vec::new(),

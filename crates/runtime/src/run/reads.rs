@@ -69,8 +69,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         };
         let seen = self.seen(claimed, reply).await?;
         let rules = claimed.settings.rules(&claimed.machine, &self.policy.defaults());
+        claimed.judged_by = Some(self.policy.version(&claimed.row.agent_id, &rules));
+        self.read_recorded_files(claimed).await?;
         let agent_id = &claimed.row.agent_id;
-        claimed.judged_by = Some(self.policy.version(agent_id, &rules));
         let calls = reply.calls.iter().zip(&claimed.asked).zip(seen);
         let calls = calls.map(|((call, asked), seen)| {
             let judged = JudgedCall {
@@ -143,10 +144,12 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     risk: read.risk,
                     diff: read.diff,
                     targets: read.targets,
+                    constraint: read.constraint,
                 });
             }
         }
         claimed.judged_by = Some(version);
+        self.read_recorded_files(claimed).await?;
         Ok(restricted)
     }
 

@@ -2,7 +2,7 @@
 //! and nothing that is denied meanwhile begins after a wait.
 
 use wakeful_core::decision::{APPROVE, AnswerInput, Channel, Decision};
-use wakeful_core::policy::RuleName;
+use wakeful_core::policy::{PathAccess, PathScope, RuleName};
 use wakeful_core::stop::{StopRequest, StopTarget};
 use wakeful_core::time::Millis;
 
@@ -22,7 +22,7 @@ pub(super) fn brake(store: &Store) {
 
 impl Daemon {
     /// The only pending decision.
-    async fn pending(&self) -> Decision {
+    pub(super) async fn pending(&self) -> Decision {
         let pending = self.api.decisions.list(true).await.expect("read");
         let [decision] = pending.as_slice() else {
             panic!("one decision: {pending:?}");
@@ -30,9 +30,13 @@ impl Daemon {
         decision.clone()
     }
 
-    async fn approve(&self, decision: &Decision) {
+    pub(super) async fn approve(&self, decision: &Decision) {
+        self.answer(decision, APPROVE).await;
+    }
+
+    pub(super) async fn answer(&self, decision: &Decision, option: &str) {
         let answer = AnswerInput {
-            option: APPROVE.to_owned(),
+            option: option.to_owned(),
             version: Some(decision.version),
             channel: Channel::Cli,
             note: None,
@@ -43,7 +47,7 @@ impl Daemon {
     }
 
     fn link(&self, path: &str) {
-        *self.tools.link.lock().expect("a link") = Some(path.to_owned());
+        *self.tools.target.lock().expect("a target") = written(path).pop();
     }
 
     fn deny(&self) {
@@ -51,12 +55,16 @@ impl Daemon {
     }
 
     async fn release(&self) {
-        self.api.brakes.release(None, Channel::Cli).await.expect("released");
+        self.api
+            .brakes
+            .release(None, Channel::Cli)
+            .await
+            .expect("released");
         self.settle().await;
     }
 }
 
-fn written(path: &str) -> Vec<Target> {
+pub(super) fn written(path: &str) -> Vec<Target> {
     vec![Target::Path {
         path: path.to_owned(),
         access: PathAccess::Write,
@@ -69,7 +77,7 @@ async fn an_approval_holds_only_for_the_targets_that_were_shown() {
     for class in [EffectClass::Plain, EffectClass::Idempotent, EffectClass::Saga] {
         let daemon = Daemon::begin(Setting {
             class,
-            link: Some("/outside/notes"),
+            target: written("/outside/notes").pop(),
             ..Setting::default()
         })
         .await;

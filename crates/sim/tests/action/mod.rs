@@ -1,6 +1,7 @@
 //! How the actions of one round are performed: side by side, within a time limit, and only under the policy that
 //! is in force when they begin.
 
+mod flow;
 mod gate;
 mod judged_again;
 
@@ -15,9 +16,7 @@ use wakeful_core::id::{AgentId, PolicyVersion, RunnerId, TurnId};
 use wakeful_core::inference::{InferencePermissions, ModelProfile};
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::RunOptions;
-use wakeful_core::policy::{
-    ActionRules, CallFacts, PathAccess, PathScope, PermissionMode, PolicyQuery, PolicyVerdict, Target,
-};
+use wakeful_core::policy::{ActionRules, CallFacts, PermissionMode, PolicyQuery, PolicyVerdict, Target};
 use wakeful_core::prompt::ModelRequest;
 use wakeful_core::retry::RetryPolicy;
 use wakeful_core::sandbox_scope::SandboxScope;
@@ -86,12 +85,25 @@ struct Looks {
     running_max: AtomicUsize,
     begun: Mutex<Vec<u64>>,
     gate: GateCase,
-    /// Where the path in the arguments leads; none for a tool without paths.
-    link: Mutex<Option<String>>,
+    /// What the arguments lead to; none for a tool without paths and hosts.
+    target: Mutex<Option<Target>>,
+    /// The code with which the tool itself refuses an action.
+    refuses: Option<&'static str>,
+    log: Arc<CallLog>,
     /// The targets that each begun action was granted.
     granted: Mutex<Vec<Vec<Target>>>,
     /// How many actions fail at first, and ask to be repeated after a minute.
     busy: AtomicUsize,
+}
+
+/// The order in which the engine consults the tool host and the policy about a call.
+#[derive(Default)]
+struct CallLog(Mutex<Vec<&'static str>>);
+
+impl CallLog {
+    fn note(&self, what: &'static str) {
+        self.0.lock().expect("a list").push(what);
+    }
 }
 
 /// Which gate before the policy stops the calls.
@@ -107,6 +119,8 @@ enum GateCase {
     NoContract,
     /// No risk classification matches the tool.
     Unclassified,
+    /// The arguments do not match the tool's schema.
+    BadArguments,
 }
 
 /// When the policy starts to deny the tool.
@@ -128,10 +142,20 @@ impl ToolHost for Looks {
     }
 
     fn check(&self, _: &str, _: &Value) -> Result<(), ToolError> {
-        Ok(())
+        self.log.note("check");
+        match self.gate {
+            GateCase::BadArguments => Err(ToolError::new("invalid_arguments", "number: must be text", "")),
+            _ => Ok(()),
+        }
+    }
+
+    fn constraint(&self, _: &str, _: &Value, _: &SandboxScope) -> Option<String> {
+        let target = self.target.lock().expect("a target").clone()?;
+        Some(format!("{target} is excluded by the entry \"/etc\""))
     }
 
     fn contract(&self, tool: &str) -> Option<ToolContract> {
+        self.log.note("contract");
         let contract = ToolContract::open(tool, self.class, RiskLevel::Medium);
         match self.gate {
             GateCase::NoContract => None,
@@ -139,7 +163,9 @@ impl ToolHost for Looks {
                 allowed_wake_reasons: [WakeReason::Timer].into(),
                 ..contract
             }),
-            GateCase::None | GateCase::NoCategory | GateCase::Unclassified => Some(contract),
+            GateCase::None | GateCase::NoCategory | GateCase::Unclassified | GateCase::BadArguments => {
+                Some(contract)
+            }
         }
     }
 
@@ -151,12 +177,8 @@ impl ToolHost for Looks {
     }
 
     fn facts(&self, _: &str, _: &Value, _: &SandboxScope) -> CallFacts {
-        let link = self.link.lock().expect("a link").clone();
-        let target = link.map(|path| Target::Path {
-            path,
-            access: PathAccess::Write,
-            scope: PathScope::Outside,
-        });
+        self.log.note("facts");
+        let target = self.target.lock().expect("a target").clone();
         CallFacts {
             targets: target.into_iter().collect(),
             command: None,
@@ -168,6 +190,7 @@ impl ToolHost for Looks {
     }
 
     async fn perform(&self, act: ToolRequest, _: impl StopSignal) -> ToolOutcome {
+        self.log.note("perform");
         self.granted.lock().expect("a list").push(act.grant.targets);
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.running_max.fetch_max(running, Ordering::SeqCst);
@@ -185,7 +208,7 @@ impl ToolHost for Looks {
         let after_ms = Some(60_000);
         ToolOutcome {
             content: json!({ "number": number }).to_string(),
-            code: is_busy.then(|| "busy".to_owned()),
+            code: is_busy.then_some("busy").or(self.refuses).map(str::to_owned),
             exit_status: None,
             sandbox: None,
             blobs: Vec::new(),
@@ -204,6 +227,7 @@ struct ChangingPolicy {
     versions: AtomicUsize,
     /// The store on which a brake is set while the first intents are committed.
     brakes: Option<Store>,
+    log: Arc<CallLog>,
 }
 
 impl ChangingPolicy {
@@ -218,6 +242,7 @@ impl ChangingPolicy {
 
 impl Policy for ChangingPolicy {
     fn decide(&self, question: &PolicyQuery<'_>) -> PolicyVerdict {
+        self.log.note("decide");
         let rules = self.rules(question.rules);
         let verdict = self.rules.decide(&PolicyQuery {
             rules: &rules,
@@ -263,7 +288,8 @@ struct Setting {
     denies: Option<DenialMoment>,
     gate: GateCase,
     mode: PermissionMode,
-    link: Option<&'static str>,
+    target: Option<Target>,
+    refuses: Option<&'static str>,
     busy: usize,
     brakes: bool,
 }
@@ -277,7 +303,8 @@ impl Default for Setting {
             denies: None,
             gate: GateCase::None,
             mode: PermissionMode::default(),
-            link: None,
+            target: None,
+            refuses: None,
             busy: 0,
             brakes: false,
         }
@@ -289,6 +316,7 @@ impl Daemon {
         let ticks: Arc<Ticks> = Arc::default();
         let store = Store::in_memory("action").expect("a store");
         let hub: Arc<Hub> = Arc::default();
+        let log: Arc<CallLog> = Arc::default();
         let tools = Arc::new(Looks {
             class: setting.class,
             ending: setting.ending,
@@ -297,7 +325,9 @@ impl Daemon {
             running_max: AtomicUsize::new(0),
             begun: Mutex::default(),
             gate: setting.gate,
-            link: Mutex::new(setting.link.map(str::to_owned)),
+            target: Mutex::new(setting.target),
+            refuses: setting.refuses,
+            log: Arc::clone(&log),
             granted: Mutex::default(),
             busy: AtomicUsize::new(setting.busy),
         });
@@ -307,6 +337,7 @@ impl Daemon {
             moment: setting.denies,
             versions: AtomicUsize::new(0),
             brakes: setting.brakes.then(|| store.clone()),
+            log,
         });
         let (switch, halt) = Halt::new();
         let (service, api, _) = Service::new(Options {

@@ -75,6 +75,8 @@ pub(super) fn tool_executed(duration_ms: u64) -> EventDraft {
         exit_status: None,
         sandbox: None,
         code: None,
+        stage: None,
+        category: None,
         tool_error: None,
         error: None,
         attempt: None,
@@ -240,7 +242,8 @@ pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<V
         retry: None,
         seen: PriorActions::default(),
         diff: None,
-            targets: Vec::new(),
+        targets: Vec::new(),
+        constraint: None,
     };
     let RunInput::Replied(reply) = replied() else {
         unreachable!("a reply")
@@ -272,6 +275,7 @@ pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<V
         sandbox: None,
         code: None,
         error: None,
+        refused: Vec::new(),
         again: None,
     };
     let results = vec![result];

@@ -299,6 +299,7 @@ fn restricted(played: &PlayedRun, call_id: &str, effect: PolicyEffect) -> InputR
             risk: None,
             diff: None,
             targets: Vec::new(),
+            constraint: None,
             operation_id: action.expect("an action").operation_id,
             preview: "{}".to_owned(),
             verdict: PolicyVerdict {
@@ -387,10 +388,7 @@ fn a_retry_is_intended_only_after_its_wait() {
         },
         InputReads::default(),
     );
-    assert_eq!(
-        (open(&played), played.turn.phase.delay_ms()),
-        (Vec::new(), 5_000)
-    );
+    assert_eq!((open(&played), played.turn.phase.delay_ms()), (Vec::new(), 5_000));
     end_wait(&mut played);
     assert_eq!(
         (open(&played), played.turn.phase.delay_ms()),

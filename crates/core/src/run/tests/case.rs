@@ -448,7 +448,8 @@ fn the_largest_plan_is_a_small_state() {
         retry: Some(RetryPolicy::REPEATABLE),
         seen: PriorActions::default(),
         diff: None,
-            targets: Vec::new(),
+        targets: Vec::new(),
+        constraint: None,
     };
     let reads = InputReads {
         calls: vec![read; CALLS_PER_REPLY_MAX],

@@ -282,6 +282,7 @@ fn settle(text: &str) -> RunMachine {
         sandbox: None,
         code: None,
         error: None,
+        refused: Vec::new(),
         again: None,
     });
     let results = results.collect();

@@ -339,6 +339,7 @@ impl PlayedRun {
             seen,
             diff: None,
             targets: Vec::new(),
+            constraint: None,
         }
     }
 
@@ -386,6 +387,7 @@ impl PlayedRun {
             sandbox: Some("none".into()),
             code: None,
             error: None,
+            refused: Vec::new(),
             again: None,
         }
     }
