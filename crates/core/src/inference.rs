@@ -306,6 +306,7 @@ mod tests {
         decide(permissions, &asked).map_or_else(|denial| denial.code, |()| "allowed")
     }
 
+    // Conformance: L-041
     /// Each gate alone, and the earlier of two denying gates.
     #[test]
     fn each_gate_has_its_code_and_the_first_denial_counts() {

@@ -66,6 +66,7 @@ mod tests {
         steps.into_iter().map(DecisionStep::as_str).collect()
     }
 
+    // Conformance: A-169
     #[test]
     fn each_decision_lists_its_steps_and_takes_its_branch() {
         let judged = ["load_policy", "check_constraints", "evaluate_policies", "record"];

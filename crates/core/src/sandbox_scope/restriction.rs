@@ -96,7 +96,6 @@ mod tests {
         entries.iter().map(|entry| (*entry).to_owned()).collect()
     }
 
-    // Conformance: A-179
     #[test]
     fn a_child_keeps_what_its_parent_has_too() {
         let child = SandboxScope {

@@ -7,6 +7,25 @@ use wakeful_core::report::payload::{Payload, PolicyDecided, ToolExecuted};
 use super::judged_again::written;
 use super::*;
 
+impl Looks {
+    pub(super) fn new(setting: &Setting, log: Arc<CallLog>) -> Self {
+        Self {
+            class: setting.class,
+            ending: setting.ending,
+            permits: Semaphore::new(0),
+            running: AtomicUsize::new(0),
+            running_max: AtomicUsize::new(0),
+            begun: Mutex::default(),
+            gate: setting.gate,
+            target: Mutex::new(setting.target.clone()),
+            refuses: setting.refuses,
+            log,
+            granted: Mutex::default(),
+            busy: AtomicUsize::new(setting.busy),
+        }
+    }
+}
+
 impl Daemon {
     /// The payloads of the agent's events.
     async fn events(&self) -> Vec<Payload> {
@@ -66,7 +85,7 @@ async fn bad_arguments_never_reach_the_handler() {
     assert_eq!(daemon.audited().await, (GateStage::Validate, None));
 }
 
-// Conformance
+// Conformance
 #[tokio::test]
 async fn each_decision_is_recorded_with_its_steps_and_takes_its_branch() {
     let judged = ["load_policy", "check_constraints", "evaluate_policies", "record"];
@@ -177,7 +196,7 @@ async fn a_denied_path_and_a_denied_host_are_audited_with_their_entry() {
     }
 }
 
-// Conformance: A-178
+// Conformance, L-041
 #[tokio::test]
 async fn a_violation_that_the_tool_finds_is_a_denial() {
     for (code, stage, category) in [

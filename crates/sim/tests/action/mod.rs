@@ -317,20 +317,7 @@ impl Daemon {
         let store = Store::in_memory("action").expect("a store");
         let hub: Arc<Hub> = Arc::default();
         let log: Arc<CallLog> = Arc::default();
-        let tools = Arc::new(Looks {
-            class: setting.class,
-            ending: setting.ending,
-            permits: Semaphore::new(0),
-            running: AtomicUsize::new(0),
-            running_max: AtomicUsize::new(0),
-            begun: Mutex::default(),
-            gate: setting.gate,
-            target: Mutex::new(setting.target),
-            refuses: setting.refuses,
-            log: Arc::clone(&log),
-            granted: Mutex::default(),
-            busy: AtomicUsize::new(setting.busy),
-        });
+        let tools = Arc::new(Looks::new(&setting, Arc::clone(&log)));
         let policy = Arc::new(ChangingPolicy {
             rules: PolicyEngine::new(ToolRegistry::new([TOOL.to_owned()].into())).expect("a policy"),
             denies: AtomicBool::new(false),

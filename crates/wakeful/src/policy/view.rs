@@ -10,7 +10,7 @@ use wakeful_core::policy::{
     rule_words, unsafe_target,
 };
 use wakeful_core::problem::Problem;
-use wakeful_core::step::EffectClass;
+use wakeful_core::step::{EffectClass, ToolError};
 use wakeful_core::sub_run::{START_RUN, SubRunRequest};
 use wakeful_core::tool::gate::{self, GateQuery};
 use wakeful_policy::{
@@ -85,53 +85,15 @@ pub(crate) fn explain<T: ToolHost>(
     tools: &T,
     call: &ExplainedCall,
 ) -> PolicyExplanation {
-    let version = engine.version(&call.agent_id, &call.rules).to_string();
     let order = (call.tool == START_RUN).then(|| SubRunRequest::read(&call.input));
+    if let Some(stop) = stop_before_policies(tools, call, order.as_ref()) {
+        let version = engine.version(&call.agent_id, &call.rules).to_string();
+        return stopped(call, version, stop);
+    }
     let class = match &order {
         Some(_) => EffectClass::Internal,
         None => tools.class(&call.tool).unwrap_or(EffectClass::Plain),
     };
-    let fault = match &order {
-        // A run that may start no runs was not offered this tool, so its arguments do not matter.
-        Some(order) => order
-            .as_ref()
-            .err()
-            .filter(|_| !call.rules.may_start.is_empty())
-            .cloned(),
-        None => tools
-            .class(&call.tool)
-            .and_then(|_| tools.check(&call.tool, &call.input).err()),
-    };
-    if let Some(fault) = fault {
-        return stopped(
-            call,
-            version,
-            &Stop {
-                stage: GateStage::Validate,
-                category: None,
-                rule: fault.kind,
-                reason: fault.message,
-            },
-        );
-    }
-    let contract = tools.contract(&call.tool);
-    let gate = gate::check(GateQuery {
-        contract: contract.as_ref(),
-        access: &call.rules.access,
-        wake_reason: call.rules.wake_reason,
-    });
-    if let Err(stop) = gate {
-        return stopped(
-            call,
-            version,
-            &Stop {
-                stage: stop.stage,
-                category: Some(stop.category),
-                rule: stop.code,
-                reason: stop.message,
-            },
-        );
-    }
     let facts = match order {
         Some(order) => order.map(|order| order.facts()).unwrap_or_default(),
         None => facts(tools, call),
@@ -162,6 +124,45 @@ pub(crate) fn explain<T: ToolHost>(
     }
 }
 
+/// Checks the arguments and the gates of a call.
+fn stop_before_policies<T: ToolHost>(
+    tools: &T,
+    call: &ExplainedCall,
+    order: Option<&Result<SubRunRequest, ToolError>>,
+) -> Option<Stop> {
+    let fault = match order {
+        // A run that may start no runs was not offered this tool, so its arguments do not matter.
+        Some(order) => order
+            .as_ref()
+            .err()
+            .filter(|_| !call.rules.may_start.is_empty())
+            .cloned(),
+        None => tools
+            .class(&call.tool)
+            .and_then(|_| tools.check(&call.tool, &call.input).err()),
+    };
+    if let Some(fault) = fault {
+        return Some(Stop {
+            stage: GateStage::Validate,
+            category: None,
+            rule: fault.kind,
+            reason: fault.message,
+        });
+    }
+    let contract = tools.contract(&call.tool);
+    let gate = gate::check(GateQuery {
+        contract: contract.as_ref(),
+        access: &call.rules.access,
+        wake_reason: call.rules.wake_reason,
+    });
+    gate.err().map(|stop| Stop {
+        stage: stop.stage,
+        category: Some(stop.category),
+        rule: stop.code,
+        reason: stop.message,
+    })
+}
+
 /// What stops a call before the policies.
 struct Stop {
     stage: GateStage,
@@ -170,13 +171,13 @@ struct Stop {
     reason: String,
 }
 
-fn stopped(call: &ExplainedCall, policy_version: String, stop: &Stop) -> PolicyExplanation {
+fn stopped(call: &ExplainedCall, policy_version: String, stop: Stop) -> PolicyExplanation {
     PolicyExplanation {
         agent_id: call.agent_id.to_string(),
         tool: call.tool.clone(),
         effect: PolicyEffect::Deny,
-        rule: stop.rule.clone(),
-        reason: stop.reason.clone(),
+        rule: stop.rule,
+        reason: stop.reason,
         stage: Some(stop.stage),
         category: stop.category,
         mode: call.rules.mode,

@@ -317,24 +317,21 @@ impl PlayedRun {
             unknown,
             newest_unknown: unknown.then_some(OperationId(base.0)),
         };
-        let effect = match call.check {
-            Check::Denied => policy::PolicyEffect::Deny,
-            Check::Asks => policy::PolicyEffect::Ask,
-            Check::Passes | Check::Faulty => policy::PolicyEffect::Permit,
-        };
-        let verdict = policy::PolicyVerdict {
-            effect,
-            rule: "rule".into(),
-            policy_version: PolicyVersion::new("p1"),
-        };
-        let fault =
-            (call.check == Check::Faulty).then(|| ToolError::new("invalid_arguments", "no", "other ones"));
+        let fault = || ToolError::new("invalid_arguments", "no", "other ones");
         CallReads {
             stop: None,
             risk: None,
             class: TOOLS[call.tool].1,
-            fault,
-            verdict,
+            fault: (call.check == Check::Faulty).then(fault),
+            verdict: policy::PolicyVerdict {
+                effect: match call.check {
+                    Check::Denied => policy::PolicyEffect::Deny,
+                    Check::Asks => policy::PolicyEffect::Ask,
+                    Check::Passes | Check::Faulty => policy::PolicyEffect::Permit,
+                },
+                rule: "rule".into(),
+                policy_version: PolicyVersion::new("p1"),
+            },
             retry: None,
             seen,
             diff: None,
