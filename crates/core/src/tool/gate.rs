@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(denied.as_deref(), Some(MISSING_CAPABILITY));
     }
 
-    // Conformance: L-121, L-126
+    // Conformance: L-121
     #[test]
     fn a_tool_without_contract_is_denied() {
         let access = AgentAccessScope::everything();

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 use wakeful_core::id::AgentId;
 use wakeful_core::journal::{Category, Note, Record, Task};
 use wakeful_core::time::Millis;
@@ -201,53 +199,4 @@ async fn a_category_outside_scope_is_never_read() {
         found.content.contains(WORK) && !found.content.contains(HOME),
         "{found:?}"
     );
-}
-
-// Conformance: L-126
-/// For every tool of the journal and any arguments, an agent without categories reads and writes nothing.
-#[test]
-fn without_categories_no_tool_reads_or_writes() {
-    let ids = prop_oneof![Just(TASK), Just(WORK), Just(HOME), Just("x")];
-    let inputs = (ids.clone(), proptest::option::of(ids), "[a-z]{0,8}");
-    let tools = crate::registry::TOOLS.iter().filter(|entry| {
-        matches!(
-            entry.group,
-            crate::registry::ToolGroup::Journal | crate::registry::ToolGroup::JournalReading
-        )
-    });
-    let tools: Vec<_> = tools.collect();
-    assert!(tools.len() >= 5, "{}", tools.len());
-    let mut runner = TestRunner::new(ProptestConfig::with_cases(32));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .expect("a runtime");
-    let tried = runner.run(&inputs, |(id, category, text)| {
-        for tool in &tools {
-            let input = json!({
-                "task_id": id, "category_id": category, "title": text, "text": text, "content": text,
-            });
-            for category in [Some(WORK), Some(HOME), None] {
-                let journal = Arc::new(task_in(category));
-                let request = ToolRequest {
-                    access: AgentAccessScope::default(),
-                    ..request(tool.name, input.clone())
-                };
-                let shared = Arc::<OneTask>::clone(&journal);
-                let done = runtime.block_on(async {
-                    match tool.group {
-                        crate::registry::ToolGroup::JournalReading => {
-                            let limits = crate::options::OutputLimits::default();
-                            crate::journal_reading::perform(shared, request, limits).await
-                        }
-                        _ => perform(shared, request).await,
-                    }
-                });
-                prop_assert_eq!(journal.writes.load(Ordering::SeqCst), 0, "{}", tool.name);
-                let is_private = done.content.contains("private title") || done.content.contains("a name");
-                prop_assert!(!is_private, "{}: {}", tool.name, done.content);
-            }
-        }
-        Ok(())
-    });
-    tried.expect("a tool read or wrote");
 }
