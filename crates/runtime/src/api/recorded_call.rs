@@ -79,11 +79,11 @@ fn verdict_on(event: &EventRow, operation: OperationId) -> Option<LoggedVerdict>
     if event.kind != EventKind::PolicyDecided.as_str() {
         return None;
     }
-    match event.body()?.payload {
-        Payload::PolicyDecided(decided) if decided.operation_id == operation => Some(LoggedVerdict {
-            decided,
-            policy_version: event.policy_version.clone(),
-        }),
-        _ => None,
-    }
+    let Payload::PolicyDecided(decided) = event.body()?.payload else {
+        return None;
+    };
+    (decided.operation_id == operation).then(|| LoggedVerdict {
+        decided,
+        policy_version: event.policy_version.clone(),
+    })
 }

@@ -36,9 +36,11 @@ impl Daemon {
 
     async fn verdicts(&self) -> Vec<PolicyDecided> {
         let events = self.events().await.into_iter();
-        let decided = events.filter_map(|event| match event {
-            Payload::PolicyDecided(decided) => Some(decided),
-            _ => None,
+        let decided = events.filter_map(|event| {
+            let Payload::PolicyDecided(decided) = event else {
+                return None;
+            };
+            Some(decided)
         });
         decided.collect()
     }
@@ -218,9 +220,11 @@ async fn a_violation_that_the_tool_finds_is_a_denial() {
         assert_eq!(daemon.outcome().await.1, [(StepStatus::Denied, code.to_owned())]);
         assert_eq!(daemon.audited().await, (stage, Some(category)));
         let events = daemon.events().await;
-        let executed = events.iter().find_map(|event| match event {
-            Payload::ToolExecuted(ToolExecuted { stage, category, .. }) => Some((*stage, *category)),
-            _ => None,
+        let executed = events.iter().find_map(|event| {
+            let Payload::ToolExecuted(ToolExecuted { stage, category, .. }) = event else {
+                return None;
+            };
+            Some((*stage, *category))
         });
         assert_eq!(executed, Some((Some(stage), Some(category))));
     }

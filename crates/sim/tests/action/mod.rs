@@ -143,10 +143,10 @@ impl ToolHost for Looks {
 
     fn check(&self, _: &str, _: &Value) -> Result<(), ToolError> {
         self.log.note("check");
-        match self.gate {
-            GateCase::BadArguments => Err(ToolError::new("invalid_arguments", "number: must be text", "")),
-            _ => Ok(()),
+        if self.gate == GateCase::BadArguments {
+            return Err(ToolError::new("invalid_arguments", "number: must be text", ""));
         }
+        Ok(())
     }
 
     fn constraint(&self, _: &str, _: &Value, _: &SandboxScope) -> Option<String> {
