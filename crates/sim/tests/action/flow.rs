@@ -186,7 +186,7 @@ async fn a_denied_path_and_a_denied_host_are_audited_with_their_entry() {
             (denied.effect, denied.rule.as_str()),
             (PolicyEffect::Deny, "unsafe_target")
         );
-        assert_eq!(denied.targets, [target.clone()]);
+        assert_eq!(denied.targets, std::slice::from_ref(&target));
         assert_eq!(
             denied.reason,
             format!("{target} is excluded by the entry \"/etc\"")
