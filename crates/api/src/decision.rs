@@ -97,6 +97,11 @@ pub struct Decision {
     /// characters. Invisible characters are escaped. Absent if it changes no files, and in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// What the action acts on, with symlinks resolved: `write /etc/hosts (outside)`. An approval holds only for
+    /// these targets; if they change before the action begins, it is judged and asked about again. Invisible
+    /// characters are escaped. Empty for an action without paths and hosts, and once they are erased.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
     /// Why the complete arguments are not available. Absent if they are, and in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_gone: Option<InputGone>,

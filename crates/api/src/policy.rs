@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_core::policy::{DenialCategory, PermissionMode, PolicyEffect};
+use wakeful_core::policy::{DenialCategory, GateStage, PermissionMode, PolicyEffect};
 use wakeful_core::step::StepStatus;
 
 use crate::endpoint::endpoints;
@@ -19,7 +19,7 @@ endpoints! { "policies":
     /// Explains the verdict on a call that an agent could make. Nothing is executed.
     ExplainCall = Post "/api/agents/{agent_id}/policy/explain" -> PolicyExplanation {
         200 "The verdict, what decided it, and which single change makes it less strict",
-        409 "The arguments are not valid for the tool",
+        409 "The workspace of the agent cannot be used",
     }
     /// Explains the verdict that a recorded call of a run would have now, beside the recorded one.
     ExplainStep { run_key: Text<RunKey>, operation_id: Text<OperationId> }
@@ -105,6 +105,9 @@ pub struct PolicyExplanation {
     pub rule: String,
     /// What the rule says; the rule's own text of `@ask` for a policy that a person wrote.
     pub reason: String,
+    /// The stage at which the call stops, if it is denied or its arguments are invalid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<GateStage>,
     /// The category, if the call is denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<DenialCategory>,
@@ -119,6 +122,9 @@ pub struct PolicyExplanation {
     pub targets: Vec<ExplainedTarget>,
     /// The single changes that make the verdict less strict.
     pub alternatives: Vec<PolicyAlternative>,
+    /// For a recorded call: how today's verdict differs from the recorded one. Absent if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The recorded verdict, for a recorded call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedVerdict>,
@@ -167,4 +173,16 @@ pub struct RecordedVerdict {
     pub status: StepStatus,
     /// The rule that permitted or denied it, or the error.
     pub rule: String,
+    /// The recorded verdict; absent if its event was erased or deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<PolicyEffect>,
+    /// Why, as it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What the call acted on when it was judged. The explanation judges the same targets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+    /// The policy version under which it was judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy_version: Option<String>,
 }

@@ -368,6 +368,7 @@ mod tests {
         );
     }
 
+    // Conformance: L-041
     /// Each gate alone, and the earlier of two denying gates.
     #[test]
     fn each_gate_has_its_code_and_the_first_denial_counts() {

@@ -6,16 +6,23 @@
 
 mod denial;
 mod facts;
+mod flow;
 mod rule;
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::denial::{DenialCategory, GateStage};
+pub use self::denial::{
+    DENIED_PATH, DenialCategory, GateStage, HOST_NOT_ALLOWED, OUTSIDE_WORKSPACE, PROTECTED_PATH,
+    WRITE_QUOTA_EXCEEDED, refusal_stage,
+};
 pub use self::facts::{
     COMMAND_CHARS_MAX, CallFacts, CommandFact, HostScope, PathAccess, PathScope, TARGETS_MAX, Target,
+    targets_digest,
 };
+pub use self::flow::{DecisionStep, decision_steps};
 pub use self::rule::{DENIED_BY_POLICY, RuleName, denial_category, denial_code, unsafe_target};
 use crate::decision::Channel;
 use crate::id::{AgentId, PolicyVersion};
@@ -148,6 +155,22 @@ pub struct PolicyVerdict {
     pub policy_version: PolicyVersion,
 }
 
+impl PolicyVerdict {
+    /// The verdict after the risk registry: without a classification of the tool, a person decides about a
+    /// permitted call.
+    #[must_use]
+    pub fn escalated(self, is_classified: bool) -> Self {
+        if is_classified || self.effect != PolicyEffect::Permit {
+            return self;
+        }
+        Self {
+            effect: PolicyEffect::Ask,
+            rule: UNCLASSIFIED_TOOL.to_owned(),
+            ..self
+        }
+    }
+}
+
 string_enum! {
     /// Whether an action may be performed.
     #[schemars(rename = "PolicyEffect")]
@@ -158,6 +181,41 @@ string_enum! {
         Ask = "ask",
         /// It must not be performed.
         Deny = "deny",
+    }
+}
+
+/// A policy file in force.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyFileHash {
+    /// Its name as in verdicts: `main.cedar`, or `agent/main.cedar` for a file of the agent.
+    pub file: String,
+    /// The hash of its content.
+    pub sha256: Digest,
+}
+
+/// The policy files in force for an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PolicyFiles {
+    /// Those for all agents first.
+    pub files: Vec<PolicyFileHash>,
+    /// Whether a refused file has no earlier version, so that nothing is permitted.
+    pub is_incomplete: bool,
+}
+
+impl PolicyFiles {
+    /// The version of the files; none without files.
+    #[must_use]
+    pub fn version(&self) -> Option<String> {
+        if self.files.is_empty() && !self.is_incomplete {
+            return None;
+        }
+        let mut fields = vec![if self.is_incomplete { "incomplete" } else { "" }.to_owned()];
+        for file in &self.files {
+            fields.extend([file.file.clone(), file.sha256.to_string()]);
+        }
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        let hash = derived_hash("policy.files", &fields).to_string();
+        Some(format!("policy-files-1-{}", hash.split_at(12).0))
     }
 }
 
@@ -241,6 +299,30 @@ mod tests {
         let error = check_tool_names(&registered, &names(&["ExecComand"])).expect_err("a typo passed");
         assert!(error.to_string().contains("ExecCommand"), "{error}");
         assert_eq!(check_tool_names(&registered, &registered), Ok(()));
+    }
+
+    // Conformance: A-16
+    #[test]
+    fn modes_and_decisions_are_sent_as_words() {
+        fn words<T: Serialize + for<'a> Deserialize<'a> + PartialEq + std::fmt::Debug>(
+            all: &[T],
+        ) -> Vec<String> {
+            let word = |one: &T| {
+                let sent = serde_json::to_string(one).expect("JSON");
+                assert_eq!(&serde_json::from_str::<T>(&sent).expect("a word"), one);
+                sent.trim_matches('"').to_owned()
+            };
+            all.iter().map(word).collect()
+        }
+        assert_eq!(
+            words(&PermissionMode::ALL),
+            ["permissive", "standard", "restrictive"]
+        );
+        assert_eq!(words(&PolicyEffect::ALL), ["permit", "ask", "deny"]);
+        for other in ["\"Permissive\"", "\"allow\"", "1", "null"] {
+            assert!(serde_json::from_str::<PermissionMode>(other).is_err(), "{other}");
+            assert!(serde_json::from_str::<PolicyEffect>(other).is_err(), "{other}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::key::{ActionBase, ActionParts, DecisionId, Digest, OperationId, RunKe
 use crate::policy;
 use crate::retry::RetryPolicy;
 use crate::time::Millis;
-use crate::tool::gate::OUT_OF_SCOPE;
+use crate::tool::Connection;
 use crate::tool::{CallRisk, GateStop};
 
 /// Longest tool name accepted from a model. Registered names are far shorter; an invented name is only
@@ -123,7 +123,7 @@ impl StepStatus {
             None => Self::Ok,
             Some(PARTIAL) => Self::Partial,
             Some(OUTCOME_UNKNOWN) => Self::OutcomeUnknown,
-            Some(OUT_OF_SCOPE) => Self::Denied,
+            Some(code) if policy::refusal_stage(code).is_some() => Self::Denied,
             Some(_) => Self::Failed,
         }
     }
@@ -152,6 +152,12 @@ pub struct CallReads {
     /// What the call would change in files, as a unified diff, if a person decides about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// What the call acts on, as the verdict judged it; at most [`policy::TARGETS_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<policy::Target>,
+    /// The constraint that excludes a target: the path or host, and the entry of the list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constraint: Option<String>,
 }
 
 /// Identical actions of the same run so far.
@@ -202,6 +208,17 @@ pub struct PendingApproval {
     /// When the approval expires, once it is granted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Millis>,
+    /// Hash of the targets that the request shows; none if the action had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets: Option<Digest>,
+}
+
+impl PendingApproval {
+    /// Returns whether a person approved the action with exactly these targets.
+    #[must_use]
+    pub fn covers(&self, targets: &[policy::Target]) -> bool {
+        self.until.is_some() && self.targets == policy::targets_digest(targets)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -252,6 +269,10 @@ pub struct StepResult {
     /// The error, if the tool reported one with its kind and message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorEnvelope>,
+    /// The connections of a command that the rules for hosts refused, at most
+    /// [`crate::tool::REFUSED_CONNECTIONS_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Connection>,
     /// Set if the tool allows a retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<RetryAfter>,

@@ -9,7 +9,7 @@ pub mod invocation;
 pub mod risk;
 
 pub use self::capability::{AgentAccessScope, AgentCapability, Capability, EnvironmentCapability};
-pub use self::connection::{Connection, ConnectionVerdict};
+pub use self::connection::{Connection, ConnectionVerdict, REFUSED_CONNECTIONS_MAX, refused_connections};
 pub use self::contract::{
     ContractDocument, ContractError, ContractMismatch, FactKind, IdempotencyStrategy, RegisteredTool,
     ScopeRule, SideEffects, ToolContract, ToolContracts,

@@ -7,7 +7,7 @@ use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::InferencePermissions;
 use wakeful_core::key::{Digest, derived_hash};
 use wakeful_core::policy::{
-    ActionRules, PolicyEffect, PolicyQuery, PolicyVerdict, RuleName, Target, unsafe_target,
+    ActionRules, PolicyEffect, PolicyFiles, PolicyQuery, PolicyVerdict, RuleName, Target, unsafe_target,
 };
 use wakeful_ports::policy::Policy;
 
@@ -315,6 +315,10 @@ impl Policy for PolicyEngine {
 
     fn version(&self, agent: &AgentId, rules: &ActionRules) -> PolicyVersion {
         PolicyVersion::new(self.version_of(&self.written(agent), rules))
+    }
+
+    fn files(&self, agent: &AgentId) -> PolicyFiles {
+        self.written(agent).files()
     }
 
     fn inference(&self, _agent: &AgentId) -> (InferencePermissions, PolicyVersion) {

@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::Digest;
+use wakeful_core::policy::{PolicyFileHash, PolicyFiles};
 
 use crate::document::{FILE_BYTES_MAX, POLICIES_MAX, PolicyParser, PolicyProblem, WrittenPolicy};
 
@@ -34,6 +35,8 @@ pub struct FolderPolicies {
     /// The hash of the files in force.
     pub digest: String,
     pub policies: Vec<WrittenPolicy>,
+    /// The files in force.
+    pub files: Vec<PolicyFileHash>,
     /// The files that are refused.
     pub problems: Vec<PolicyProblem>,
     /// Whether a refused file has no earlier version: what it forbids is unknown, so nothing is permitted.
@@ -56,6 +59,15 @@ impl WrittenPolicies {
     /// The refused files of both folders.
     pub fn problems(&self) -> impl Iterator<Item = &PolicyProblem> {
         self.global.problems.iter().chain(&self.agent.problems)
+    }
+
+    /// The files of both folders in force.
+    pub(crate) fn files(&self) -> PolicyFiles {
+        let files = self.global.files.iter().chain(&self.agent.files);
+        PolicyFiles {
+            files: files.cloned().collect(),
+            is_incomplete: self.is_incomplete(),
+        }
     }
 
     pub(crate) fn is_incomplete(&self) -> bool {
@@ -159,7 +171,7 @@ impl Folder {
             Ok(found) => found,
             Err(problem) => {
                 problems.push(problem);
-                self.publish(problems, self.files.is_empty());
+                self.publish(prefix, problems, self.files.is_empty());
                 self.stamps = None;
                 return;
             }
@@ -190,7 +202,7 @@ impl Folder {
             problems.push(problem(prefix, &message));
             is_incomplete = true;
         }
-        self.publish(problems, is_incomplete);
+        self.publish(prefix, problems, is_incomplete);
         let is_settled = stamps.iter().all(|(_, stamp)| is_older(*stamp, read_at));
         self.stamps = is_settled.then_some(stamps);
     }
@@ -225,7 +237,7 @@ impl Folder {
         Ok(())
     }
 
-    fn publish(&mut self, problems: Vec<PolicyProblem>, is_incomplete: bool) {
+    fn publish(&mut self, prefix: &str, problems: Vec<PolicyProblem>, is_incomplete: bool) {
         let mut text = String::new();
         for (name, file) in &self.files {
             text.push_str(&format!("{name} {}\n", file.hash));
@@ -236,6 +248,14 @@ impl Folder {
                 .files
                 .values()
                 .flat_map(|file| file.policies.clone())
+                .collect(),
+            files: self
+                .files
+                .iter()
+                .map(|(name, file)| PolicyFileHash {
+                    file: format!("{prefix}{name}"),
+                    sha256: file.hash,
+                })
                 .collect(),
             problems,
             is_incomplete,

@@ -142,6 +142,7 @@ fn verdict(effect: PolicyEffect, rule: RuleName) -> (PolicyEffect, String) {
 
 use PolicyEffect::{Ask, Deny, Permit};
 
+// Conformance: A-16
 #[test]
 fn standard_asks_only_where_a_call_leaves_the_sandbox() {
     let engine = engine();
@@ -176,6 +177,7 @@ fn standard_asks_only_where_a_call_leaves_the_sandbox() {
     }
 }
 
+// Conformance: A-16
 #[test]
 fn permissive_asks_for_nothing_and_restrictive_for_everything() {
     let engine = engine();
@@ -199,6 +201,7 @@ fn permissive_asks_for_nothing_and_restrictive_for_everything() {
     }
 }
 
+// Conformance: A-170
 #[test]
 fn safety_constraints_override_every_grant() {
     let (_home, engine) = with_policies("permit (principal, action, resource);");

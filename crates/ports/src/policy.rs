@@ -2,7 +2,7 @@
 
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::InferencePermissions;
-use wakeful_core::policy::{ActionRules, PolicyQuery, PolicyVerdict, RuleDefaults};
+use wakeful_core::policy::{ActionRules, PolicyFiles, PolicyQuery, PolicyVerdict, RuleDefaults};
 
 /// Decides whether an action is allowed. Must not block, because it is called between a reply and its
 /// commit.
@@ -13,6 +13,12 @@ pub trait Policy: Send + Sync + 'static {
     /// Returns the version of everything that [`Self::decide`] depends on besides the query's facts: with
     /// equal versions, equal facts give equal verdicts.
     fn version(&self, agent: &AgentId, rules: &ActionRules) -> PolicyVersion;
+
+    /// Returns the policy files in force for an agent. A change of them is recorded in its log with the next
+    /// decision.
+    fn files(&self, _agent: &AgentId) -> PolicyFiles {
+        PolicyFiles::default()
+    }
 
     /// Returns what an agent may request from models and send to them, with the version of these rules. A
     /// person's confirmation is valid for one version.

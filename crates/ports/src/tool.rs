@@ -160,6 +160,12 @@ pub trait ToolHost: Send + Sync + 'static {
         CallFacts::default()
     }
 
+    /// Returns why a safety constraint excludes a target of a call, for the audit: the path or host, and the
+    /// entry of the list. None if no constraint does, and for a tool without paths and hosts.
+    fn constraint(&self, _tool: &str, _input: &Value, _scope: &SandboxScope) -> Option<String> {
+        None
+    }
+
     /// Returns the risk tier of a tool. An unregistered tool has the highest.
     fn risk(&self, _tool: &str) -> RiskLevel {
         RiskLevel::High

@@ -14,6 +14,7 @@ mod history;
 pub mod journal;
 mod message;
 mod planted_bugs;
+pub mod recorded_call;
 mod retry;
 mod run;
 mod run_list;

@@ -11,13 +11,14 @@ mod step_change;
 mod thread;
 mod transition;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::conversation::{ToolCall, TranscriptEntry};
 use wakeful_core::failure::truncate_chars;
 use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_core::key::RunKey;
+use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::run::{Effect, InputReads, Interjection, RunInput, RunMachine, is_known};
 use wakeful_core::wake::{Suspension, Wait};
 use wakeful_ports::fail_point;
@@ -69,6 +70,10 @@ pub struct ClaimedRun {
     known: ActionHistory,
     /// The version of the policy that judged the planned actions; none after the run was claimed.
     pub(crate) judged_by: Option<PolicyVersion>,
+    /// The actions that were judged again because their targets changed after their intent.
+    pub(crate) judged_again: BTreeSet<OperationId>,
+    /// The version of the policy files that the agent's log records; none until it is read.
+    pub(crate) recorded_files: Option<String>,
     /// The first transcript entry of a run that this process started; none after it was moved to `thread`.
     opening: Option<TranscriptEntry>,
     /// The messages of the sub-runs to start next.
@@ -117,6 +122,8 @@ impl ClaimedRun {
             asked: Vec::new(),
             known: ActionHistory::nothing_yet(),
             judged_by: None,
+            judged_again: BTreeSet::new(),
+            recorded_files: None,
             opening: Some(start.entry),
             starts: Vec::new(),
             refused: Vec::new(),
@@ -346,6 +353,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             self.observer.on_events(other, &[]);
         }
         claimed.refused.clear();
+        if let Some(version) = &transition.policy_files {
+            claimed.recorded_files = Some(version.clone());
+        }
         self.extend_thread(claimed, &entries, &contents).await?;
         Ok(TransitAttempt::Done(Box::new((
             transition.run.clone(),

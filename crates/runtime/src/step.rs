@@ -6,11 +6,9 @@ use wakeful_core::budget::BudgetExceeded;
 use wakeful_core::conversation::{Block, ToolCall, calls_of};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::policy::{
-    ActionRules, CallFacts, PolicyEffect, PolicyQuery, PolicyVerdict, UNCLASSIFIED_TOOL,
-};
+use wakeful_core::policy::{ActionRules, CallFacts, PolicyEffect, PolicyQuery, PolicyVerdict, unsafe_target};
 use wakeful_core::run::{Effect, RunInput, RunPhase};
-use wakeful_core::step::{CallReads, CrashRecovery, EffectClass, PriorActions, ToolError};
+use wakeful_core::step::{CallReads, EffectClass, PriorActions, ToolError};
 use wakeful_core::sub_run::{START_RUN, SubRunRequest};
 use wakeful_core::tool::gate::{self, GateQuery, GateStop};
 use wakeful_core::tool::risk::{self, RiskFields, ToolRisk};
@@ -153,9 +151,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             (false, false, true) => NextAction::Brake,
             (false, false, false) => return None,
         };
-        // Withdraw the intent of an action that may be performed only once. Otherwise the next driver would
-        // report an unknown outcome, although the action never started.
-        if begins_plain(&claimed.effects) {
+        // Withdraw the intents of actions that did not begin. Otherwise the next driver would treat them as
+        // begun: it would not judge them again, and it would report an unknown outcome for a plain one.
+        if begins_action(&claimed.effects) {
             return Some(NextAction::just(RunInput::Postponed));
         }
         Some(rest)
@@ -253,7 +251,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 rule: stop.code.clone(),
                 policy_version: self.policy.version(agent_id, rules),
             },
-            None => escalated(self.policy.decide(&query), risk.is_classified),
+            None => self.policy.decide(&query).escalated(risk.is_classified),
         };
         let fault: Option<ToolError> = match starts {
             // A run that may start no sub-runs was not offered this tool, so its arguments do not matter.
@@ -273,6 +271,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             retry: self.tools.retry(tool).filter(|_| may_repeat),
             seen,
             diff,
+            constraint: unsafe_target(&facts)
+                .and_then(|_| self.tools.constraint(tool, input, &rules.sandbox)),
+            targets: facts.targets,
         }
     }
 
@@ -315,18 +316,6 @@ pub(crate) struct JudgedCall<'a> {
     pub(crate) rules: &'a ActionRules,
 }
 
-/// The verdict after the risk registry: without a classification a person decides about a permitted call.
-fn escalated(verdict: PolicyVerdict, is_classified: bool) -> PolicyVerdict {
-    if is_classified || verdict.effect != PolicyEffect::Permit {
-        return verdict;
-    }
-    PolicyVerdict {
-        effect: PolicyEffect::Ask,
-        rule: UNCLASSIFIED_TOOL.to_owned(),
-        ..verdict
-    }
-}
-
 /// The stop requests against a run that are pending in memory, if any. Accesses neither the database nor
 /// the disk, so it works while those hang.
 pub(crate) fn pending_stops(store: &Store, run: RunKey, agent: &AgentId) -> Option<Interrupts> {
@@ -366,13 +355,13 @@ fn may_have_begun(effects: &[Effect]) -> bool {
     })
 }
 
-/// Whether the next action may be performed only once and its intent is committed.
-fn begins_plain(effects: &[Effect]) -> bool {
-    let is_plain = |effect: &Effect| match effect {
-        Effect::Act { class, .. } => class.after_crash() == CrashRecovery::Unknown,
+/// Whether the intent of an action outside the engine is committed.
+fn begins_action(effects: &[Effect]) -> bool {
+    let is_outside = |effect: &Effect| match effect {
+        Effect::Act { class, .. } => *class != EffectClass::Internal,
         Effect::CallModel { .. } => false,
     };
-    effects.iter().any(is_plain)
+    effects.iter().any(is_outside)
 }
 
 pub(crate) fn asked(blocks: &[Block]) -> Vec<ToolCall> {

@@ -17,6 +17,7 @@ use wakeful_core::step::{
     CrashRecovery, EffectClass, ErrorEnvelope, StepResult, StepStatus, ToolError, result_blob_with,
     unknown_fault,
 };
+use wakeful_core::tool::refused_connections;
 use wakeful_ports::fail_point;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted_bugs;
@@ -47,11 +48,11 @@ const HALTED: &str = "halted";
 const BRAKED: &str = "braked";
 
 /// An action whose intent is committed.
-struct Intent {
-    operation_id: OperationId,
-    class: EffectClass,
+pub(crate) struct Intent {
+    pub(crate) operation_id: OperationId,
+    pub(crate) class: EffectClass,
     call_id: String,
-    call: ToolCall,
+    pub(crate) call: ToolCall,
 }
 
 /// The outcome of an action and its duration in milliseconds.
@@ -73,12 +74,6 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     ) -> Result<NextAction, EngineError> {
         // After a crash the calls are read first.
         let mut look = (!claimed.asked.is_empty()).then_some(look);
-        if let RunPhase::Acting { delay_ms: 1.., .. } = claimed.machine.phase {
-            if let Some(rest) = self.wait_for_moment(claimed).await? {
-                return Ok(rest);
-            }
-            look = None;
-        }
         let intents = self.intents(claimed).await?;
         let calls: Vec<_> = intents
             .iter()
@@ -92,7 +87,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             Some(look) => Some(look),
             None => Some(self.refresh(claimed).await?),
         };
-        if claimed.freshness == Freshness::Fresh && !self.is_judged_by_current_policy(claimed) {
+        if claimed.freshness == Freshness::Fresh && !self.may_begin(claimed, &intents) {
             // The machine judges them again before it intends them again.
             return Ok(NextAction::just(RunInput::Postponed));
         }
@@ -235,6 +230,14 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             {
                 Ok(ActionOutcome::Held(NextAction::just(RunInput::Postponed)))
             }
+            // It is not permitted any more, so it is not repeated, and an earlier process may have performed
+            // it. A journal write is finished: it was permitted, and its run would otherwise be left between
+            // two databases.
+            (Freshness::Recovered, CrashRecovery::Again)
+                if class == EffectClass::Idempotent && !self.is_permitted(claimed, intent) =>
+            {
+                Ok(ActionOutcome::Done(self.unknown(operation_id, call).await))
+            }
             (Freshness::Recovered | Freshness::Fresh, CrashRecovery::Unknown | CrashRecovery::Again) => {
                 self.run_tool(claimed, intent).await
             }
@@ -256,6 +259,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             .is_error()
             .then(|| ErrorEnvelope::of_receipt(&done.content))
             .flatten();
+        let refused = match done.sandbox {
+            Some(_) => refused_connections(&done.content),
+            None => Vec::new(),
+        };
         let content = result_blob_with(call_id, status.is_error(), done.content, done.images)?;
         let result = StepResult {
             operation_id,
@@ -266,6 +273,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             exit_status: done.exit_status,
             code: done.code,
             error,
+            refused,
             again: done.retry_after,
         };
         Ok((result, content, done.blobs))
@@ -297,7 +305,6 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     async fn run_tool(&self, claimed: &ClaimedRun, intent: &Intent) -> Result<ActionOutcome, EngineError> {
         let Intent {
             operation_id,
-            class,
             ref call,
             ..
         } = *intent;
@@ -314,7 +321,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             input: call.input.clone(),
             agent_id: claimed.row.agent_id.clone(),
             at: self.clock.now(),
-            grant: self.grant(claimed, operation_id, call, class),
+            grant: self.grant(claimed, intent).unwrap_or_default(),
             scope: claimed.settings.sandbox.clone(),
             access: claimed.settings.access(),
             is_read_only: claimed.machine.is_read_only,

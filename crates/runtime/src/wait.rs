@@ -6,7 +6,7 @@ use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::proof::row_binding::{RunRecord, attach};
 use wakeful_core::report::payload::{DecisionAnswered, DecisionEscalated, Payload};
 use wakeful_core::report::{EventDraft, EventKind, SealedEvent};
-use wakeful_core::run::{DecisionWrite, RunInput, RunMachine, RunPhase};
+use wakeful_core::run::{DecisionWrite, RunInput, RunMachine};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Suspension, Wait};
 use wakeful_ports::model::Model;
@@ -17,7 +17,7 @@ use wakeful_store::{StoreError, View};
 
 use crate::model_call::ended_early;
 use crate::run::{ClaimedRun, broken};
-use crate::step::{EarlyEnd, Freshness, NextAction};
+use crate::step::{EarlyEnd, NextAction};
 use crate::sub_run;
 use crate::{Engine, EngineError};
 
@@ -145,7 +145,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         }
     }
 
-    /// Waits until the intended effect is due. Returns none when it is.
+    /// Waits until the next effect is due. Returns none when it is.
     pub(crate) async fn wait_for_moment(
         &self,
         claimed: &ClaimedRun,
@@ -163,14 +163,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         if left_ms == 0 {
             return Ok(None);
         }
-        // On cancellation, an action that may have started is settled first, and at once.
-        let is_found = claimed.freshness == Freshness::Recovered
-            && matches!(claimed.machine.phase, RunPhase::Acting { .. });
         // Checked before the run is released: otherwise a cancelled run would be signalled and released in
         // a loop.
         let run = claimed.run_key();
         if self.store.read(move |view| view.cancel_requested(&run)).await? {
-            return called_off(claimed, is_found);
+            return ended_early(claimed, EarlyEnd::Cancelled).map(Some);
         }
         if left_ms > INLINE_WAIT_MS_MAX {
             let wait = Wait::Due {
@@ -181,12 +178,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         tokio::select! {
             biased;
             () = self.clock.sleep(left_ms) => Ok(None),
-            early = self.wait_for_early_end(claimed) => match early {
-                EarlyEnd::Cancelled => called_off(claimed, is_found),
-                early @ (EarlyEnd::LeaseLost | EarlyEnd::Halted | EarlyEnd::Braked) => {
-                    ended_early(claimed, early).map(Some)
-                }
-            },
+            early = self.wait_for_early_end(claimed) => ended_early(claimed, early).map(Some),
         }
     }
 
@@ -195,6 +187,11 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let now = self.clock.now();
         let (waits_on, lapsed_on) = (claimed.machine.waits_on(), claimed.machine.expired_approval(now));
         let Some(id) = waits_on.or(lapsed_on) else {
+            if claimed.machine.phase.delay_ms() > 0
+                && let Some(rest) = self.wait_for_moment(claimed).await?
+            {
+                return Ok(rest);
+            }
             return Ok(NextAction::just(RunInput::Settled { results: Vec::new() }));
         };
         let mut decision = self.question(claimed, id).await?;
@@ -313,12 +310,4 @@ pub(crate) fn late_draft(next: &Decision) -> EventDraft {
     };
     attach(&mut draft, next);
     draft
-}
-
-/// Handles a cancellation during the wait.
-fn called_off(claimed: &ClaimedRun, is_found: bool) -> Result<Option<NextAction>, EngineError> {
-    if is_found {
-        return Ok(None);
-    }
-    ended_early(claimed, EarlyEnd::Cancelled).map(Some)
 }

@@ -9,10 +9,11 @@ use wakeful_api::{
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::policy::ActionRules;
+use wakeful_core::policy::{ActionRules, Target};
 use wakeful_core::problem::Problem;
 use wakeful_core::run::RunMachine;
 use wakeful_core::step::TOOL_NAME_CHARS_MAX;
+use wakeful_runtime::api::recorded_call::LoggedVerdict;
 
 use crate::error::ApiError;
 use crate::route::{Call, Routes};
@@ -26,6 +27,8 @@ pub struct ExplainedCall {
     pub rules: ActionRules,
     pub tool: String,
     pub input: Value,
+    /// The targets that a recorded call was judged on; none to find out what the call would act on now.
+    pub targets: Option<Vec<Target>>,
 }
 
 pub(crate) fn routes() -> Routes {
@@ -54,6 +57,7 @@ async fn explain(call: Call, asked: ExplainCall) -> Result<PolicyExplanation, Ap
         rules,
         tool: asked.tool,
         input: asked.input,
+        targets: None,
     };
     let host = Arc::clone(&call.host);
     blocking(move || host.explain_call(&explained)).await
@@ -94,22 +98,52 @@ async fn explain_step(call: Call, asked: ExplainStep) -> Result<PolicyExplanatio
             "explain the call with --agent and --tool",
         ));
     };
-    let (agent_id, _, rules) = rules(&call, stored.row.agent_id, &machine).await?;
+    let recorded = runs.recorded_call(run, operation).await?;
+    let decided = recorded.verdict.as_ref().map(|verdict| &verdict.decided);
     let explained = ExplainedCall {
-        agent_id,
+        agent_id: stored.row.agent_id,
+        rules: recorded.settings.rules(&machine, &call.host.rule_defaults()),
         workspace: machine.workspace,
-        rules,
         tool: step.name.clone(),
         input,
+        targets: decided.map(|decided| decided.targets.clone()),
     };
     let host = Arc::clone(&call.host);
     let explanation = blocking(move || host.explain_call(&explained)).await?;
     Ok(PolicyExplanation {
+        note: recorded
+            .verdict
+            .as_ref()
+            .and_then(|verdict| difference(verdict, &explanation)),
         recorded: Some(RecordedVerdict {
             status: step.status,
             rule: step.reason,
+            effect: decided.map(|decided| decided.effect),
+            reason: decided.map(|decided| decided.reason.clone()),
+            targets: decided.map_or_else(Vec::new, |decided| {
+                decided.targets.iter().map(ToString::to_string).collect()
+            }),
+            policy_version: recorded
+                .verdict
+                .as_ref()
+                .map(|verdict| verdict.policy_version.clone()),
         }),
         ..explanation
+    })
+}
+
+/// How the verdict on a call differs from the recorded one; none if it does not.
+fn difference(recorded: &LoggedVerdict, now: &PolicyExplanation) -> Option<String> {
+    let LoggedVerdict {
+        decided,
+        policy_version,
+    } = recorded;
+    let is_same = decided.effect == now.effect && decided.rule == now.rule;
+    (!is_same).then(|| {
+        format!(
+            "the verdict was {} by {} under {policy_version}; the same call is {} by {} under {}",
+            decided.effect, decided.rule, now.effect, now.rule, now.policy_version
+        )
     })
 }
 

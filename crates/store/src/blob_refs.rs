@@ -249,6 +249,7 @@ mod tests {
     const SILENT: &str = "
         agent.agent_id agent.control agent.lifecycle agent.model_ref agent.settings agent.visibility agent.workspace
         agent_head.agent_id agent_head.chain_hash agent_head.incarnation agent_head.runner_id
+        agent_head.policy_files
         blob.bytes blob.encoding blob.hash cap.agent_id transcript_entry.role transcript_entry.run_key transcript_entry.thread_id
         event.agent_id event.hash event.kind event.payload event.payload_hash event.policy_version event.run_key event.salt
         host.host_id run_log.effects_hash run_log.reads_hash run_log.run_key run_log.state_hash

@@ -147,6 +147,7 @@ pub(crate) fn erase(tx: &mut Tx<'_>, run: &RunKey) -> Result<()> {
     for mut decision in tx.decisions(&of_run)? {
         decision.inquiry.input.clear();
         decision.inquiry.diff = None;
+        decision.inquiry.targets.clear();
         if let Some(answer) = &mut decision.answer {
             answer.note = None;
         }

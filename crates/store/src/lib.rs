@@ -51,6 +51,7 @@ mod journal;
 mod lock;
 mod message;
 mod pack;
+mod policy_files;
 mod postgres;
 mod proof;
 mod queue;

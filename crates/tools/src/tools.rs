@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::key::OperationId;
-use wakeful_core::policy::{CallFacts, CommandFact};
+use wakeful_core::policy::{CallFacts, CommandFact, WRITE_QUOTA_EXCEEDED};
 use wakeful_core::retry::RetryPolicy;
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::step::{EffectClass, ToolError};
@@ -43,6 +43,8 @@ static PLACES: Semaphore = Semaphore::const_new(COMMANDS_MAX);
 pub struct Tools {
     inner: Arc<Inner>,
     journal: Option<Arc<dyn Journal>>,
+    /// Whether the tools of a journal are known without one, to explain calls of them.
+    is_journal_known: bool,
 }
 
 impl std::fmt::Debug for Tools {
@@ -92,6 +94,7 @@ impl Tools {
                 no_namespaces: AtomicBool::new(false),
             }),
             journal: None,
+            is_journal_known: false,
         })
     }
 
@@ -104,13 +107,25 @@ impl Tools {
         }
     }
 
+    /// Knows the tools of a journal although there is none, to explain calls of them. None of them can be
+    /// performed.
+    #[must_use]
+    pub fn for_explanation(self) -> Self {
+        Self {
+            is_journal_known: true,
+            ..self
+        }
+    }
+
     /// The entry of a tool that is available here.
     fn entry(&self, tool: &str) -> Option<&'static ToolEntry> {
         registry::find(tool).filter(|entry| {
             contract::contract(entry.name).is_some()
                 && match entry.group {
                     ToolGroup::Command | ToolGroup::Files | ToolGroup::Scan | ToolGroup::Web => true,
-                    ToolGroup::Journal | ToolGroup::JournalReading => self.journal.is_some(),
+                    ToolGroup::Journal | ToolGroup::JournalReading => {
+                        self.journal.is_some() || self.is_journal_known
+                    }
                     ToolGroup::Engine => false,
                 }
         })
@@ -235,6 +250,14 @@ impl ToolHost for Tools {
         }
     }
 
+    fn constraint(&self, tool: &str, input: &Value, scope: &SandboxScope) -> Option<String> {
+        match self.entry(tool)?.group {
+            ToolGroup::Files | ToolGroup::Scan => self.inner.denied_path(tool, input, scope),
+            ToolGroup::Web => web::constraint(input, scope),
+            ToolGroup::Command | ToolGroup::Journal | ToolGroup::JournalReading | ToolGroup::Engine => None,
+        }
+    }
+
     fn check(&self, tool: &str, input: &Value) -> Result<(), ToolError> {
         match self.entry(tool).map(|entry| entry.group) {
             Some(ToolGroup::Command) => self.inner.check(input).map(drop),
@@ -330,7 +353,7 @@ fn day_s_writing_used(most: u64) -> ToolError {
         most >> 20
     );
     let hint = "wait, or ask a person to raise tools.disk_write_mib_per_day";
-    ToolError::new("disk_write_exceeded", &message, hint)
+    ToolError::new(WRITE_QUOTA_EXCEEDED, &message, hint)
 }
 
 fn unknown_writing(file: &Path, error: &std::io::Error) -> ToolError {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wakeful_api::SettingsProblem;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::InferencePermissions;
-use wakeful_core::policy::{ActionRules, PolicyQuery, PolicyVerdict, RuleDefaults};
+use wakeful_core::policy::{ActionRules, PolicyFiles, PolicyQuery, PolicyVerdict, RuleDefaults};
 use wakeful_policy::{PolicyEngine, PolicyProblem, ToolRegistry};
 use wakeful_ports::policy::Policy;
 
@@ -102,6 +102,10 @@ impl Policy for ConfiguredPolicy {
 
     fn version(&self, agent: &AgentId, rules: &ActionRules) -> PolicyVersion {
         self.engine.version(agent, rules)
+    }
+
+    fn files(&self, agent: &AgentId) -> PolicyFiles {
+        self.engine.files(agent)
     }
 
     fn inference(&self, agent: &AgentId) -> (InferencePermissions, PolicyVersion) {

@@ -2570,6 +2570,23 @@ export interface components {
             sent_bytes: number;
             verdict: components["schemas"]["ConnectionVerdict"];
         };
+        /** @description A connection of a command was refused. */
+        ConnectionRefused: {
+            /** @description How often the command tried. */
+            count: number;
+            /** @description The verdict: always a denial. */
+            effect: components["schemas"]["PolicyEffect"];
+            /** @description The host as the command named it. */
+            host: string;
+            /** @description Id of the action. */
+            operation_id: components["schemas"]["OperationId"];
+            /** @description The port on the host. */
+            port: number;
+            /** @description Why: the host, and the entry of the list that excludes it. */
+            reason: string;
+            /** @description The tool that the action used. */
+            tool: string;
+        };
         /** @description What happened to a connection. */
         ConnectionVerdict: "allowed" | "refused" | "failed";
         /** @description A person erased contents. */
@@ -2829,6 +2846,8 @@ export interface components {
             severity: components["schemas"]["Severity"];
             /** @description The status of the decision. */
             status: components["schemas"]["DecisionStatus"];
+            /** @description What the action acts on, with symlinks resolved: `write /etc/hosts (outside)`. An approval holds only for these targets; if they change before the action begins, it is judged and asked about again. Invisible characters are escaped. Empty for an action without paths and hosts, and once they are erased. */
+            targets?: string[];
             /** @description The question in one line. */
             title: string;
             /** @description The tool that the action uses. */
@@ -2949,6 +2968,8 @@ export interface components {
         };
         /** @description The status of a decision. */
         DecisionStatus: "pending" | "answered" | "cancelled" | "withdrawn";
+        /** @description A step of the decision on a call. */
+        DecisionStep: "load_policy" | "check_constraints" | "evaluate_policies" | "record" | "perform" | "ask_person" | "refuse";
         /** @description The model that is used when a message names none. */
         DefaultModel: {
             /** @description Whether it is the built-in demo script, which does not call a real model. */
@@ -3163,6 +3184,12 @@ export interface components {
             /** @constant */
             erased?: false;
             /** @constant */
+            kind: "connection_refused";
+            payload: components["schemas"]["ConnectionRefused"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
             kind: "tool_executed";
             payload: components["schemas"]["ToolExecuted"];
         } | {
@@ -3213,6 +3240,12 @@ export interface components {
             /** @constant */
             kind: "decision_escalated";
             payload: components["schemas"]["DecisionEscalated"];
+        } | {
+            /** @constant */
+            erased?: false;
+            /** @constant */
+            kind: "policy_changed";
+            payload: components["schemas"]["PolicyChanged"];
         } | {
             /** @constant */
             erased?: false;
@@ -3439,6 +3472,8 @@ export interface components {
         };
         /** @description The stable code of a hold. */
         HoldCode: components["schemas"]["WakeOutcome"] | components["schemas"]["DelayKind"] | components["schemas"]["WaitKind"] | components["schemas"]["ModelHold"];
+        /** @description How a host relates to the agent's lists of hosts. */
+        HostScope: "allowed" | "unlisted" | "private" | "denied";
         /** @description How a person confirmed a provider implicitly. */
         ImpliedChannel: "operator_run";
         /** @description A host and its incarnation, which changes when a device is restored or cloned, so that names are never reused. */
@@ -3926,6 +3961,13 @@ export interface components {
             /** @description The amount spent and reserved on that day when the run was parked. */
             spent_usd: string;
         };
+        /**
+         * @description What a call does with a path.
+         * @enum {string}
+         */
+        PathAccess: "read" | "write";
+        /** @description Where a path is, in relation to what the agent may reach. */
+        PathScope: "workspace" | "protected" | "temporary" | "granted" | "outside" | "denied";
         /** @description A cancellation that is in force and not stored in the database yet. */
         PendingCancel: {
             /** @description Why the cancellation is not stored yet. */
@@ -3942,6 +3984,17 @@ export interface components {
             /** @description The verdict then. */
             effect: components["schemas"]["PolicyEffect"];
         };
+        /** @description The policy files in force for the agent changed since the last decision. */
+        PolicyChanged: {
+            /** @description The files in force now, those for all agents first. */
+            files: components["schemas"]["PolicyFileHash"][];
+            /** @description Whether a refused file has no earlier version, so that nothing is permitted. */
+            is_incomplete?: boolean;
+            /** @description The version of the files in force now; absent if there are none any more. */
+            new_version?: string;
+            /** @description The version of the files by which calls were judged before; absent if there were none. */
+            old_version?: string;
+        };
         /** @description The policy decided on one action. */
         PolicyDecided: {
             /** @description The category of the denial, if it was denied. */
@@ -3954,12 +4007,18 @@ export interface components {
             input: string;
             /** @description Id of the action. */
             operation_id: components["schemas"]["OperationId"];
+            /** @description Why: for an excluded target, the path or host and the entry of the list that excludes it. */
+            reason?: string;
             /** @description The rule that decided. */
             rule: string;
             /** @description The stage at which the action stopped, if it must not start. */
             stage?: components["schemas"]["GateStage"];
             /** @description Result of the action, if it must not start. */
             status?: components["schemas"]["StepStatus"];
+            /** @description The steps of the decision, in order, and the branch that the action takes. */
+            steps?: components["schemas"]["DecisionStep"][];
+            /** @description What the action acts on, as the verdict judged it. */
+            targets?: components["schemas"]["Target"][];
             /** @description The tool that the action uses. */
             tool: string;
         };
@@ -3979,6 +4038,8 @@ export interface components {
             effect: components["schemas"]["PolicyEffect"];
             /** @description The permission mode of the agent. */
             mode: components["schemas"]["PermissionMode"];
+            /** @description For a recorded call: how today's verdict differs from the recorded one. Absent if it does not. */
+            note?: string;
             /** @description The version of everything that the verdict depends on. */
             policy_version: string;
             /** @description What the rule says; the rule's own text of `@ask` for a policy that a person wrote. */
@@ -3987,10 +4048,19 @@ export interface components {
             recorded?: components["schemas"]["RecordedVerdict"];
             /** @description The rule that decided. */
             rule: string;
+            /** @description The stage at which the call stops, if it is denied or its arguments are invalid. */
+            stage?: components["schemas"]["GateStage"];
             /** @description What was decided about each target, or about the call if it has none. */
             targets: components["schemas"]["ExplainedTarget"][];
             /** @description The tool. */
             tool: string;
+        };
+        /** @description A policy file in force. */
+        PolicyFileHash: {
+            /** @description Its name as in verdicts: `main.cedar`, or `agent/main.cedar` for a file of the agent. */
+            file: string;
+            /** @description The hash of its content. */
+            sha256: components["schemas"]["Digest"];
         };
         /** @description Why a policy file is refused. */
         PolicyFileProblem: {
@@ -4212,10 +4282,18 @@ export interface components {
         RecordListKind: "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link" | "any";
         /** @description The verdict that was recorded with a call. */
         RecordedVerdict: {
+            /** @description The recorded verdict; absent if its event was erased or deleted. */
+            effect?: components["schemas"]["PolicyEffect"];
+            /** @description The policy version under which it was judged. */
+            policy_version?: string;
+            /** @description Why, as it was recorded. */
+            reason?: string;
             /** @description The rule that permitted or denied it, or the error. */
             rule: string;
             /** @description The status of the step. */
             status: components["schemas"]["StepStatus"];
+            /** @description What the call acted on when it was judged. The explanation judges the same targets. */
+            targets?: string[];
         };
         /** @description The number of refusals of one source for one reason on one day. */
         RefusalCount: {
@@ -5188,6 +5266,24 @@ export interface components {
             /** @description The subscriptions, sorted by name. */
             subscriptions: components["schemas"]["Subscription"][];
         };
+        /** @description One thing that a call acts on. */
+        Target: {
+            access: components["schemas"]["PathAccess"];
+            /** @constant */
+            kind: "path";
+            path: string;
+            scope: components["schemas"]["PathScope"];
+        } | {
+            host: string;
+            /** @constant */
+            kind: "host";
+            port: number;
+            scope: components["schemas"]["HostScope"];
+        } | {
+            agent_id: components["schemas"]["AgentId"];
+            /** @constant */
+            kind: "agent";
+        };
         /** @description A task. */
         Task: {
             /** @description The category of the task. */
@@ -5283,6 +5379,8 @@ export interface components {
             again_in_ms?: number;
             /** @description Number of the attempt, if another follows. */
             attempt?: number;
+            /** @description The category of the denial, if the tool refused the action. */
+            category?: components["schemas"]["DenialCategory"];
             /** @description Stable code of the error. */
             code?: string;
             /** @description Duration in milliseconds. */
@@ -5298,6 +5396,8 @@ export interface components {
             operation_id: components["schemas"]["OperationId"];
             /** @description The sandbox that was enforced. */
             sandbox?: string;
+            /** @description The stage at which the tool refused the action, if it did. */
+            stage?: components["schemas"]["GateStage"];
             /** @description Result of the action. */
             status: components["schemas"]["StepStatus"];
             /** @description The tool that the action used. */
@@ -6375,7 +6475,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The arguments are not valid for the tool */
+            /** @description The workspace of the agent cannot be used */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::key::Digest;
+use crate::key::{Digest, OperationId};
+use crate::step::EffectClass;
 
 const NOW: Millis = Millis(1_000_000);
 

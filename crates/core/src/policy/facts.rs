@@ -1,10 +1,14 @@
 //! The facts about a call that policies decide on. Tools extract them from checked arguments; a policy never
 //! sees the arguments themselves, so no text in them can change how a policy is parsed.
 
+use std::fmt;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::truncate_chars;
 use crate::id::AgentId;
+use crate::key::{Digest, derived_hash};
 
 /// Maximum number of targets of one call. A call with more is refused, because every target is judged.
 pub const TARGETS_MAX: usize = 64;
@@ -64,7 +68,7 @@ string_enum! {
 }
 
 /// One thing that a call acts on.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Target {
     /// A file or folder. The path is absolute, with symlinks resolved as far as it exists.
@@ -93,6 +97,25 @@ impl Target {
             Self::Agent { .. } => false,
         }
     }
+}
+
+/// What people read: `write /etc/hosts (outside)`.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path { path, access, scope } => write!(f, "{access} {path} ({scope})"),
+            Self::Host { host, port, scope } => write!(f, "host {host}:{port} ({scope})"),
+            Self::Agent { agent_id } => write!(f, "agent {agent_id}"),
+        }
+    }
+}
+
+/// The hash by which an approval names the targets that the person saw; none for an action without targets.
+#[must_use]
+pub fn targets_digest(targets: &[Target]) -> Option<Digest> {
+    let fields: Vec<String> = targets.iter().map(ToString::to_string).collect();
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    (!fields.is_empty()).then(|| derived_hash("policy.targets", &fields))
 }
 
 /// A shell command as a fact.

@@ -291,6 +291,7 @@ pub const fn is_machine_event(kind: EventKind) -> bool {
         | EventKind::ProviderRoundCompleted
         | EventKind::AssistantRoundRecorded
         | EventKind::PolicyDecided
+        | EventKind::ConnectionRefused
         | EventKind::ToolExecuted
         | EventKind::ActionCancelled
         | EventKind::RuntimeError
@@ -303,6 +304,7 @@ pub const fn is_machine_event(kind: EventKind) -> bool {
         | EventKind::WakeDecided
         | EventKind::DecisionAnswered
         | EventKind::DecisionEscalated
+        | EventKind::PolicyChanged
         | EventKind::BrakeChanged
         | EventKind::RunQuarantined
         | EventKind::QuarantineResolved

@@ -15,15 +15,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::agent::{
-    ALL_AGENTS, Actor, AgentStateChanged, BrakeChanged, MessageAdmitted, ScheduleChange, SubscriptionChange,
-    TriggerChange, WakeDecided,
+    ALL_AGENTS, Actor, AgentStateChanged, BrakeChanged, MessageAdmitted, PolicyChanged, ScheduleChange,
+    SubscriptionChange, TriggerChange, WakeDecided,
 };
 pub use self::decision::{AnswerGiven, DecisionAnswered, DecisionAsked, DecisionEscalated};
 pub use self::record::{ContentErased, DataPruned, ErasedTarget, RowsBound};
 pub use self::run::{
-    ActionCancelled, AssistantRoundRecorded, AttentionDismissed, PolicyDecided, ProviderRoundCompleted,
-    QuarantineResolved, RunEnded, RunFault, RunParked, RunQuarantined, RunStarted, RunUndone, RuntimeError,
-    SubRunStarted, ToolExecuted,
+    ActionCancelled, AssistantRoundRecorded, AttentionDismissed, ConnectionRefused, PolicyDecided,
+    ProviderRoundCompleted, QuarantineResolved, RunEnded, RunFault, RunParked, RunQuarantined, RunStarted,
+    RunUndone, RuntimeError, SubRunStarted, ToolExecuted,
 };
 use crate::key::{Digest, OperationId, RunKey};
 
@@ -95,6 +95,8 @@ kinds! {
     AssistantRoundRecorded = "assistant_round_recorded",
     /// The policy decided on one action.
     PolicyDecided = "policy_decided",
+    /// A connection of a command was refused.
+    ConnectionRefused = "connection_refused",
     /// One action ended, with any result.
     ToolExecuted = "tool_executed",
     /// A permitted action was cancelled before it started.
@@ -113,6 +115,8 @@ kinds! {
     DecisionAnswered = "decision_answered",
     /// A decision passed its deadline and has a higher severity now.
     DecisionEscalated = "decision_escalated",
+    /// The policy files in force for the agent changed since the last decision.
+    PolicyChanged = "policy_changed",
     /// A brake was set or released.
     BrakeChanged = "brake_changed",
     /// A run cannot continue until a person resumes or abandons it.
@@ -189,6 +193,8 @@ impl Payload {
             | Self::ProviderRoundCompleted(_)
             | Self::AssistantRoundRecorded(_)
             | Self::PolicyDecided(_)
+            | Self::PolicyChanged(_)
+            | Self::ConnectionRefused(_)
             | Self::ToolExecuted(_)
             | Self::ActionCancelled(_)
             | Self::RuntimeError(_)
@@ -209,6 +215,7 @@ impl Payload {
     pub const fn operation_id(&self) -> Option<OperationId> {
         match self {
             Self::PolicyDecided(PolicyDecided { operation_id, .. })
+            | Self::ConnectionRefused(ConnectionRefused { operation_id, .. })
             | Self::ToolExecuted(ToolExecuted { operation_id, .. })
             | Self::ActionCancelled(ActionCancelled { operation_id, .. })
             | Self::SubRunStarted(SubRunStarted { operation_id, .. })
@@ -224,6 +231,7 @@ impl Payload {
             | Self::RuntimeError(_)
             | Self::RunParked(_)
             | Self::RunEnded(_)
+            | Self::PolicyChanged(_)
             | Self::BrakeChanged(_)
             | Self::RunQuarantined(_)
             | Self::QuarantineResolved(_)

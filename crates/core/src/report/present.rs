@@ -4,6 +4,7 @@
 //! line, so that people see that it exists.
 
 mod agent;
+mod category;
 mod decision;
 mod notice;
 mod provenance;
@@ -13,6 +14,7 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::category::category;
 pub use self::provenance::{Provenance, provenance};
 use super::EventKind;
 use super::payload::{
@@ -209,35 +211,6 @@ impl Row {
     }
 }
 
-const fn category(kind: EventKind) -> EventCategory {
-    match kind {
-        EventKind::MessageAdmitted => EventCategory::Message,
-        EventKind::AgentStateChanged
-        | EventKind::BrakeChanged
-        | EventKind::AttentionDismissed
-        | EventKind::ContentErased => EventCategory::StateSync,
-        EventKind::WakeDecided
-        | EventKind::RunStarted
-        | EventKind::SubRunStarted
-        | EventKind::RunEnded
-        | EventKind::QuarantineResolved
-        | EventKind::RunUndone => EventCategory::Runtime,
-        EventKind::DecisionAsked | EventKind::DecisionEscalated | EventKind::DecisionAnswered => {
-            EventCategory::Waiting
-        }
-        EventKind::ProviderRoundCompleted | EventKind::DataPruned | EventKind::RowsBound => {
-            EventCategory::Trace
-        }
-        EventKind::AssistantRoundRecorded => EventCategory::AssistantProgress,
-        EventKind::PolicyDecided | EventKind::ToolExecuted | EventKind::ActionCancelled => {
-            EventCategory::Tool
-        }
-        EventKind::RuntimeError | EventKind::RunParked | EventKind::RunQuarantined => {
-            EventCategory::OperatorNotification
-        }
-    }
-}
-
 /// The row of an event of which only the kind is known.
 fn row_of_kind(kind: EventKind) -> Row {
     let (level, title) = match kind {
@@ -248,6 +221,7 @@ fn row_of_kind(kind: EventKind) -> Row {
         EventKind::ProviderRoundCompleted => (EventLevel::Trace, "Model request ended"),
         EventKind::AssistantRoundRecorded => (EventLevel::Progress, "Model round recorded"),
         EventKind::PolicyDecided => (EventLevel::Trace, "Tool use decided"),
+        EventKind::ConnectionRefused => (EventLevel::Progress, "Connection refused"),
         EventKind::ToolExecuted => (EventLevel::Trace, "Tool used"),
         EventKind::ActionCancelled => (EventLevel::Trace, "Tool call cancelled"),
         EventKind::RuntimeError => (EventLevel::ActionRequired, "Runtime error"),
@@ -260,6 +234,7 @@ fn row_of_kind(kind: EventKind) -> Row {
         EventKind::DecisionAsked => (EventLevel::ActionRequired, "A decision waits for you"),
         EventKind::DecisionAnswered => (EventLevel::Trace, "A decision was withdrawn"),
         EventKind::DecisionEscalated => (EventLevel::ActionRequired, "A decision is overdue"),
+        EventKind::PolicyChanged => (EventLevel::TurnResult, "Policy files changed"),
         EventKind::BrakeChanged => (EventLevel::TurnResult, "A brake was changed"),
         EventKind::RunQuarantined => (EventLevel::ActionRequired, "Run quarantined"),
         EventKind::QuarantineResolved => (EventLevel::TurnResult, "Quarantined run resumed"),
@@ -284,6 +259,8 @@ fn row(payload: &Payload) -> Row {
         Payload::ProviderRoundCompleted(round) => provider_round(round),
         Payload::AssistantRoundRecorded(round) => assistant_round(round, row),
         Payload::PolicyDecided(decided) => policy_decided(decided),
+        Payload::ConnectionRefused(refused) => row.with_detail(&refused.reason),
+        Payload::PolicyChanged(changed) => agent::policy_changed(changed, row),
         Payload::ToolExecuted(executed) => tool_executed(executed),
         Payload::ActionCancelled(action) => action_called_off(action),
         Payload::RuntimeError(error) => {

@@ -8,12 +8,10 @@ use super::{
 };
 use crate::decision::{ApprovalOutcome, ApprovalRequest, ProposedAction};
 use crate::key::{DecisionId, OperationId};
-use crate::policy::{DenialCategory, GateStage, PolicyEffect};
+use crate::policy::{GateStage, PolicyEffect, targets_digest};
 use crate::report::EventDraft;
-use crate::report::payload::{DecisionAsked, PolicyDecided};
-use crate::step::{
-    Action, ActionStatus, CallReads, OUTCOME_UNKNOWN, PendingApproval, StepStatus, ToolError, UNDECIDED,
-};
+use crate::report::payload::DecisionAsked;
+use crate::step::{Action, ActionStatus, CallReads, OUTCOME_UNKNOWN, PendingApproval, ToolError, UNDECIDED};
 use crate::time::Millis;
 
 /// Error code of an action that a person denied.
@@ -133,6 +131,7 @@ impl RunMachine {
             decision_id,
             asked: asked.saturating_add(1),
             until: None,
+            targets: targets_digest(&inquiry.targets),
         });
         moved.ask_person(ApprovalRequest {
             decision_id,
@@ -163,12 +162,14 @@ impl Transition {
         };
         let inquiry = ApprovalRequest {
             diff: read.diff.clone(),
+            targets: read.targets.clone(),
             ..ApprovalRequest::new(action, approval_rule(read), read.seen.newest_unknown)
         };
         let question = PendingApproval {
             decision_id: inquiry.decision_id,
             asked: 1,
             until: None,
+            targets: targets_digest(&inquiry.targets),
         };
         self.ask_person(inquiry);
         Some(question)
@@ -197,20 +198,26 @@ impl Transition {
             stop,
             risk,
             diff,
+            targets,
+            constraint,
             ..
         } = restriction;
-        let is_approved = action.question.as_ref().is_some_and(|one| one.until.is_some());
+        // An approval holds only for the targets that the person saw.
+        let is_approved = action.question.as_ref().is_some_and(|one| one.covers(targets));
         match (&action.fate, verdict.effect) {
             (ActionStatus::Waiting, PolicyEffect::Deny) => {
-                self.show_restriction(action, restriction);
                 let refused = match stop {
                     Some(stop) => Refusal::denied(stop.stage, stop.fault()),
-                    None => Refusal::denied(GateStage::Policy, not_permitted(&verdict.rule)),
+                    None => {
+                        let fault = not_permitted(&verdict.rule, constraint.as_deref());
+                        Refusal::denied(GateStage::Policy, fault)
+                    }
                 };
+                self.show_restriction(action, restriction, Some(&refused));
                 self.cancel_action(action, &refused)
             }
             (ActionStatus::Waiting, PolicyEffect::Ask) if !is_approved => {
-                self.show_restriction(action, restriction);
+                self.show_restriction(action, restriction, None);
                 let proposed = ProposedAction {
                     operation_id: action.operation_id,
                     tool: &action.tool,
@@ -218,16 +225,20 @@ impl Transition {
                     class: action.class,
                     risk: *risk,
                 };
+                let asked = action.question.as_ref().map_or(0, |question| question.asked);
                 let inquiry = ApprovalRequest {
+                    decision_id: DecisionId::new(&action.operation_id, asked),
                     diff: diff.clone(),
+                    targets: targets.clone(),
                     ..ApprovalRequest::new(proposed, &verdict.rule, None)
                 };
                 action.fate = ActionStatus::AwaitingApproval;
                 self.steps.push(StepWrite::AwaitApproval(action.operation_id));
                 action.question = Some(PendingApproval {
                     decision_id: inquiry.decision_id,
-                    asked: 1,
+                    asked: asked.saturating_add(1),
                     until: None,
+                    targets: targets_digest(targets),
                 });
                 self.ask_person(inquiry);
                 Ok(())
@@ -241,32 +252,6 @@ impl Transition {
                 PolicyEffect::Permit | PolicyEffect::Ask | PolicyEffect::Deny,
             ) => Ok(()),
         }
-    }
-
-    fn show_restriction(&mut self, action: &Action, restriction: &Restriction) {
-        let Restriction {
-            preview,
-            verdict,
-            stop,
-            ..
-        } = restriction;
-        let is_denied = verdict.effect == PolicyEffect::Deny;
-        let stage = stop.as_ref().map_or(GateStage::Policy, |stop| stop.stage);
-        let decided = PolicyDecided {
-            operation_id: action.operation_id,
-            tool: action.tool.clone(),
-            input: preview.clone(),
-            effect: verdict.effect,
-            rule: verdict.rule.clone(),
-            status: is_denied.then_some(StepStatus::Denied),
-            code: is_denied.then(|| verdict.rule.clone()),
-            stage: is_denied.then_some(stage),
-            category: is_denied.then(|| DenialCategory::of_code(&verdict.rule)),
-        };
-        self.events.push(EventDraft {
-            policy_version: Some(verdict.policy_version.clone()),
-            ..EventDraft::new(decided)
-        });
     }
 
     fn ask_person(&mut self, inquiry: ApprovalRequest) {

@@ -9,7 +9,7 @@ use crate::conversation::Usage;
 use crate::decision::{ApprovalOutcome, ApprovalRequest};
 use crate::failure::ModelFailure;
 use crate::key::{ActionParts, DecisionId, OperationId, RunKey};
-use crate::policy::PolicyVerdict;
+use crate::policy::{PolicyVerdict, Target};
 use crate::step::{CallReads, ChildRun, StepResult};
 use crate::time::Millis;
 use crate::tool::{CallRisk, GateStop};
@@ -191,6 +191,12 @@ pub struct Restriction {
     /// What it would change in files, as a unified diff, if a person decides about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// What it acts on now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<Target>,
+    /// The constraint that excludes a target now, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constraint: Option<String>,
 }
 
 /// A message that may join a run in progress.

@@ -17,6 +17,7 @@ mod sub_run;
 #[cfg(test)]
 mod tests;
 mod transition;
+mod verdict;
 
 use std::collections::BTreeSet;
 
@@ -169,7 +170,7 @@ pub enum RunPhase {
         /// The reply that requested them.
         reply: BlobHash,
         actions: Vec<Action>,
-        /// Wait before the intended actions, after a transient failure.
+        /// Wait before the next actions are intended, after a transient failure.
         #[serde(default, skip_serializing_if = "is_at_once")]
         delay_ms: u64,
     },

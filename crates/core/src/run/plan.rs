@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::approval::{approval_rule, has_approval_expired, needs_approval, undecided};
+use super::approval::{approval_rule, has_approval_expired, undecided};
 use super::refusal::{Refusal, refusal, too_many_starts};
 use super::round::first_unpaid;
 use super::{
@@ -17,9 +17,9 @@ use super::{
 use crate::blob::BlobHash;
 use crate::conversation::{Role, Usage};
 use crate::key::{ActionBase, OperationId, RunKey};
-use crate::policy::{GateStage, PolicyEffect};
+use crate::policy::GateStage;
 use crate::report::EventDraft;
-use crate::report::payload::{ActionCancelled, AssistantRoundRecorded, PolicyDecided, ToolExecuted};
+use crate::report::payload::{ActionCancelled, AssistantRoundRecorded, ConnectionRefused, ToolExecuted};
 use crate::saga::{self, Saga};
 use crate::step::{
     Action, ActionStatus, CallReads, EffectClass, StepResult, StepStatus, ToolError, result_blob,
@@ -136,7 +136,16 @@ impl RunMachine {
                 ActionStatus::Started(_) | ActionStatus::Settled(_) => {}
             }
         }
-        moved.advance(plan, reads)?;
+        // Nothing is intended before the delay is over: during it the rules may become stricter, and an intent
+        // that a later driver finds might already have begun.
+        let hold = reads.hold || delay_ms > 0;
+        moved.advance(
+            plan,
+            &InputReads {
+                hold,
+                ..reads.clone()
+            },
+        )?;
         if let RunPhase::Acting { delay_ms: delay, .. } = &mut moved.turn.phase {
             *delay = delay_ms;
         }
@@ -266,6 +275,9 @@ impl Transition {
 
     /// Records the result of an action.
     fn settle(&mut self, action: &mut Action, result: StepResult) {
+        let refused = result.refused.iter();
+        let refused = refused.map(|one| ConnectionRefused::new(action.operation_id, &action.tool, one));
+        self.events.extend(refused.map(EventDraft::new));
         self.events
             .push(EventDraft::new(ToolExecuted::new(&action.tool, &result)));
         let end = CallEnd::performed(result.status, result.code.as_deref(), result.content);
@@ -323,6 +335,7 @@ impl Transition {
             exit_status: None,
             code,
             error: Some(fault.envelope()),
+            refused: Vec::new(),
             again: None,
         };
         self.events.push(EventDraft::new(ActionCancelled {
@@ -398,35 +411,6 @@ impl Transition {
             text: reply.preview.clone(),
             tools: tools.collect(),
         }));
-    }
-
-    fn show_verdict(
-        &mut self,
-        operation_id: OperationId,
-        call: &ReplyCall,
-        read: &CallReads,
-        refusal: Option<&Refusal>,
-    ) {
-        let effect = if refusal.is_none() && needs_approval(read) {
-            PolicyEffect::Ask
-        } else {
-            read.verdict.effect
-        };
-        let verdict = PolicyDecided {
-            operation_id,
-            tool: call.parts.tool.clone(),
-            input: call.preview.clone(),
-            effect,
-            rule: read.verdict.rule.clone(),
-            status: refusal.map(|refused| refused.status),
-            code: refusal.map(|refused| refused.fault.kind.clone()),
-            stage: refusal.map(|refused| refused.stage),
-            category: refusal.and_then(Refusal::category),
-        };
-        self.events.push(EventDraft {
-            policy_version: Some(read.verdict.policy_version.clone()),
-            ..EventDraft::new(verdict)
-        });
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn refusal(position: usize, read: &CallReads) -> Option<Refusal> {
     if read.verdict.effect == PolicyEffect::Deny {
         return Some(Refusal::denied(
             GateStage::Policy,
-            not_permitted(&read.verdict.rule),
+            not_permitted(&read.verdict.rule, read.constraint.as_deref()),
         ));
     }
     (position >= CALLS_PER_ROUND_MAX).then(|| {
@@ -71,9 +71,12 @@ pub(super) fn refusal(position: usize, read: &CallReads) -> Option<Refusal> {
     })
 }
 
-/// The error of an action that a rule denies.
-pub(super) fn not_permitted(rule: &str) -> ToolError {
-    let message = format!("the policy does not permit this tool ({rule})");
+/// The error of an action that a rule denies, with the constraint that excludes its target.
+pub(super) fn not_permitted(rule: &str, constraint: Option<&str>) -> ToolError {
+    let message = match constraint {
+        Some(constraint) => format!("the policy does not permit this call ({rule}): {constraint}"),
+        None => format!("the policy does not permit this tool ({rule})"),
+    };
     ToolError {
         category: Some(denial_category(rule)),
         ..ToolError::new(denial_code(rule), &message, "use another tool, or ask a person")

@@ -32,3 +32,21 @@ pub struct Connection {
     /// Bytes that the command received.
     pub received_bytes: u64,
 }
+
+/// Most refused connections of one action that are stored with its result: as many as a result lists.
+pub const REFUSED_CONNECTIONS_MAX: usize = 64;
+
+/// The refused connections in the result of a command.
+#[must_use]
+pub fn refused_connections(receipt: &str) -> Vec<Connection> {
+    #[derive(Deserialize)]
+    struct Receipt {
+        #[serde(default)]
+        connections: Vec<Connection>,
+    }
+    let found = serde_json::from_str::<Receipt>(receipt).map(|receipt| receipt.connections);
+    let mut found = found.unwrap_or_default();
+    found.retain(|connection| connection.verdict == ConnectionVerdict::Refused);
+    found.truncate(REFUSED_CONNECTIONS_MAX);
+    found
+}

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::blob::BlobHash;
 use crate::id::{AgentId, PolicyVersion, ThreadId};
 use crate::key::{Digest, OperationId};
-use crate::policy::{DenialCategory, GateStage};
+use crate::policy::{DenialCategory, GateStage, refusal_stage};
 use crate::step::StepStatus;
 
 string_enum! {
@@ -66,7 +66,8 @@ impl CallEnd {
         let (stage, category) = match status {
             StepStatus::Denied => {
                 let category = code.map_or(DenialCategory::OutOfScope, DenialCategory::of_code);
-                (GateStage::Scope, Some(category))
+                let stage = code.and_then(refusal_stage).unwrap_or(GateStage::Scope);
+                (stage, Some(category))
             }
             StepStatus::Failed | StepStatus::OutcomeUnknown => (GateStage::Execute, None),
             StepStatus::Ok
@@ -254,8 +255,35 @@ mod tests {
     #[test]
     fn a_denial_by_the_tool_itself_is_not_compliant() {
         let output = BlobHash(Digest::of(b"output"));
-        let denied = CallEnd::performed(StepStatus::Denied, Some("out_of_scope"), output);
-        assert_eq!(denied.category, Some(DenialCategory::OutOfScope));
+        for (code, stage, category) in [
+            ("out_of_scope", GateStage::Scope, DenialCategory::OutOfScope),
+            (
+                "outside_workspace",
+                GateStage::Sandbox,
+                DenialCategory::OutOfScope,
+            ),
+            ("host_not_allowed", GateStage::Sandbox, DenialCategory::OutOfScope),
+            ("read_only_run", GateStage::Sandbox, DenialCategory::OutOfScope),
+            (
+                "protected_path",
+                GateStage::Sandbox,
+                DenialCategory::ConfirmationRequired,
+            ),
+            ("denied_path", GateStage::Sandbox, DenialCategory::UnsafeTarget),
+            (
+                "write_quota_exceeded",
+                GateStage::Quota,
+                DenialCategory::BudgetExceeded,
+            ),
+        ] {
+            assert_eq!(StepStatus::of_code(Some(code)), StepStatus::Denied, "{code}");
+            let denied = CallEnd::performed(StepStatus::Denied, Some(code), output);
+            assert_eq!((denied.stage, denied.category), (stage, Some(category)), "{code}");
+            assert_eq!(
+                invocation(denied).has_compliance_status,
+                ComplianceStatus::NonCompliant
+            );
+        }
         let failed = invocation(CallEnd::performed(
             StepStatus::Failed,
             Some("spawn_failed"),

@@ -1,5 +1,7 @@
 //! Claims open runs.
 
+use std::collections::BTreeSet;
+
 use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::id::RunnerId;
 use wakeful_core::key::RunKey;
@@ -78,6 +80,8 @@ pub async fn claim(
         asked: Vec::new(),
         known: ActionHistory::not_all(),
         judged_by: None,
+        judged_again: BTreeSet::new(),
+        recorded_files: None,
         opening: None,
         starts: Vec::new(),
         refused: Vec::new(),

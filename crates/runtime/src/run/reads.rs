@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use wakeful_core::key::ActionBase;
-use wakeful_core::policy::PolicyEffect;
+use wakeful_core::policy::{PolicyEffect, Target};
 use wakeful_core::run::{InputReads, ModelReply, Restriction, RunInput, RunPhase, preview};
-use wakeful_core::step::{Action, ActionStatus, PriorActions};
+use wakeful_core::step::{Action, ActionStatus, PendingApproval, PriorActions};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
 
@@ -69,8 +69,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         };
         let seen = self.seen(claimed, reply).await?;
         let rules = claimed.settings.rules(&claimed.machine, &self.policy.defaults());
+        claimed.judged_by = Some(self.policy.version(&claimed.row.agent_id, &rules));
+        self.read_recorded_files(claimed).await?;
         let agent_id = &claimed.row.agent_id;
-        claimed.judged_by = Some(self.policy.version(agent_id, &rules));
         let calls = reply.calls.iter().zip(&claimed.asked).zip(seen);
         let calls = calls.map(|((call, asked), seen)| {
             let judged = JudgedCall {
@@ -134,7 +135,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                 rules: &rules,
             };
             let read = self.call_reads(&judged, PriorActions::default());
-            if restricts(read.verdict.effect, &action) {
+            if restricts(read.verdict.effect, &action, &read.targets) {
                 restricted.push(Restriction {
                     operation_id: action.operation_id,
                     preview: preview(&call.input.to_string()),
@@ -142,10 +143,13 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     stop: read.stop,
                     risk: read.risk,
                     diff: read.diff,
+                    targets: read.targets,
+                    constraint: read.constraint,
                 });
             }
         }
         claimed.judged_by = Some(version);
+        self.read_recorded_files(claimed).await?;
         Ok(restricted)
     }
 
@@ -168,11 +172,13 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     }
 }
 
-/// Whether a verdict is stricter than the one with which the action was planned.
-const fn restricts(effect: PolicyEffect, action: &Action) -> bool {
+/// Whether a verdict is stricter than the one with which the action was planned, or needs another approval
+/// because the action would reach other targets than the approved ones.
+fn restricts(effect: PolicyEffect, action: &Action, targets: &[Target]) -> bool {
+    let is_covered = |question: &PendingApproval| question.until.is_none() || question.covers(targets);
     match effect {
         PolicyEffect::Permit => false,
-        PolicyEffect::Ask => action.question.is_none(),
+        PolicyEffect::Ask => !action.question.as_ref().is_some_and(is_covered),
         PolicyEffect::Deny => true,
     }
 }

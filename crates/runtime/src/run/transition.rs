@@ -11,7 +11,7 @@ use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::notice::AgentNotice;
 use wakeful_core::proof::log_binding::attach_log_binding;
-use wakeful_core::report::{Event, LogHead, SealedEvent};
+use wakeful_core::report::{Event, EventDraft, LogHead, SealedEvent};
 use wakeful_core::run::{
     DecisionWrite, Effect, EntryWrite, InputReads, Interjection, MACHINE, MACHINE_VERSION, RunInput,
     RunMachine, RunStatus, STATE_BYTES_MAX, Transition,
@@ -64,6 +64,8 @@ pub(crate) struct PreparedCommit {
     begins: bool,
     /// The settings that the agent's record must have; none if no effect starts with the transition.
     settings: Option<AgentSettings>,
+    /// The version of the policy files to record, if they changed since the last decision for the agent.
+    pub(crate) policy_files: Option<String>,
     /// The policy that must still be in force; none if no action starts with the transition.
     judgement: Option<Judgement>,
     decisions: Vec<DecisionWrite>,
@@ -229,6 +231,9 @@ impl PreparedCommit {
             .iter()
             .try_for_each(|event| tx.append_event(agent, event))?;
         tx.put_head(agent, &head)?;
+        if let Some(version) = &self.policy_files {
+            tx.set_policy_files(agent, version)?;
+        }
         self.append_agent_notices(tx, &events)?;
         if self.run.status != RunStatus::Open {
             // The claim is released with the last transition, so that no other runner waits for the lease
@@ -271,15 +276,21 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     pub(crate) async fn next_transition(
         &self,
         claimed: &ClaimedRun,
-        applied: Applied<'_>,
+        mut applied: Applied<'_>,
         words: InterjectionHint,
     ) -> Result<PreparedCommit, EngineError> {
+        let change = self.policy_change(claimed, &applied.moved.events);
+        let (change, policy_files) = change.unzip();
+        // The files come before the decisions that were made with them.
+        let change = change.map(EventDraft::new);
+        applied.moved.events.splice(0..0, change);
         let input = applied.input;
         let listens = words == InterjectionHint::Maybe && starts_work(&applied.moved.effects).1;
         let transition = self.transition(claimed.row.clone(), applied);
         let transition = transition.await?;
         let transition = PreparedCommit {
             listens,
+            policy_files,
             judgement: self.judgement(claimed).filter(|_| transition.begins),
             ..transition
         };
@@ -355,6 +366,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             begins,
             settings: settings.filter(|_| !moved.effects.is_empty()).cloned(),
             judgement: None,
+            policy_files: None,
             decisions: moved.decisions,
             need,
             starts: Vec::new(),

@@ -50,6 +50,11 @@ fn glance(decision: &decision::Decision) -> Decision {
         input: decision::escape_invisible(&inquiry.input),
         is_input_cut: inquiry.is_input_cut(),
         diff: None,
+        targets: inquiry
+            .targets
+            .iter()
+            .map(|target| decision::escape_invisible(&target.to_string()))
+            .collect(),
         input_gone: None,
         options: inquiry.options.clone(),
         recommended_option_id: inquiry.recommended_option_id.clone(),

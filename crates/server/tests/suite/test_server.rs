@@ -344,6 +344,8 @@ impl Host for RecordingHost {
             targets: Vec::new(),
             alternatives: Vec::new(),
             recorded: None,
+            note: None,
+            stage: None,
         })
     }
 

@@ -2,7 +2,9 @@
 //! is in force when they begin.
 
 mod fault;
+mod flow;
 mod gate;
+mod judged_again;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,9 +17,11 @@ use wakeful_core::id::{AgentId, PolicyVersion, RunnerId, TurnId};
 use wakeful_core::inference::{InferencePermissions, ModelProfile};
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::RunOptions;
-use wakeful_core::policy::{ActionRules, PermissionMode, PolicyQuery, PolicyVerdict};
+use wakeful_core::policy::{ActionRules, CallFacts, PermissionMode, PolicyQuery, PolicyVerdict, Target};
 use wakeful_core::prompt::ModelRequest;
-use wakeful_core::step::{EffectClass, StepStatus, ToolError};
+use wakeful_core::retry::RetryPolicy;
+use wakeful_core::sandbox_scope::SandboxScope;
+use wakeful_core::step::{EffectClass, RetryAfter, StepStatus, ToolError};
 use wakeful_core::tool::{RiskLevel, ToolContract, ToolRiskClassification, WakeReason};
 use wakeful_policy::{PolicyEngine, ToolRegistry};
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
@@ -87,6 +91,25 @@ struct Looks {
     running_max: AtomicUsize,
     begun: Mutex<Vec<u64>>,
     gate: GateCase,
+    /// What the arguments lead to; none for a tool without paths and hosts.
+    target: Mutex<Option<Target>>,
+    /// The code with which the tool itself refuses an action.
+    refuses: Option<&'static str>,
+    log: Arc<CallLog>,
+    /// The targets that each begun action was granted.
+    granted: Mutex<Vec<Vec<Target>>>,
+    /// How many actions fail at first, and ask to be repeated after a minute.
+    busy: AtomicUsize,
+}
+
+/// The order in which the engine consults the tool host and the policy about a call.
+#[derive(Default)]
+struct CallLog(Mutex<Vec<&'static str>>);
+
+impl CallLog {
+    fn note(&self, what: &'static str) {
+        self.0.lock().expect("a list").push(what);
+    }
 }
 
 /// Which gate before the policy stops the calls.
@@ -102,6 +125,8 @@ enum GateCase {
     NoContract,
     /// No risk classification matches the tool.
     Unclassified,
+    /// The arguments do not match the tool's schema.
+    BadArguments,
 }
 
 /// When the policy starts to deny the tool.
@@ -123,10 +148,20 @@ impl ToolHost for Looks {
     }
 
     fn check(&self, _: &str, _: &Value) -> Result<(), ToolError> {
+        self.log.note("check");
+        if self.gate == GateCase::BadArguments {
+            return Err(ToolError::new("invalid_arguments", "number: must be text", ""));
+        }
         Ok(())
     }
 
+    fn constraint(&self, _: &str, _: &Value, _: &SandboxScope) -> Option<String> {
+        let target = self.target.lock().expect("a target").clone()?;
+        Some(format!("{target} is excluded by the entry \"/etc\""))
+    }
+
     fn contract(&self, tool: &str) -> Option<ToolContract> {
+        self.log.note("contract");
         let contract = ToolContract::open(tool, self.class, RiskLevel::Medium);
         match self.gate {
             GateCase::NoContract => None,
@@ -134,7 +169,9 @@ impl ToolHost for Looks {
                 allowed_wake_reasons: [WakeReason::Timer].into(),
                 ..contract
             }),
-            GateCase::None | GateCase::NoCategory | GateCase::Unclassified => Some(contract),
+            GateCase::None | GateCase::NoCategory | GateCase::Unclassified | GateCase::BadArguments => {
+                Some(contract)
+            }
         }
     }
 
@@ -145,7 +182,22 @@ impl ToolHost for Looks {
         Some(ToolRiskClassification::of(&contract))
     }
 
+    fn facts(&self, _: &str, _: &Value, _: &SandboxScope) -> CallFacts {
+        self.log.note("facts");
+        let target = self.target.lock().expect("a target").clone();
+        CallFacts {
+            targets: target.into_iter().collect(),
+            command: None,
+        }
+    }
+
+    fn retry(&self, _: &str) -> Option<RetryPolicy> {
+        Some(RetryPolicy::REPEATABLE)
+    }
+
     async fn perform(&self, act: ToolRequest, _: impl StopSignal) -> ToolOutcome {
+        self.log.note("perform");
+        self.granted.lock().expect("a list").push(act.grant.targets);
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.running_max.fetch_max(running, Ordering::SeqCst);
         let number = act.input.get("number").and_then(Value::as_u64).expect("a number");
@@ -155,14 +207,19 @@ impl ToolHost for Looks {
             Ending::Never => std::future::pending().await,
         }
         self.running.fetch_sub(1, Ordering::SeqCst);
+        let is_busy = self.busy.load(Ordering::SeqCst) > 0;
+        if is_busy {
+            self.busy.fetch_sub(1, Ordering::SeqCst);
+        }
+        let after_ms = Some(60_000);
         ToolOutcome {
             content: json!({ "number": number }).to_string(),
-            code: None,
+            code: is_busy.then_some("busy").or(self.refuses).map(str::to_owned),
             exit_status: None,
             sandbox: None,
             blobs: Vec::new(),
             images: Vec::new(),
-            retry_after: None,
+            retry_after: is_busy.then_some(RetryAfter { after_ms }),
         }
     }
 
@@ -175,6 +232,9 @@ struct ChangingPolicy {
     denies: AtomicBool,
     moment: Option<DenialMoment>,
     versions: AtomicUsize,
+    /// The store on which a brake is set while the first intents are committed.
+    brakes: Option<Store>,
+    log: Arc<CallLog>,
 }
 
 impl ChangingPolicy {
@@ -189,6 +249,7 @@ impl ChangingPolicy {
 
 impl Policy for ChangingPolicy {
     fn decide(&self, question: &PolicyQuery<'_>) -> PolicyVerdict {
+        self.log.note("decide");
         let rules = self.rules(question.rules);
         let verdict = self.rules.decide(&PolicyQuery {
             rules: &rules,
@@ -206,6 +267,9 @@ impl Policy for ChangingPolicy {
         if self.moment == Some(DenialMoment::AfterCommit) && passage == 2 {
             self.denies.store(true, Ordering::SeqCst);
         }
+        if let Some(store) = self.brakes.as_ref().filter(|_| passage == 1) {
+            judged_again::brake(store);
+        }
         self.rules.version(agent, &self.rules(rules))
     }
 
@@ -220,6 +284,7 @@ struct Daemon {
     api: RuntimeApi,
     store: Store,
     run: RunKey,
+    policy: Arc<ChangingPolicy>,
     _switch: HaltSwitch,
 }
 
@@ -248,6 +313,10 @@ struct Setting {
     denies: Option<DenialMoment>,
     gate: GateCase,
     mode: PermissionMode,
+    target: Option<Target>,
+    refuses: Option<&'static str>,
+    busy: usize,
+    brakes: bool,
 }
 
 impl Default for Setting {
@@ -260,6 +329,10 @@ impl Default for Setting {
             denies: None,
             gate: GateCase::None,
             mode: PermissionMode::default(),
+            target: None,
+            refuses: None,
+            busy: 0,
+            brakes: false,
         }
     }
 }
@@ -272,21 +345,16 @@ impl Daemon {
             store = store.with_faults(Arc::<fault::StageFault>::clone(fault));
         }
         let hub: Arc<Hub> = Arc::default();
-        let tools = Arc::new(Looks {
-            class: setting.class,
-            ending: setting.ending,
-            permits: Semaphore::new(setting.fault.iter().len() * fault::PERMITS),
-            running: AtomicUsize::new(0),
-            running_max: AtomicUsize::new(0),
-            begun: Mutex::default(),
-            gate: setting.gate,
-        });
-        let policy = ChangingPolicy {
+        let log: Arc<CallLog> = Arc::default();
+        let tools = Arc::new(Looks::new(&setting, Arc::clone(&log)));
+        let policy = Arc::new(ChangingPolicy {
             rules: PolicyEngine::new(ToolRegistry::new([TOOL.to_owned()].into())).expect("a policy"),
             denies: AtomicBool::new(false),
             moment: setting.denies,
             versions: AtomicUsize::new(0),
-        };
+            brakes: setting.brakes.then(|| store.clone()),
+            log,
+        });
         let (switch, halt) = Halt::new();
         let (service, api, _) = Service::new(Options {
             store: store.clone(),
@@ -296,7 +364,7 @@ impl Daemon {
                 store: store.clone(),
                 model: Arc::new(Caller(setting.calls, setting.fault.clone())),
                 tools: Arc::clone(&tools),
-                policy: Arc::new(policy),
+                policy: Arc::<ChangingPolicy>::clone(&policy),
                 clock: Arc::<Ticks>::clone(&ticks),
                 entropy: Arc::new(Salts),
                 hub: Arc::clone(&hub),
@@ -322,6 +390,7 @@ impl Daemon {
             api,
             store,
             run,
+            policy,
             _switch: switch,
         };
         daemon.settle().await;

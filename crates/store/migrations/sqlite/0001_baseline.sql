@@ -46,7 +46,8 @@ CREATE TABLE agent (
 -- Fence, sequence and hash chain of an agent's log in one row, because every transition checks and moves all three.
 -- The row `~home` is that of the home's own log. `queued_count` moves with the queue, because counting rows takes
 -- longer the longer the queue is. `last_run_started_at_ms` is that of the newest run: after the clock is set back it
--- is not the latest time.
+-- is not the latest time. `policy_files` is the version of the policy files at the newest recorded decision; empty
+-- without files.
 CREATE TABLE agent_head (
     agent_id               TEXT    NOT NULL PRIMARY KEY,
     incarnation            TEXT    NOT NULL,
@@ -55,7 +56,8 @@ CREATE TABLE agent_head (
     next_seq               INTEGER NOT NULL CHECK (next_seq > 0),
     chain_hash             BLOB    NOT NULL CHECK (length(chain_hash) = 32),
     queued_count           INTEGER NOT NULL DEFAULT 0 CHECK (queued_count >= 0),
-    last_run_started_at_ms INTEGER
+    last_run_started_at_ms INTEGER,
+    policy_files           TEXT    NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 -- The dispatcher asks after every run who has work.
 CREATE INDEX agent_head_queued ON agent_head (agent_id) WHERE queued_count > 0;

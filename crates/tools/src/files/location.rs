@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use wakeful_core::policy::{PathAccess, PathScope, Target};
+use wakeful_core::policy::{DENIED_PATH, OUTSIDE_WORKSPACE, PROTECTED_PATH, PathAccess, PathScope, Target};
 use wakeful_core::protected_path::is_protected_unless;
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::step::ToolError;
@@ -127,6 +127,17 @@ impl Reach {
         (root.cloned().unwrap_or_else(|| PathBuf::from("/")), scope)
     }
 
+    /// Why a location is denied; none if it is not.
+    pub(crate) fn denial(&self, location: &Location) -> Option<String> {
+        let absolute = Path::new(&location.absolute);
+        let entry = self.denied.iter().find(|denied| absolute.starts_with(denied))?;
+        Some(format!(
+            "{} is excluded by the denied path {:?}",
+            location.absolute,
+            entry.display().to_string()
+        ))
+    }
+
     fn is_protected(&self, path: &Path, root: &Path) -> bool {
         let inner = path.strip_prefix(root).unwrap_or(path);
         is_protected_unless(&inner.to_string_lossy(), &self.unprotected)
@@ -150,17 +161,17 @@ impl Location {
             PathScope::Workspace | PathScope::Temporary | PathScope::Granted => return Ok(()),
             PathScope::Protected | PathScope::Outside if is_granted => return Ok(()),
             PathScope::Protected => (
-                "protected_path",
+                PROTECTED_PATH,
                 format!("{} is run or obeyed by programs outside the sandbox", self.shown),
                 "a person can permit it with the agent's setting sandbox.unprotected_paths",
             ),
             PathScope::Outside => (
-                "outside_workspace",
+                OUTSIDE_WORKSPACE,
                 format!("{} is outside the workspace", self.shown),
                 "use a path in the workspace, relative to it",
             ),
             PathScope::Denied => (
-                "denied_path",
+                DENIED_PATH,
                 format!(
                     "{} holds credentials or Wakeful's own data, or is on the deny list",
                     self.shown

@@ -116,6 +116,13 @@ impl FileCall {
         }
     }
 
+    /// The first path of the call that is denied, with the entry of the list that denies it.
+    pub(crate) fn denied(&self, reach: &Reach) -> Option<String> {
+        let located = self.locate(reach).ok()?;
+        let mut locations = located.iter().flatten().flatten();
+        locations.find_map(|location| reach.denial(location))
+    }
+
     /// The one location of a call with one path, if the call may go there.
     fn permitted(&self, reach: &Reach, grant: &CallGrant) -> Result<Vec<[Option<Location>; 2]>, ToolError> {
         let located = self.locate(reach)?;

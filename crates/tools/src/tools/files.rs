@@ -37,6 +37,12 @@ impl Inner {
         facts.unwrap_or_default()
     }
 
+    /// The first path of a call that is denied, with the reason.
+    pub(super) fn denied_path(&self, tool: &str, input: &Value, scope: &SandboxScope) -> Option<String> {
+        let call = FileCall::parse(tool, input).ok()?;
+        call.denied(&self.reach(scope).ok()?)
+    }
+
     /// The changes of a call as a unified diff; none if there are none.
     pub(super) fn preview(&self, tool: &str, input: &Value, scope: &SandboxScope) -> Option<String> {
         let call = FileCall::parse(tool, input).ok()?;

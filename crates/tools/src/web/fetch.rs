@@ -7,6 +7,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Proxy, Response};
 use serde::Serialize;
 use wakeful_core::network_scope::Host;
+use wakeful_core::policy::HOST_NOT_ALLOWED;
 use wakeful_core::step::ToolError;
 
 use super::arguments::{WebPlace, WebRequest};
@@ -110,7 +111,7 @@ async fn get(connector: &Connector, place: &WebPlace) -> Result<(String, Respons
         .route(&place.host, place.port)
         .await
         .map_err(|error| match error {
-            ConnectError::Refused { reason, hint } => ToolError::new("host_not_allowed", &reason, &hint),
+            ConnectError::Refused { reason, hint } => ToolError::new(HOST_NOT_ALLOWED, &reason, &hint),
             ConnectError::Failed(reason) => failed(&reason),
         })?;
     // Another part of the process may have installed the provider already; it is always the same one.

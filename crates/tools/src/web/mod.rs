@@ -42,6 +42,27 @@ pub(crate) fn facts(input: &Value, scope: &SandboxScope) -> CallFacts {
     }
 }
 
+/// Why the lists of hosts exclude the host of a call; none if they do not.
+pub(crate) fn constraint(input: &Value, scope: &SandboxScope) -> Option<String> {
+    let place = WebRequest::parse(input).ok()?.place;
+    let rules = match HostRules::parse(scope) {
+        Ok(rules) => rules,
+        Err(problem) => return Some(problem.message),
+    };
+    let target = place.host.with_port(place.port);
+    let judged = rules.judge(&place.host, place.port);
+    match judged.scope {
+        HostScope::Denied => Some(format!(
+            "{target} is excluded by the entry {:?} of the agent's denied hosts",
+            judged.rule.unwrap_or_default()
+        )),
+        HostScope::Private => Some(format!(
+            "{target} is on this machine or in a private network, and no entry of the agent's allowed hosts names it"
+        )),
+        HostScope::Allowed | HostScope::Unlisted => None,
+    }
+}
+
 /// Fetches. It ends early when `stop` resolves.
 pub(crate) async fn perform(connector: &Connector, input: &Value, stop: impl StopSignal) -> ToolOutcome {
     let fetched = fetch_json(connector, input, stop).await;

@@ -266,7 +266,7 @@ fn an_agent_that_used_its_write_quota_gets_no_more_commands() {
     let seen = bed.run("true");
     assert_eq!(
         seen.done.code.as_deref(),
-        Some("disk_write_exceeded"),
+        Some("write_quota_exceeded"),
         "{}",
         seen.json
     );

@@ -205,6 +205,7 @@ fn in_full(one: &Decision, by: Channel, out: &Out) -> String {
         ),
         format!("channels  {}", channels(one)),
     ];
+    lines.extend(one.targets.iter().map(|target| format!("target    {target}")));
     if let Some(diff) = &one.diff {
         lines.push("changes".to_owned());
         lines.extend(diff.lines().map(|line| format!("          {line}")));

@@ -277,7 +277,7 @@ impl Host for DaemonHost {
     fn explain_call(&self, call: &ExplainedCall) -> Result<PolicyExplanation, Problem> {
         let settings = self.settings.current();
         let tools = tools_for_facts(&self.home, &settings, call.workspace.as_ref())?;
-        view::explain(&*known_engine(&self.home)?, &tools, call)
+        Ok(view::explain(&*known_engine(&self.home)?, &tools, call))
     }
 
     fn tools(&self) -> BTreeSet<String> {

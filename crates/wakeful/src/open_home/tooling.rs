@@ -41,7 +41,8 @@ pub(super) fn tools_of(
 pub(crate) fn tools_for_facts(home: &Path, settings: &Settings, workspace: &Path) -> Result<Tools, Failure> {
     let home = Home::open(home)?;
     let tools = tools_of(&home, settings, workspace, SandboxRequirement::Required);
-    tools.map_err(|error| explain(&error))
+    let tools = tools.map_err(|error| explain(&error))?;
+    Ok(tools.for_explanation())
 }
 
 /// The environment for commands. Variables that are not UTF-8 are left out.

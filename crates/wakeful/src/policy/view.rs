@@ -6,11 +6,13 @@ use wakeful_api::{
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::policy::{
-    ActionRules, CallFacts, PolicyEffect, PolicyQuery, RuleName, Target, denial_category,
+    ActionRules, CallFacts, DenialCategory, GateStage, PolicyEffect, PolicyQuery, RuleName, denial_category,
+    rule_words, unsafe_target,
 };
 use wakeful_core::problem::Problem;
-use wakeful_core::step::EffectClass;
+use wakeful_core::step::{EffectClass, ToolError};
 use wakeful_core::sub_run::{START_RUN, SubRunRequest};
+use wakeful_core::tool::gate::{self, GateQuery};
 use wakeful_policy::{
     EffectivePolicy, Explanation, PolicyEngine, PolicyKind, PolicyProblem, PolicySource, TargetJudgement,
 };
@@ -76,13 +78,26 @@ fn record(policy: &EffectivePolicy) -> PolicyRecord {
     }
 }
 
-/// Explains the verdict on a call with the facts that the tools extract from its arguments.
+/// Explains the verdict on a call in the order in which a run judges it: its arguments, the gates, the policies,
+/// and the risk registry.
 pub(crate) fn explain<T: ToolHost>(
     engine: &PolicyEngine,
     tools: &T,
     call: &ExplainedCall,
-) -> Result<PolicyExplanation, Problem> {
-    let (class, facts) = facts(tools, call)?;
+) -> PolicyExplanation {
+    let order = (call.tool == START_RUN).then(|| SubRunRequest::read(&call.input));
+    if let Some(stop) = stop_before_policies(tools, call, order.as_ref()) {
+        let version = engine.version(&call.agent_id, &call.rules).to_string();
+        return stopped(call, version, stop);
+    }
+    let class = match &order {
+        Some(_) => EffectClass::Internal,
+        None => tools.class(&call.tool).unwrap_or(EffectClass::Plain),
+    };
+    let facts = match order {
+        Some(order) => order.map(|order| order.facts()).unwrap_or_default(),
+        None => facts(tools, call),
+    };
     let explanation = engine.explain(&PolicyQuery {
         agent_id: &call.agent_id,
         tool: &call.tool,
@@ -92,29 +107,99 @@ pub(crate) fn explain<T: ToolHost>(
         risk: tools.risk(&call.tool),
         sandbox_level: tools.sandbox_level(),
     });
-    Ok(view(call, facts, &explanation))
+    let constraint =
+        unsafe_target(&facts).and_then(|_| tools.constraint(&call.tool, &call.input, &call.rules.sandbox));
+    let view = view(call, facts, &explanation);
+    let is_classified = tools.risk_classification(&call.tool).is_some();
+    let verdict = explanation.judgement.verdict.escalated(is_classified);
+    let reason = match verdict.rule == view.rule {
+        true => constraint.unwrap_or(view.reason),
+        false => rule_words(&verdict.rule).unwrap_or_default().to_owned(),
+    };
+    PolicyExplanation {
+        effect: verdict.effect,
+        rule: verdict.rule,
+        reason,
+        ..view
+    }
 }
 
-fn facts<T: ToolHost>(tools: &T, call: &ExplainedCall) -> Result<(EffectClass, CallFacts), Problem> {
-    let bad = |message: String, hint: String| Problem::new("bad_arguments", message, hint);
-    if call.tool == START_RUN {
-        let order = SubRunRequest::read(&call.input);
-        let order = order.map_err(|fault| bad(fault.message, fault.hint.unwrap_or_default()))?;
-        return Ok((EffectClass::Internal, order.facts()));
-    }
-    let Some(class) = tools.class(&call.tool) else {
-        // These tools are made without a journal, which they would not use.
-        let is_journal = call.tool.starts_with("journal_");
-        let class = if is_journal {
-            EffectClass::Saga
-        } else {
-            EffectClass::Plain
-        };
-        return Ok((class, CallFacts::default()));
+/// Checks the arguments and the gates of a call.
+fn stop_before_policies<T: ToolHost>(
+    tools: &T,
+    call: &ExplainedCall,
+    order: Option<&Result<SubRunRequest, ToolError>>,
+) -> Option<Stop> {
+    let fault = match order {
+        // A run that may start no runs was not offered this tool, so its arguments do not matter.
+        Some(order) => order
+            .as_ref()
+            .err()
+            .filter(|_| !call.rules.may_start.is_empty())
+            .cloned(),
+        None => tools
+            .class(&call.tool)
+            .and_then(|_| tools.check(&call.tool, &call.input).err()),
     };
-    let checked = tools.check(&call.tool, &call.input);
-    checked.map_err(|fault| bad(fault.message, fault.hint.unwrap_or_default()))?;
-    Ok((class, tools.facts(&call.tool, &call.input, &call.rules.sandbox)))
+    if let Some(fault) = fault {
+        return Some(Stop {
+            stage: GateStage::Validate,
+            category: None,
+            rule: fault.kind,
+            reason: fault.message,
+        });
+    }
+    let contract = tools.contract(&call.tool);
+    let gate = gate::check(GateQuery {
+        contract: contract.as_ref(),
+        access: &call.rules.access,
+        wake_reason: call.rules.wake_reason,
+    });
+    gate.err().map(|stop| Stop {
+        stage: stop.stage,
+        category: Some(stop.category),
+        rule: stop.code,
+        reason: stop.message,
+    })
+}
+
+/// What stops a call before the policies.
+struct Stop {
+    stage: GateStage,
+    category: Option<DenialCategory>,
+    rule: String,
+    reason: String,
+}
+
+fn stopped(call: &ExplainedCall, policy_version: String, stop: Stop) -> PolicyExplanation {
+    PolicyExplanation {
+        agent_id: call.agent_id.to_string(),
+        tool: call.tool.clone(),
+        effect: PolicyEffect::Deny,
+        rule: stop.rule,
+        reason: stop.reason,
+        stage: Some(stop.stage),
+        category: stop.category,
+        mode: call.rules.mode,
+        policy_version,
+        command: None,
+        targets: Vec::new(),
+        alternatives: Vec::new(),
+        note: None,
+        recorded: None,
+    }
+}
+
+/// What a recorded call acted on when it was judged, or what the call would act on now.
+fn facts<T: ToolHost>(tools: &T, call: &ExplainedCall) -> CallFacts {
+    let now = tools.facts(&call.tool, &call.input, &call.rules.sandbox);
+    match &call.targets {
+        Some(targets) => CallFacts {
+            targets: targets.clone(),
+            ..now
+        },
+        None => now,
+    }
 }
 
 fn view(call: &ExplainedCall, facts: CallFacts, explanation: &Explanation) -> PolicyExplanation {
@@ -134,6 +219,7 @@ fn view(call: &ExplainedCall, facts: CallFacts, explanation: &Explanation) -> Po
         reason: built_in
             .or(written)
             .unwrap_or_else(|| "a policy in a file".to_owned()),
+        stage: denied.then_some(GateStage::Policy),
         category: denied.then(|| denial_category(&verdict.rule)),
         mode: call.rules.mode,
         policy_version: verdict.policy_version.to_string(),
@@ -151,19 +237,17 @@ fn view(call: &ExplainedCall, facts: CallFacts, explanation: &Explanation) -> Po
                 effect: alternative.effect,
             })
             .collect(),
+        note: None,
         recorded: None,
     }
 }
 
 fn target(judged: &TargetJudgement) -> ExplainedTarget {
-    let words = match &judged.target {
-        None => "call".to_owned(),
-        Some(Target::Path { path, access, scope }) => format!("{access} {path} ({scope})"),
-        Some(Target::Host { host, port, scope }) => format!("host {host}:{port} ({scope})"),
-        Some(Target::Agent { agent_id }) => format!("agent {agent_id}"),
-    };
     ExplainedTarget {
-        target: words,
+        target: judged
+            .target
+            .as_ref()
+            .map_or_else(|| "call".to_owned(), ToString::to_string),
         effect: judged.effect,
         rule: judged.rule.clone(),
         policies: judged.policies.iter().map(|policy| policy.rule.clone()).collect(),

@@ -78,6 +78,8 @@ pub(crate) fn progress(said: &Payload) -> Option<String> {
         | Payload::RunParked(_)
         | Payload::RunEnded(_)
         | Payload::DecisionEscalated(_)
+        | Payload::PolicyChanged(_)
+        | Payload::ConnectionRefused(_)
         | Payload::BrakeChanged(_)
         | Payload::QuarantineResolved(_)
         | Payload::AttentionDismissed(_)

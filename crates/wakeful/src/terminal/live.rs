@@ -232,6 +232,8 @@ impl Live {
             | Payload::RunParked(_)
             | Payload::RunEnded(_)
             | Payload::DecisionEscalated(_)
+            | Payload::PolicyChanged(_)
+            | Payload::ConnectionRefused(_)
             | Payload::BrakeChanged(_)
             | Payload::AttentionDismissed(_)
             | Payload::RunUndone(_)

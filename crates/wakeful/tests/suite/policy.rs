@@ -130,3 +130,141 @@ fn expected_verdicts_are_compared_and_lists_imported() {
     let tested = home.wakeful(&["policy", "test", &cases.display().to_string()]);
     assert_eq!(tested.code, Some(1), "{tested:?}");
 }
+
+/// The events of `main` of one kind.
+fn events(home: &TestHome, kind: &str) -> Vec<Value> {
+    let said = home
+        .wakeful(&["events", "main", "--json", "--limit", "500"])
+        .stdout;
+    let events = said
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    events.filter(|event| event["kind"] == kind).collect()
+}
+
+#[test]
+fn a_recorded_call_is_explained_beside_todays_verdict() {
+    let home = home_with_agent();
+    write_policy(&home, NO_RM);
+    let run = home.wakeful(&["run", "--agent", "main", "go", "--json"]);
+    let key = run.json()["run_key"].as_str().expect("a key").to_owned();
+    std::fs::remove_file(home.home().join("policy/main.cedar")).expect("removed");
+    let found = home.wakeful(&["policy", "explain", &key, "--json"]).json();
+    assert_eq!(
+        (&found["effect"], &found["recorded"]["effect"]),
+        (&json!("permit"), &json!("deny"))
+    );
+    let note = found["note"].as_str().expect("a note");
+    assert!(
+        note.contains("main.cedar#no-rm") && note.contains("permit"),
+        "{note}"
+    );
+}
+
+#[test]
+fn gates_and_invalid_arguments_are_explained_with_their_stage() {
+    let home = home_with_agent();
+    let explain = |tool: &str, input: &str| {
+        let asked = [
+            "policy", "explain", "--agent", "main", "--tool", tool, "--input", input, "--json",
+        ];
+        let found = home.wakeful(&asked);
+        assert_eq!(found.code, Some(0), "{found:?}");
+        found.json()
+    };
+    let unknown = explain("Nothing", "{}");
+    assert_eq!(
+        (&unknown["effect"], &unknown["rule"], &unknown["stage"]),
+        (&json!("deny"), &json!("unknown_tool"), &json!("scope"))
+    );
+    let invalid = explain("WriteFile", r#"{"path": 1}"#);
+    assert_eq!(
+        (&invalid["rule"], &invalid["stage"]),
+        (&json!("invalid_arguments"), &json!("validate"))
+    );
+    let journal = explain("journal_create_task", r#"{"title": "x"}"#);
+    assert_eq!(journal["effect"], "permit", "{journal}");
+}
+
+#[test]
+fn a_change_of_policy_files_is_logged_before_the_next_decision() {
+    let home = home_with_agent();
+    let run = || {
+        let run = home.wakeful(&["run", "--agent", "main", "go", "--json"]);
+        assert!(run.json()["run_key"].is_string(), "{run:?}");
+    };
+    run();
+    assert_eq!(events(&home, "policy_changed"), Vec::<Value>::new());
+    write_policy(&home, NO_RM);
+    run();
+    run();
+    let changed = events(&home, "policy_changed");
+    let [first] = changed.as_slice() else {
+        panic!("one change: {changed:?}");
+    };
+    let decided = events(&home, "policy_decided");
+    assert!(first["seq"].as_u64() < decided[1]["seq"].as_u64(), "{first}");
+    let first = &first["payload"];
+    assert_eq!(first["files"][0]["file"], "main.cedar");
+    assert!(
+        first["old_version"].is_null() && first["new_version"].is_string(),
+        "{first}"
+    );
+    write_policy(&home, &NO_RM.replace("rm\"", "mv\""));
+    run();
+    let changed = events(&home, "policy_changed");
+    assert_eq!(changed.len(), 2);
+    assert_eq!(changed[1]["payload"]["old_version"], first["new_version"]);
+    assert_ne!(changed[1]["payload"]["files"], first["files"]);
+}
+
+#[test]
+fn a_link_that_is_swapped_after_the_approval_asks_again() {
+    let home = TestHome::new();
+    let model = home.script(
+        "rounds: [{ tools: [{ name: WriteFile, input: { path: link/x, content: new } }] }, { text: done }]\n",
+    );
+    let made = home.wakeful(&["agent", "create", "main", "--model", &model]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let outside = |name: &str| home.path().join(name);
+    for name in ["one", "two"] {
+        std::fs::create_dir(outside(name)).expect("a folder");
+    }
+    let link = home.workspace().join("link");
+    std::os::unix::fs::symlink(outside("one"), &link).expect("a link");
+    let run = home.wakeful(&["run", "--agent", "main", "go", "--json"]);
+    let pending = || {
+        let list = home.wakeful(&["decision", "list", "--json"]).json();
+        assert_eq!(list["decisions"].as_array().map(Vec::len), Some(1), "{list}");
+        list["decisions"][0].clone()
+    };
+    let first = pending();
+    assert!(
+        first["targets"][0].as_str().expect("a target").contains("/one/x"),
+        "{first} {run:?}"
+    );
+    let approve = |decision: &Value| {
+        let id = decision["decision_id"].as_str().expect("an id");
+        let answered = home.wakeful(&["decision", "answer", id, "approve"]);
+        assert_eq!(answered.code, Some(0), "{answered:?}");
+        home.wakeful(&["run", "--resume", "--json"])
+    };
+    std::fs::remove_file(&link).expect("removed");
+    std::os::unix::fs::symlink(outside("two"), &link).expect("a link");
+    approve(&first);
+    assert!(!outside("two/x").exists() && !outside("one/x").exists());
+    let second = pending();
+    assert!(
+        second["targets"][0]
+            .as_str()
+            .expect("a target")
+            .contains("/two/x"),
+        "{second}"
+    );
+    let done = approve(&second);
+    assert_eq!(
+        std::fs::read_to_string(outside("two/x")).ok().as_deref(),
+        Some("new"),
+        "{done:?}"
+    );
+}

@@ -75,6 +75,8 @@ pub(super) fn tool_executed(duration_ms: u64) -> EventDraft {
         exit_status: None,
         sandbox: None,
         code: None,
+        stage: None,
+        category: None,
         tool_error: None,
         error: None,
         attempt: None,
@@ -210,6 +212,26 @@ impl Recorder {
     }
 }
 
+/// The read set of a permitted call.
+fn permitted() -> CallReads {
+    CallReads {
+        stop: None,
+        risk: None,
+        class: EffectClass::Plain,
+        fault: None,
+        verdict: PolicyVerdict {
+            effect: PolicyEffect::Permit,
+            rule: "default".to_owned(),
+            policy_version: PolicyVersion::new("1"),
+        },
+        retry: None,
+        seen: PriorActions::default(),
+        diff: None,
+        targets: Vec::new(),
+        constraint: None,
+    }
+}
+
 /// A run with one command, of which the model read only the beginning: its run log, last state, events and
 /// all transcript entries.
 pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<Vec<u8>>) {
@@ -227,20 +249,6 @@ pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<V
         },
         preview: "ls".to_owned(),
     };
-    let read = CallReads {
-        stop: None,
-        risk: None,
-        class: EffectClass::Plain,
-        fault: None,
-        verdict: PolicyVerdict {
-            effect: PolicyEffect::Permit,
-            rule: "default".to_owned(),
-            policy_version: PolicyVersion::new("1"),
-        },
-        retry: None,
-        seen: PriorActions::default(),
-        diff: None,
-    };
     let RunInput::Replied(reply) = replied() else {
         unreachable!("a reply")
     };
@@ -252,7 +260,7 @@ pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<V
         ..reply
     };
     let reads = InputReads {
-        calls: vec![read],
+        calls: vec![permitted()],
         ..InputReads::default()
     };
     recorder.take(RunInput::Replied(asking), reads);
@@ -271,6 +279,7 @@ pub(super) fn run_with_output() -> (Vec<Row>, RunMachine, Vec<EventDraft>, Vec<V
         sandbox: None,
         code: None,
         error: None,
+        refused: Vec::new(),
         again: None,
     };
     let results = vec![result];

@@ -12,6 +12,7 @@ use crate::decision::Channel;
 use crate::id::{AgentId, Incarnation, RuleId, TraceId};
 use crate::key::RunKey;
 use crate::message::{AdmissionContext, Authority, DeliverySurface, MessageKind};
+use crate::policy::PolicyFileHash;
 use crate::schedule::ScheduleStatus;
 use crate::wake::{AgentControl, InteractionMode, Lifecycle, WakeOutcome};
 
@@ -221,6 +222,22 @@ impl WakeDecided {
 
 /// The scope of a brake for all agents.
 pub const ALL_AGENTS: &str = "all";
+
+/// The policy files in force for the agent changed since the last decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyChanged {
+    /// The version of the files by which calls were judged before; absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_version: Option<String>,
+    /// The version of the files in force now; absent if there are none any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_version: Option<String>,
+    /// The files in force now, those for all agents first.
+    pub files: Vec<PolicyFileHash>,
+    /// Whether a refused file has no earlier version, so that nothing is permitted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_incomplete: bool,
+}
 
 /// A brake was set or released.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

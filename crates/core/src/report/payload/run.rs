@@ -13,6 +13,7 @@ use crate::policy;
 use crate::run::RunStatus;
 use crate::snapshot::UndoDirection;
 use crate::step::{ErrorEnvelope, StepResult, StepStatus};
+use crate::tool::{CallEnd, Connection};
 
 /// A run started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +62,15 @@ pub struct PolicyDecided {
     pub effect: policy::PolicyEffect,
     /// The rule that decided.
     pub rule: String,
+    /// Why: for an excluded target, the path or host and the entry of the list that excludes it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// What the action acts on, as the verdict judged it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<policy::Target>,
+    /// The steps of the decision, in order, and the branch that the action takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<policy::DecisionStep>,
     /// Result of the action, if it must not start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<StepStatus>,
@@ -73,6 +83,41 @@ pub struct PolicyDecided {
     /// The category of the denial, if it was denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<policy::DenialCategory>,
+}
+
+/// A connection of a command was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConnectionRefused {
+    /// Id of the action.
+    pub operation_id: OperationId,
+    /// The tool that the action used.
+    pub tool: String,
+    /// The verdict: always a denial.
+    pub effect: policy::PolicyEffect,
+    /// The host as the command named it.
+    pub host: String,
+    /// The port on the host.
+    pub port: u16,
+    /// Why: the host, and the entry of the list that excludes it.
+    pub reason: String,
+    /// How often the command tried.
+    pub count: u64,
+}
+
+impl ConnectionRefused {
+    /// The event of a refused connection of an action.
+    #[must_use]
+    pub fn new(operation_id: OperationId, tool: &str, refused: &Connection) -> Self {
+        Self {
+            operation_id,
+            tool: tool.to_owned(),
+            effect: policy::PolicyEffect::Deny,
+            host: refused.host.clone(),
+            port: refused.port,
+            reason: refused.reason.clone(),
+            count: refused.count,
+        }
+    }
 }
 
 /// One action ended.
@@ -95,6 +140,12 @@ pub struct ToolExecuted {
     /// Stable code of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// The stage at which the tool refused the action, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<policy::GateStage>,
+    /// The category of the denial, if the tool refused the action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<policy::DenialCategory>,
     /// The error with its parts, if the tool reported one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_error: Option<ErrorEnvelope>,
@@ -113,7 +164,10 @@ impl ToolExecuted {
     /// The event of an action's result.
     #[must_use]
     pub fn new(tool: &str, result: &StepResult) -> Self {
+        let end = CallEnd::performed(result.status, result.code.as_deref(), result.content);
         Self {
+            stage: end.category.map(|_| end.stage),
+            category: end.category,
             operation_id: result.operation_id,
             tool: tool.to_owned(),
             status: result.status,

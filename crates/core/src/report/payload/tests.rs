@@ -23,9 +23,11 @@ provider_round_completed | {"round": 0, "provider": "p", "model_ref": "p:m", "at
     "outcome": "retrying"} | {"failure_kind": "timeout", "disposition": "retryable", "advanced_to_fallback": true, "backoff_ms": 5,
     "token_usage": {"input_tokens": 1, "output_tokens": 2}, "cost": 3, "rule": "r", "transport_diagnostics": {"stage": "connect"}}
 assistant_round_recorded | {"round": 1} | {"text": "Hm.", "tools": ["Exec"]}
-policy_decided | {"operation_id": K, "tool": "Exec", "input": "", "effect": "permit", "rule": "r"} | {"status": "denied", "code": "denied_tool"}
+policy_decided | {"operation_id": K, "tool": "Exec", "input": "", "effect": "permit", "rule": "r"} | {"status": "denied", "code": "denied_tool",
+    "reason": "no", "targets": [{"kind": "agent", "agent_id": "b"}], "steps": ["record", "refuse"], "stage": "policy", "category": "out_of_scope"}
+connection_refused | {"operation_id": K, "tool": "Exec", "effect": "deny", "host": "a.example", "port": 443, "reason": "not listed", "count": 2} | {}
 tool_executed | {"operation_id": K, "tool": "Exec", "status": "ok", "duration_ms": 3} | {"sandbox": "enforced", "exit_status": 3, "code": "exit", "attempt": 1,
-    "again_in_ms": 5}
+    "again_in_ms": 5, "stage": "sandbox", "category": "unsafe_target"}
 action_cancelled | {"operation_id": K, "tool": "Exec", "status": "failed"} | {"duration_ms": 0, "code": "cancelled"}
 runtime_error | {"failure_artifact": {"category": "transport", "kind": "timeout", "summary": "no answer"}} | {}
 run_parked | {"code": "budget_exceeded", "exceeded": {"scope": "all", "cap": 5, "spent": 4, "reserved": 0, "needed": 2, "day": 1}} | {}
@@ -37,6 +39,7 @@ decision_answered | {"decision_id": K, "operation_id": K, "tool": "Exec", "statu
     "severity": "low", "option": "approve", "channel": "page", "note": "yes"}
 decision_escalated | {"decision_id": K, "operation_id": K, "tool": "Exec", "title": "May it?", "status": "pending", "severity": "high",
     "version": 2} | {}
+policy_changed | {"files": [{"file": "main.cedar", "sha256": K}]} | {"old_version": "a", "new_version": "b", "is_incomplete": true}
 brake_changed | {"is_on": true, "scope": "all", "channel": "cli"} | {"reason": "smoke"}
 run_quarantined | {"run_key": K, "code": "run_state_invalid", "why": "unreadable"} | {}
 quarantine_resolved | {"run_key": K, "status": "abandoned"} | {}

@@ -1,7 +1,7 @@
 //! Presentation of changes to an agent.
 
 use super::{Row, notice};
-use crate::report::payload::AgentStateChanged;
+use crate::report::payload::{AgentStateChanged, PolicyChanged};
 use crate::wake::{AgentControl, Lifecycle};
 
 pub(super) fn state_changed(change: &AgentStateChanged, row: Row) -> Row {
@@ -37,4 +37,13 @@ pub(super) fn state_changed(change: &AgentStateChanged, row: Row) -> Row {
         | AgentStateChanged::BudgetDay { .. } => return row,
     };
     Row::plain(row.level, title)
+}
+
+pub(super) fn policy_changed(changed: &PolicyChanged, row: Row) -> Row {
+    let names: Vec<&str> = changed.files.iter().map(|file| file.file.as_str()).collect();
+    match (names.is_empty(), changed.is_incomplete) {
+        (_, true) => row.with_detail("a file is invalid and has no earlier version: nothing is permitted"),
+        (true, false) => row.with_detail("no policy files are in force"),
+        (false, false) => row.with_detail(&format!("in force: {}", names.join(", "))),
+    }
 }

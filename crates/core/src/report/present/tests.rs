@@ -53,6 +53,7 @@ policy_decided | {"tool": "Exec", "effect": "ask", "rule": "ask_tool", "input": 
 policy_decided | {"tool": "Exec", "effect": "deny", "status": "denied", "code": "denied_tool"} | Trace | Exec denied: denied_tool
 policy_decided | {"tool": "Exec", "effect": "permit", "status": "failed", "code": "invalid_arguments"} | Trace | Exec refused: invalid_arguments
 policy_decided | {"tool": "Exec", "status": "denied", "code": "outcome_unknown_undecided"} | ActionRequired | Exec denied: outcome_unknown_undecided
+connection_refused | {"host": "a.example", "reason": "a.example:443 is not on the list"} | Progress | Connection refused: a.example:443 is not on the list
 tool_executed | {"tool": "Exec", "status": "ok", "duration_ms": 3} | Trace | Exec done in 3 ms
 tool_executed | {"tool": "Exec", "status": "ok", "exit_status": 3, "duration_ms": 3} | Trace | Exec ended with exit 3 in 3 ms
 tool_executed | {"tool": "Exec", "status": "ok", "exit_status": 0, "duration_ms": 3} | Trace | Exec done in 3 ms
@@ -74,6 +75,8 @@ decision_answered | {"tool": "Exec", "status": "answered", "option": "approve", 
 decision_answered | {"tool": "Exec", "status": "cancelled"} | TurnResult | Decision timed out; Exec is not used
 decision_answered | {"tool": "Exec", "status": "withdrawn"} | Trace | A decision was withdrawn
 decision_escalated | {"title": "May Exec be used?", "severity": "critical"} | ActionRequired | Overdue, now critical: May Exec be used?
+policy_changed | {"files": []} | TurnResult | Policy files changed: no policy files are in force
+policy_changed | {"files": [], "is_incomplete": true} | TurnResult | Policy files changed: a file is invalid and has no earlier version: nothing is permitted
 brake_changed | {"is_on": true, "scope": "all", "reason": "smoke"} | TurnResult | Brake set for all agents: smoke
 brake_changed | {"is_on": false, "scope": "main"} | TurnResult | Brake released for the agent
 run_quarantined | {"why": "its state cannot be read"} | ActionRequired | Run quarantined: its state cannot be read
@@ -140,9 +143,11 @@ fn every_kind_has_exactly_one_category_for_any_payload() {
         ("decision_answered", EventCategory::Waiting),
         ("decision_asked", EventCategory::Waiting),
         ("decision_escalated", EventCategory::Waiting),
+        ("connection_refused", EventCategory::Tool),
         ("content_erased", EventCategory::StateSync),
         ("data_pruned", EventCategory::Trace),
         ("message_admitted", EventCategory::Message),
+        ("policy_changed", EventCategory::StateSync),
         ("policy_decided", EventCategory::Tool),
         ("provider_round_completed", EventCategory::Trace),
         ("rows_bound", EventCategory::Trace),

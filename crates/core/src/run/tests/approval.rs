@@ -6,7 +6,7 @@ use super::case::open;
 use super::simulated_run::{AskedDecision, Check, PlayedRun, asks_for, call};
 use crate::decision::{ApprovalOutcome, ApprovalRequest, DecisionKind};
 use crate::id::PolicyVersion;
-use crate::policy::{PolicyEffect, PolicyVerdict};
+use crate::policy::{PathAccess, PathScope, PolicyEffect, PolicyVerdict, Target};
 use crate::report::EventKind;
 use crate::retry::RetryPolicy;
 use crate::run::{DecisionWrite, InputReads, Restriction, RunInput, RunOutcome, RunPhase, UnexpectedInput};
@@ -210,6 +210,11 @@ fn failed_for_now(played: &mut PlayedRun) -> StepResult {
     }
 }
 
+/// Ends the wait before a retry.
+fn end_wait(played: &mut PlayedRun) {
+    played.take(RunInput::Settled { results: Vec::new() }, InputReads::default());
+}
+
 fn retrying(played: &mut PlayedRun, tool: &str) {
     let (input, mut reads) = played.reply(&[call(tool, 0)], crate::conversation::Usage::default());
     for read in &mut reads.calls {
@@ -229,6 +234,7 @@ fn a_repeatable_action_is_retried_after_transient_failures_until_attempts_end() 
         played.take(RunInput::Settled { results }, InputReads::default());
         if let RunPhase::Acting { delay_ms, .. } = &played.turn.phase {
             waits.push(*delay_ms);
+            end_wait(&mut played);
         }
     }
     assert_eq!(waits.len(), 4, "{waits:?}");
@@ -272,6 +278,9 @@ fn each_tool_is_retried_by_its_own_policy() {
             tried += 1;
             let results = vec![failed_for_now(&mut played)];
             played.take(RunInput::Settled { results }, InputReads::default());
+            if played.turn.phase.delay_ms() > 0 {
+                end_wait(&mut played);
+            }
         }
         tried
     };
@@ -289,6 +298,8 @@ fn restricted(played: &PlayedRun, call_id: &str, effect: PolicyEffect) -> InputR
             stop: None,
             risk: None,
             diff: None,
+            targets: Vec::new(),
+            constraint: None,
             operation_id: action.expect("an action").operation_id,
             preview: "{}".to_owned(),
             verdict: PolicyVerdict {
@@ -315,6 +326,74 @@ fn a_planned_action_asks_if_the_rules_became_stricter() {
     played.take(RunInput::Postponed, InputReads::default());
     played.take(RunInput::Settled { results: Vec::new() }, reads);
     assert_eq!(open(&played), ["c0_0"], "an approved action does not ask again");
+}
+
+fn file(path: &str) -> Vec<Target> {
+    vec![Target::Path {
+        path: path.to_owned(),
+        access: PathAccess::Write,
+        scope: PathScope::Outside,
+    }]
+}
+
+#[test]
+fn an_approval_of_other_targets_asks_again() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[asking("Shell", 0)]));
+    let first = asked(&played)[0].decision_id;
+    answer(&mut played, APPROVED);
+    played.take(RunInput::Postponed, InputReads::default());
+    let mut reads = restricted(&played, "c0_0", PolicyEffect::Ask);
+    reads.restricted[0].targets = file("/outside/keys");
+    played.take(RunInput::Settled { results: Vec::new() }, reads.clone());
+    assert_eq!(open(&played), Vec::<String>::new());
+    let second = asked(&played);
+    assert_eq!(second[0].targets, file("/outside/keys"));
+    assert_ne!(second[0].decision_id, first);
+    answer(&mut played, APPROVED);
+    assert_eq!(open(&played), ["c0_0"]);
+    played.take(RunInput::Postponed, InputReads::default());
+    played.take(RunInput::Settled { results: Vec::new() }, reads);
+    assert_eq!(open(&played), ["c0_0"], "these targets are approved");
+}
+
+#[test]
+fn an_approval_after_an_unknown_outcome_covers_only_its_targets() {
+    let mut played = PlayedRun::begun(9);
+    played.ask(&asks_for(&[call("Shell", 0)]));
+    played.end_all(StepStatus::OutcomeUnknown);
+    played.ask(&asks_for(&[call("Shell", 0)]));
+    assert_eq!(asked(&played)[0].kind, DecisionKind::OutcomeUnknown);
+    answer(&mut played, APPROVED);
+    let RunPhase::Acting { actions, .. } = &played.turn.phase else {
+        panic!("does not act")
+    };
+    let question = actions[0].question.as_ref().expect("it was asked about");
+    assert!(question.covers(&[]));
+    assert!(!question.covers(&file("/outside/keys")));
+}
+
+#[test]
+fn a_retry_is_intended_only_after_its_wait() {
+    let mut played = PlayedRun::begun(9);
+    retrying(&mut played, "Read");
+    let after_ms = Some(5_000);
+    let result = StepResult {
+        again: Some(RetryAfter { after_ms }),
+        ..failed_for_now(&mut played)
+    };
+    played.take(
+        RunInput::Settled {
+            results: vec![result],
+        },
+        InputReads::default(),
+    );
+    assert_eq!((open(&played), played.turn.phase.delay_ms()), (Vec::new(), 5_000));
+    end_wait(&mut played);
+    assert_eq!(
+        (open(&played), played.turn.phase.delay_ms()),
+        (vec!["c0_0".to_owned()], 0)
+    );
 }
 
 #[test]

@@ -448,6 +448,8 @@ fn the_largest_plan_is_a_small_state() {
         retry: Some(RetryPolicy::REPEATABLE),
         seen: PriorActions::default(),
         diff: None,
+        targets: Vec::new(),
+        constraint: None,
     };
     let reads = InputReads {
         calls: vec![read; CALLS_PER_REPLY_MAX],

@@ -220,6 +220,7 @@ fn shown_of_action(action: &Action) -> BTreeSet<&'static str> {
             decision_id: _,
             asked: _,
             until,
+            targets: _,
         } = question;
         *until
     });
@@ -281,6 +282,7 @@ fn settle(text: &str) -> RunMachine {
         sandbox: None,
         code: None,
         error: None,
+        refused: Vec::new(),
         again: None,
     });
     let results = results.collect();

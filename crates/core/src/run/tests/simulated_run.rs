@@ -317,27 +317,26 @@ impl PlayedRun {
             unknown,
             newest_unknown: unknown.then_some(OperationId(base.0)),
         };
-        let effect = match call.check {
-            Check::Denied => policy::PolicyEffect::Deny,
-            Check::Asks => policy::PolicyEffect::Ask,
-            Check::Passes | Check::Faulty => policy::PolicyEffect::Permit,
-        };
-        let verdict = policy::PolicyVerdict {
-            effect,
-            rule: "rule".into(),
-            policy_version: PolicyVersion::new("p1"),
-        };
-        let fault =
-            (call.check == Check::Faulty).then(|| ToolError::new("invalid_arguments", "no", "other ones"));
+        let fault = || ToolError::new("invalid_arguments", "no", "other ones");
         CallReads {
             stop: None,
             risk: None,
             class: TOOLS[call.tool].1,
-            fault,
-            verdict,
+            fault: (call.check == Check::Faulty).then(fault),
+            verdict: policy::PolicyVerdict {
+                effect: match call.check {
+                    Check::Denied => policy::PolicyEffect::Deny,
+                    Check::Asks => policy::PolicyEffect::Ask,
+                    Check::Passes | Check::Faulty => policy::PolicyEffect::Permit,
+                },
+                rule: "rule".into(),
+                policy_version: PolicyVersion::new("p1"),
+            },
             retry: None,
             seen,
             diff: None,
+            targets: Vec::new(),
+            constraint: None,
         }
     }
 
@@ -385,6 +384,7 @@ impl PlayedRun {
             sandbox: Some("none".into()),
             code: None,
             error: None,
+            refused: Vec::new(),
             again: None,
         }
     }

@@ -37,6 +37,7 @@ pub(super) fn explanation(explained: &PolicyExplanation) -> String {
         format!("verdict  {}", explained.effect),
         format!("rule     {}: {}", explained.rule, explained.reason),
     ];
+    lines.extend(explained.stage.map(|stage| format!("stage    {stage}")));
     lines.extend(explained.category.map(|category| format!("category {category}")));
     lines.push(format!("version  {}", explained.policy_version));
     if let Some(command) = &explained.command {
@@ -61,5 +62,6 @@ pub(super) fn explanation(explained: &PolicyExplanation) -> String {
     if let Some(recorded) = &explained.recorded {
         lines.push(format!("recorded {} ({})", recorded.status, recorded.rule));
     }
+    lines.extend(explained.note.as_ref().map(|note| format!("note     {note}")));
     lines.join("\n")
 }

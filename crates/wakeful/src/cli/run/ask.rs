@@ -153,6 +153,8 @@ pub(in crate::cli) fn question(one: &Decision) -> Vec<(String, Ink)> {
         (format!("? {}", one.title), Ink::Yellow),
         (format!("  {call}"), Ink::Bold),
     ];
+    let targets = one.targets.iter().map(|target| format!("  {target}"));
+    lines.extend(targets.map(|target| (target, Ink::Plain)));
     lines.extend(one.diff.iter().flat_map(|diff| diff.lines()).map(diff_line));
     lines.push((format!("  asked by rule {}{meaning}", one.rule), Ink::Dim));
     lines
