@@ -34,6 +34,7 @@ mod absorb;
 mod admission;
 pub mod api;
 mod halt;
+mod host_policy;
 pub mod hub;
 mod interject;
 mod judgement;

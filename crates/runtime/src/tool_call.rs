@@ -312,6 +312,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             at: self.clock.now(),
             grant: self.grant(claimed, operation_id, call, class),
             scope: claimed.settings.sandbox.clone(),
+            hosts: self.host_policy(claimed, call, class),
             access: claimed.settings.access(),
             is_read_only: claimed.machine.is_read_only,
             output: output.sink(Arc::clone(&self.model)),
