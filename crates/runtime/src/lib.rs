@@ -41,6 +41,7 @@ mod judgement;
 mod missing_blob;
 mod model_call;
 pub mod notice;
+mod offered_tools;
 pub mod problem;
 pub mod proof;
 pub mod retention;

@@ -2,12 +2,14 @@
 //! is in force when they begin.
 
 mod gate;
+mod quota;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::conversation::{Block, ToolCall, ToolSpec, Usage};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::id::{AgentId, PolicyVersion, RunnerId, TurnId};
@@ -17,7 +19,9 @@ use wakeful_core::message::RunOptions;
 use wakeful_core::policy::{ActionRules, PermissionMode, PolicyQuery, PolicyVerdict};
 use wakeful_core::prompt::ModelRequest;
 use wakeful_core::step::{EffectClass, StepStatus, ToolError};
-use wakeful_core::tool::{RiskLevel, ToolContract, ToolRiskClassification, WakeReason};
+use wakeful_core::tool::{
+    Capability, EnvironmentCapability, RiskLevel, ToolContract, ToolQuota, ToolRiskClassification, WakeReason,
+};
 use wakeful_policy::{PolicyEngine, ToolRegistry};
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
 use wakeful_ports::policy::Policy;
@@ -37,7 +41,11 @@ const TOOL: &str = "Look";
 const TURNS: u32 = 400;
 
 /// Requests some calls in its first round.
-struct Caller(usize);
+struct Caller {
+    calls: usize,
+    /// The names of the tools that the newest request offered.
+    offered: Arc<Mutex<Vec<String>>>,
+}
 
 impl Model for Caller {
     fn profile(&self, _: &str) -> ModelProfile {
@@ -52,8 +60,10 @@ impl Model for Caller {
                 input: json!({ "number": number }),
             })
         };
+        let names = request.tools.iter().map(|tool| tool.name.clone());
+        *self.offered.lock().expect("a list") = names.collect();
         let blocks = match request.request {
-            0 => (0..self.0).map(call).collect(),
+            0 => (0..self.calls).map(call).collect(),
             _ => vec![Block::Text { text: "done".into() }],
         };
         Ok(ModelResponse {
@@ -90,6 +100,8 @@ enum GateCase {
     None,
     /// The agent may use no category.
     NoCategory,
+    /// The agent lacks the capability that the tool needs.
+    NoCapability,
     /// The tool is only for runs of schedules.
     OtherReason,
     /// The tool has no contract.
@@ -109,7 +121,11 @@ enum DenialMoment {
 
 impl ToolHost for Looks {
     fn specs(&self) -> Vec<ToolSpec> {
-        Vec::new()
+        vec![ToolSpec {
+            name: TOOL.to_owned(),
+            description: String::new(),
+            input_schema: json!({"type": "object"}),
+        }]
     }
 
     fn class(&self, _: &str) -> Option<EffectClass> {
@@ -126,6 +142,10 @@ impl ToolHost for Looks {
             GateCase::NoContract => None,
             GateCase::OtherReason => Some(ToolContract {
                 allowed_wake_reasons: [WakeReason::Timer].into(),
+                ..contract
+            }),
+            GateCase::NoCapability => Some(ToolContract {
+                capabilities_required: [Capability::Environment(EnvironmentCapability::CommandRun)].into(),
                 ..contract
             }),
             GateCase::None | GateCase::NoCategory | GateCase::Unclassified => Some(contract),
@@ -168,6 +188,8 @@ struct ChangingPolicy {
     denies: AtomicBool,
     moment: Option<DenialMoment>,
     versions: AtomicUsize,
+    during_verdict: Mutex<Option<fn(&Store)>>,
+    store: Store,
 }
 
 impl ChangingPolicy {
@@ -187,6 +209,9 @@ impl Policy for ChangingPolicy {
             rules: &rules,
             ..question.clone()
         });
+        if let Some(act) = self.during_verdict.lock().expect("a function").take() {
+            act(&self.store);
+        }
         if self.moment == Some(DenialMoment::BeforeCommit) {
             self.denies.store(true, Ordering::SeqCst);
         }
@@ -210,6 +235,7 @@ impl Policy for ChangingPolicy {
 struct Daemon {
     ticks: Arc<Ticks>,
     tools: Arc<Looks>,
+    offered: Arc<Mutex<Vec<String>>>,
     api: RuntimeApi,
     store: Store,
     run: RunKey,
@@ -223,6 +249,9 @@ struct Setting {
     denies: Option<DenialMoment>,
     gate: GateCase,
     mode: PermissionMode,
+    quota: Option<ToolQuota>,
+    /// What another process does while the first verdict is given.
+    during_verdict: Option<fn(&Store)>,
 }
 
 impl Default for Setting {
@@ -234,8 +263,38 @@ impl Default for Setting {
             denies: None,
             gate: GateCase::None,
             mode: PermissionMode::default(),
+            quota: None,
+            during_verdict: None,
         }
     }
+}
+
+fn restrict(settings: &mut AgentSettings, setting: &Setting) {
+    settings.permission_mode = setting.mode;
+    let quota = setting.quota.map(|quota| (TOOL.to_owned(), quota));
+    settings.tool_quotas.extend(quota);
+    match setting.gate {
+        GateCase::NoCategory => settings.allowed_category_ids.clear(),
+        GateCase::NoCapability => {
+            let read = Capability::Environment(EnvironmentCapability::FileRead);
+            settings.capabilities = Some([read].into());
+        }
+        GateCase::None | GateCase::OtherReason | GateCase::NoContract | GateCase::Unclassified => {}
+    }
+}
+
+/// Sends the agent a message in a new turn.
+async fn send(api: &RuntimeApi, turn: &str) -> RunKey {
+    let message = IncomingMessage {
+        thread: None,
+        agent: AgentId::parse("main").expect("a name"),
+        turn: TurnId::parse(turn).expect("a turn"),
+        text: "look".into(),
+        attachments: Vec::new(),
+        run_options: RunOptions::default(),
+        priority: wakeful_core::cause::Priority::Normal,
+    };
+    api.messages.send(message).await.expect("sent").run_key
 }
 
 impl Daemon {
@@ -257,7 +316,10 @@ impl Daemon {
             denies: AtomicBool::new(false),
             moment: setting.denies,
             versions: AtomicUsize::new(0),
+            during_verdict: Mutex::new(setting.during_verdict),
+            store: store.clone(),
         };
+        let offered: Arc<Mutex<Vec<String>>> = Arc::default();
         let (switch, halt) = Halt::new();
         let (service, api, _) = Service::new(Options {
             store: store.clone(),
@@ -265,7 +327,10 @@ impl Daemon {
             runner: RunnerId::new("daemon"),
             engine_factory: Arc::new(SameEngineFactory {
                 store: store.clone(),
-                model: Arc::new(Caller(setting.calls)),
+                model: Arc::new(Caller {
+                    calls: setting.calls,
+                    offered: Arc::clone(&offered),
+                }),
                 tools: Arc::clone(&tools),
                 policy: Arc::new(policy),
                 clock: Arc::<Ticks>::clone(&ticks),
@@ -281,24 +346,13 @@ impl Daemon {
         tokio::spawn(service.run());
         let agent = AgentId::parse("main").expect("a name");
         let mut new = NewAgent::new(agent.clone(), "/somewhere".into());
-        new.settings.permission_mode = setting.mode;
-        if setting.gate == GateCase::NoCategory {
-            new.settings.allowed_category_ids.clear();
-        }
+        restrict(&mut new.settings, &setting);
         api.agents.create(new).await.expect("an agent");
-        let message = IncomingMessage {
-            thread: None,
-            agent,
-            turn: TurnId::parse("turn-1").expect("a turn"),
-            text: "look".into(),
-            attachments: Vec::new(),
-            run_options: RunOptions::default(),
-            priority: wakeful_core::cause::Priority::Normal,
-        };
-        let run = api.messages.send(message).await.expect("sent").run_key;
+        let run = send(&api, "turn-1").await;
         let daemon = Self {
             ticks,
             tools,
+            offered,
             api,
             store,
             run,
@@ -316,7 +370,11 @@ impl Daemon {
 
     /// The status of the run, and of its actions with their codes.
     async fn outcome(&self) -> (String, Vec<(StepStatus, String)>) {
-        let run = self.api.runs.get(self.run).await.expect("a run");
+        self.outcome_of(self.run).await
+    }
+
+    async fn outcome_of(&self, run: RunKey) -> (String, Vec<(StepStatus, String)>) {
+        let run = self.api.runs.get(run).await.expect("a run");
         let steps = run.tool_calls();
         let steps = steps.map(|step| (step.status, step.reason.clone()));
         (run.row.status.to_string(), steps.collect())
