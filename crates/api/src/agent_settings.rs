@@ -1,6 +1,6 @@
 //! Endpoints and types for the settings of an agent.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -10,6 +10,7 @@ use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::policy::{ExternalCausePolicy, PermissionMode};
 use wakeful_core::sandbox_scope::SandboxScope;
+use wakeful_core::tool::{Capability, ToolQuota};
 use wakeful_core::wake::{InteractionMode, Visibility};
 
 use crate::AgentStatus;
@@ -87,6 +88,11 @@ pub struct AgentSettings {
     pub permission_mode: PermissionMode,
     /// What the agent's sandbox allows beyond its workspace.
     pub sandbox: SandboxScope,
+    /// How often the agent may use a tool, by the tool's name.
+    pub tool_quotas: BTreeMap<String, ToolQuota>,
+    /// The capabilities that the agent has. Absent if it has all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<BTreeSet<Capability>>,
     /// The categories of the journal that the agent may use; `*` alone means every category.
     pub allowed_category_ids: Vec<String>,
 }
@@ -151,6 +157,14 @@ macro_rules! with_settings {
             /// What the agent's sandbox allows beyond its workspace. The whole value is replaced.
             #[serde(default, skip_serializing_if = "Change::is_keep")]
             pub sandbox: Change<SandboxScope>,
+            /// How often the agent may use a tool, by the tool's name. The whole value is replaced.
+            #[serde(default, skip_serializing_if = "Change::is_keep")]
+            #[schemars(with = "Option<BTreeMap<String, ToolQuota>>", extend("maxProperties" = 64))]
+            pub tool_quotas: Change<BTreeMap<String, ToolQuota>>,
+            /// The capabilities that the agent has. A tool that needs another one is denied and not offered.
+            #[serde(default, skip_serializing_if = "Change::is_keep")]
+            #[schemars(with = "Option<BTreeSet<Capability>>")]
+            pub capabilities: Change<BTreeSet<Capability>>,
             /// The categories of the journal that the agent may use; `*` alone means every category, which is
             /// the default.
             #[serde(default, skip_serializing_if = "Change::is_keep")]
@@ -178,6 +192,8 @@ macro_rules! with_settings {
                     workspace: request.workspace,
                     permission_mode: request.permission_mode,
                     sandbox: request.sandbox,
+                    tool_quotas: request.tool_quotas,
+                    capabilities: request.capabilities,
                     allowed_category_ids: request.allowed_category_ids,
                 }
             }
@@ -201,6 +217,8 @@ macro_rules! with_settings {
                     workspace: settings.workspace,
                     permission_mode: settings.permission_mode,
                     sandbox: settings.sandbox,
+                    tool_quotas: settings.tool_quotas,
+                    capabilities: settings.capabilities,
                     allowed_category_ids: settings.allowed_category_ids,
                 }
             }

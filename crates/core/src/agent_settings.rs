@@ -17,8 +17,9 @@ use crate::problem::Problem;
 use crate::prompt::GUIDANCE_BYTES_MAX;
 use crate::run::{ROUNDS_MAX, ROUTE_MAX, RunMachine};
 use crate::sandbox_scope::SandboxScope;
-use crate::sub_run::MAY_START_MAX;
-use crate::tool::AgentAccessScope;
+use crate::sub_run::{MAY_START_MAX, START_RUN};
+use crate::tool::quota::QUOTA_MAX;
+use crate::tool::{AgentAccessScope, Capability, ToolContract, ToolQuota};
 
 /// Maximum length of a description: a few lines in a list.
 pub const DESCRIPTION_CHARS_MAX: usize = 500;
@@ -65,6 +66,12 @@ pub struct AgentSettings {
     /// What its sandbox allows beyond its workspace.
     #[serde(default, skip_serializing_if = "is_workspace_only")]
     pub sandbox: SandboxScope,
+    /// How often it may use a tool.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tool_quotas: BTreeMap<String, ToolQuota>,
+    /// The capabilities that it has; `None` for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<BTreeSet<Capability>>,
     /// The categories of the journal that it may use. Required: an agent without this field is invalid.
     pub allowed_category_ids: BTreeSet<String>,
 }
@@ -84,6 +91,8 @@ impl AgentSettings {
             max_rounds: None,
             permission_mode: PermissionMode::default(),
             sandbox: SandboxScope::default(),
+            tool_quotas: BTreeMap::new(),
+            capabilities: None,
             allowed_category_ids,
         }
     }
@@ -99,8 +108,21 @@ impl AgentSettings {
     pub fn access(&self) -> AgentAccessScope {
         AgentAccessScope {
             allowed_category_ids: self.allowed_category_ids.clone(),
-            capabilities: None,
+            capabilities: self.capabilities.clone(),
         }
+    }
+
+    /// Whether the agent has a tool: it is not denied, and the agent has what it needs.
+    #[must_use]
+    pub fn has_tool(&self, contract: &ToolContract) -> bool {
+        let is_usable = contract.name != START_RUN || !self.may_start.is_empty();
+        is_usable && !self.deny_tools.contains(&contract.name) && self.has_capabilities_of(contract)
+    }
+
+    /// Whether the agent has the capabilities that a tool needs. A tool without them is not offered.
+    #[must_use]
+    pub fn has_capabilities_of(&self, contract: &ToolContract) -> bool {
+        self.access().missing(&contract.capabilities_required).is_none()
     }
 
     /// The rules for the next action of an open run: the run's own restrictions, the agent's settings as
@@ -263,6 +285,8 @@ pub struct SettingsChange {
     pub workspace: Change<String>,
     pub permission_mode: Change<PermissionMode>,
     pub sandbox: Change<SandboxScope>,
+    pub tool_quotas: Change<BTreeMap<String, ToolQuota>>,
+    pub capabilities: Change<BTreeSet<Capability>>,
     pub allowed_category_ids: Change<BTreeSet<String>>,
 }
 
@@ -292,6 +316,8 @@ impl SettingsChange {
         self.max_rounds.apply_optional(&mut settings.max_rounds);
         self.permission_mode.apply(&mut settings.permission_mode);
         self.sandbox.apply(&mut settings.sandbox);
+        self.tool_quotas.apply(&mut settings.tool_quotas);
+        self.capabilities.apply_optional(&mut settings.capabilities);
         match &self.allowed_category_ids {
             Change::Keep => {}
             Change::Reset => settings.allowed_category_ids = [ALL_CATEGORIES.to_owned()].into(),
@@ -325,6 +351,24 @@ impl SettingsChange {
         changed
     }
 
+    /// Checks that the agent keeps at least one of the tools with these contracts. Only a change of the
+    /// settings that remove tools is refused, so that other settings of any agent can be changed.
+    pub fn check_last_tool(&self, after: &AgentSettings, contracts: &[ToolContract]) -> Result<(), Problem> {
+        let field = if !self.capabilities.is_keep() {
+            "capabilities"
+        } else if !self.deny_tools.is_keep() {
+            "deny_tools"
+        } else {
+            return Ok(());
+        };
+        if contracts.is_empty() || contracts.iter().any(|contract| after.has_tool(contract)) {
+            return Ok(());
+        }
+        let message = "leaves the agent without any tool, and every agent needs at least one";
+        let hint = "keep one tool; to stop an agent, pause it: wakeful agent pause NAME";
+        Err(bad(field, message, hint))
+    }
+
     /// Checks the bounds of every field.
     pub fn check(&self) -> Result<(), Problem> {
         let description = self.description.value().map(|text| text.chars().count());
@@ -354,6 +398,7 @@ impl SettingsChange {
         if let Some(sandbox) = self.sandbox.value() {
             sandbox.check_bounds()?;
         }
+        check_quotas(self.tool_quotas.value())?;
         let Some(ids) = self.allowed_category_ids.value() else {
             return Ok(());
         };
@@ -390,12 +435,27 @@ fn fields(stored: &StoredSettings) -> BTreeMap<String, Value> {
         ("max_rounds", json!(settings.max_rounds)),
         ("permission_mode", json!(settings.permission_mode)),
         ("sandbox", json!(settings.sandbox)),
+        ("tool_quotas", json!(settings.tool_quotas)),
+        ("capabilities", json!(settings.capabilities)),
         ("allowed_category_ids", json!(settings.allowed_category_ids)),
         ("model", json!(stored.model)),
         ("workspace", json!(stored.workspace)),
         ("daily_usd", json!(cap)),
     ];
     pairs.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+fn check_quotas(quotas: Option<&BTreeMap<String, ToolQuota>>) -> Result<(), Problem> {
+    within("tool_quotas", quotas.map(BTreeMap::len), TOOLS_MAX, "tools")?;
+    let invalid = quotas.and_then(|quotas| quotas.iter().find(|(_, quota)| quota.is_invalid()));
+    match invalid {
+        Some((tool, _)) => Err(bad(
+            &format!("tool_quotas.{tool}"),
+            &format!("needs a limit from 1 to {QUOTA_MAX}"),
+            "set max_per_day, max_per_session or both; a tool that must not be used belongs to deny_tools",
+        )),
+        None => Ok(()),
+    }
 }
 
 fn within(field: &str, found: Option<usize>, most: usize, unit: &str) -> Result<(), Problem> {

@@ -171,6 +171,19 @@ impl PolicyVerdict {
     }
 }
 
+/// What the policies say about a host that a running call connects to, beside the agent's lists of hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostDecision {
+    /// The agent's lists decide.
+    AsListed,
+    /// A written policy permits the host, so it needs no entry on the list.
+    Permitted { rule: String },
+    /// A policy excludes the host.
+    Refused { rule: String },
+    /// A policy asks. A connection cannot wait for a person, so it is refused.
+    Asks { rule: String },
+}
+
 string_enum! {
     /// Whether an action may be performed.
     #[schemars(rename = "PolicyEffect")]

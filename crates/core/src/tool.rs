@@ -6,6 +6,7 @@ mod connection;
 pub mod contract;
 pub mod gate;
 pub mod invocation;
+pub mod quota;
 pub mod risk;
 
 pub use self::capability::{AgentAccessScope, AgentCapability, Capability, EnvironmentCapability};
@@ -16,6 +17,7 @@ pub use self::contract::{
 };
 pub use self::gate::{GateQuery, GateStop};
 pub use self::invocation::{CallContext, CallEnd, CallRecord, ToolInvocation};
+pub use self::quota::{QuotaReads, QuotaUse, ToolQuota};
 pub use self::risk::{CallRisk, RiskRegistry, ToolRiskClassification};
 use crate::cause::MessageOrigin;
 

@@ -41,6 +41,22 @@ pub struct EffectivePolicy {
     pub(crate) policy: Policy,
 }
 
+impl EffectivePolicy {
+    /// Whether a person wrote it.
+    pub(crate) const fn is_written(&self) -> bool {
+        match self.source {
+            PolicySource::Generated => false,
+            PolicySource::Global { .. } | PolicySource::Agent { .. } => true,
+        }
+    }
+
+    /// Whether its head names hosts, such as `resource is Host`.
+    pub(crate) fn names_hosts(&self, names: &EntityNames) -> bool {
+        self.policy.resource_constraint() != ResourceConstraint::Any
+            && may_match_resource(&self.policy, names, ResourceKind::Host)
+    }
+}
+
 /// What the policies say about one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {

@@ -7,7 +7,8 @@ use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::InferencePermissions;
 use wakeful_core::key::{Digest, derived_hash};
 use wakeful_core::policy::{
-    ActionRules, PolicyEffect, PolicyFiles, PolicyQuery, PolicyVerdict, RuleName, Target, unsafe_target,
+    ActionRules, HostDecision, PolicyEffect, PolicyFiles, PolicyQuery, PolicyVerdict, RuleName, Target,
+    unsafe_target,
 };
 use wakeful_ports::policy::Policy;
 
@@ -77,7 +78,7 @@ impl TargetJudgement {
 /// Evaluates policies.
 #[derive(Debug)]
 pub struct PolicyEngine {
-    names: EntityNames,
+    pub(crate) names: EntityNames,
     tools: ToolRegistry,
     tools_digest: String,
     folders: Option<PolicyFolders>,
@@ -311,6 +312,10 @@ impl From<(WrittenPolicies, String)> for Snapshot {
 impl Policy for PolicyEngine {
     fn decide(&self, question: &PolicyQuery<'_>) -> PolicyVerdict {
         self.judge(question).verdict
+    }
+
+    fn decide_host(&self, call: &PolicyQuery<'_>, host: &Target) -> HostDecision {
+        self.judge_host(call, host)
     }
 
     fn version(&self, agent: &AgentId, rules: &ActionRules) -> PolicyVersion {

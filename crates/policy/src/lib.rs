@@ -8,6 +8,7 @@
 //! | `request` | calls as Cedar requests: facts are values and are never parsed |
 //! | `compiled` | slices by agent, tool and kind of target, and what they say about a request |
 //! | [`engine`], `explain` | the verdict on a call, and what would change it |
+//! | `host` | the decision on a host that a running call connects to |
 //! | [`import`] | lists of permissions of other programs |
 
 mod bounds;
@@ -17,6 +18,7 @@ pub mod engine;
 mod explain;
 pub mod folder;
 mod generated;
+mod host;
 pub mod import;
 mod names;
 mod request;

@@ -15,6 +15,7 @@ use crate::{PolicyEngine, PolicyParser, ToolRegistry};
 
 mod explain;
 mod files;
+mod host;
 
 pub(crate) const TOOLS: [&str; 6] = [
     "ExecCommand",

@@ -2,13 +2,21 @@
 
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::InferencePermissions;
-use wakeful_core::policy::{ActionRules, PolicyFiles, PolicyQuery, PolicyVerdict, RuleDefaults};
+use wakeful_core::policy::{
+    ActionRules, HostDecision, PolicyFiles, PolicyQuery, PolicyVerdict, RuleDefaults, Target,
+};
 
 /// Decides whether an action is allowed. Must not block, because it is called between a reply and its
 /// commit.
 pub trait Policy: Send + Sync + 'static {
     /// Returns the verdict with its rule and version.
     fn decide(&self, question: &PolicyQuery<'_>) -> PolicyVerdict;
+
+    /// Returns what the policies say about a host that a running call connects to. The scope of the host is
+    /// what the agent's lists say about it.
+    fn decide_host(&self, _call: &PolicyQuery<'_>, _host: &Target) -> HostDecision {
+        HostDecision::AsListed
+    }
 
     /// Returns the version of everything that [`Self::decide`] depends on besides the query's facts: with
     /// equal versions, equal facts give equal verdicts.

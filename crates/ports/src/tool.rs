@@ -8,7 +8,7 @@ use wakeful_core::blob::Blob;
 use wakeful_core::conversation::{Attachment, ToolSpec};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::OperationId;
-use wakeful_core::policy::{CallFacts, Target};
+use wakeful_core::policy::{CallFacts, HostDecision, Target};
 use wakeful_core::retry::RetryPolicy;
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::step::{EffectClass, RetryAfter, ToolError};
@@ -30,6 +30,8 @@ pub struct ToolRequest {
     pub grant: CallGrant,
     /// What the agent's sandbox allows beyond its workspace.
     pub scope: SandboxScope,
+    /// What the policies say about hosts that the action connects to.
+    pub hosts: HostPolicy,
     /// Which categories of the journal the agent may use.
     pub access: AgentAccessScope,
     /// Whether the run may change nothing: its commands cannot write in the workspace.
@@ -50,6 +52,7 @@ impl ToolRequest {
             at: Millis(0),
             grant: CallGrant::default(),
             scope: SandboxScope::default(),
+            hosts: HostPolicy::default(),
             access: AgentAccessScope::everything(),
             is_read_only: false,
             output: OutputSink::default(),
@@ -62,6 +65,41 @@ impl ToolRequest {
 pub struct CallGrant {
     /// Each was judged; a tool may reach it although it is outside its ordinary scope.
     pub targets: Vec<Target>,
+}
+
+/// Decides on hosts that an action connects to while it runs. It must not block. Without a policy the lists
+/// of the agent's sandbox decide alone.
+#[derive(Clone, Default)]
+pub struct HostPolicy(Option<Arc<DecideHost>>);
+
+type DecideHost = dyn Fn(&Target) -> HostDecision + Send + Sync;
+
+impl HostPolicy {
+    /// A policy that calls a function for every host.
+    pub fn new(decide: impl Fn(&Target) -> HostDecision + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(decide)))
+    }
+
+    /// Decides on a host.
+    #[must_use]
+    pub fn decide(&self, host: &Target) -> HostDecision {
+        self.0
+            .as_ref()
+            .map_or(HostDecision::AsListed, |decide| decide(host))
+    }
+}
+
+impl std::fmt::Debug for HostPolicy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostPolicy").finish_non_exhaustive()
+    }
+}
+
+/// The policies are not part of what a request asks for, so all are equal.
+impl PartialEq for HostPolicy {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// One of the two output streams of a command.

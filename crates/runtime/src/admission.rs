@@ -42,7 +42,7 @@ pub(crate) enum AdmissionOutcome {
 #[derive(Debug)]
 pub(crate) enum StartedAdmission {
     /// The run has started.
-    Started(StartCommit),
+    Started(Box<StartCommit>),
     /// The run did not start; the message has this outcome.
     NotStarted(AdmissionOutcome),
     /// Another process drives the agent.
@@ -113,7 +113,7 @@ impl PreparedAdmission {
             && let StartAttempt::Claimed(mut commit) = start.commit(tx)?
         {
             commit.events.insert(0, admitted.clone());
-            return Ok(StartedAdmission::Started(*commit));
+            return Ok(StartedAdmission::Started(commit));
         }
         Ok(StartedAdmission::NotStarted(outcome))
     }

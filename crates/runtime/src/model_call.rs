@@ -8,10 +8,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::attempt::TransportDiagnostics;
 use wakeful_core::budget::{self, BudgetExceeded, Caps, MicroUsd, Price, UtcDay};
-use wakeful_core::conversation::ToolSpec;
 use wakeful_core::failure::{FailureArtifact, FailureCategory, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::{
@@ -21,7 +19,6 @@ use wakeful_core::inference::{
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::prompt::{ModelRequest, PromptInputs, assemble};
 use wakeful_core::run::{AttemptCost, BUDGET_EXCEEDED, RunInput, reply};
-use wakeful_core::sub_run;
 use wakeful_core::time::Millis;
 use wakeful_ports::fail_point;
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
@@ -202,15 +199,6 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let (permissions, _) = self.policy.inference(&claimed.row.agent_id);
         permissions.leave_out_images(&mut request, boundary);
         Ok(request)
-    }
-
-    /// The available tools: those of the host, and the engine's own if the run may use them.
-    fn specs(&self, settings: &AgentSettings) -> Vec<ToolSpec> {
-        let mut specs = self.tools.specs();
-        if !settings.may_start.is_empty() {
-            specs.push(sub_run::spec(&settings.may_start));
-        }
-        specs
     }
 
     fn gate_request(

@@ -6,6 +6,7 @@
 
 mod claim;
 mod quarantine;
+mod quota;
 mod reads;
 mod step_change;
 mod thread;
@@ -106,6 +107,8 @@ enum TransitAttempt {
     Reconfigured(Box<AgentSettings>),
     /// Nothing is written, because the policy changed.
     PolicyChanged,
+    /// Nothing is written, because another run of the agent used a tool with a quota.
+    QuotaUsed,
 }
 
 impl ClaimedRun {
@@ -273,7 +276,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
                     claimed.settings = *settings;
                     reads = self.read_again(claimed, &performed.input, reads).await?;
                 }
-                Ok(TransitAttempt::PolicyChanged) => {
+                Ok(TransitAttempt::PolicyChanged | TransitAttempt::QuotaUsed) => {
                     reads = self.read_again(claimed, &performed.input, reads).await?;
                 }
                 Err(EngineError::Store(StoreError::Braked(_))) if !reads.hold => reads.hold = true,
@@ -337,6 +340,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             CommitOutcome::Interjected(interjected) => return Ok(TransitAttempt::Interjected(interjected)),
             CommitOutcome::Reconfigured(settings) => return Ok(TransitAttempt::Reconfigured(settings)),
             CommitOutcome::PolicyChanged => return Ok(TransitAttempt::PolicyChanged),
+            CommitOutcome::QuotaUsed => return Ok(TransitAttempt::QuotaUsed),
         };
         fail_point::fail_point("transition.after_commit");
         self.observer.on_events(&claimed.row.agent_id, &events);

@@ -305,6 +305,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
     async fn run_tool(&self, claimed: &ClaimedRun, intent: &Intent) -> Result<ActionOutcome, EngineError> {
         let Intent {
             operation_id,
+            class,
             ref call,
             ..
         } = *intent;
@@ -323,6 +324,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             at: self.clock.now(),
             grant: self.grant(claimed, intent).unwrap_or_default(),
             scope: claimed.settings.sandbox.clone(),
+            hosts: self.host_policy(claimed, call, class),
             access: claimed.settings.access(),
             is_read_only: claimed.machine.is_read_only,
             output: output.sink(Arc::clone(&self.model)),

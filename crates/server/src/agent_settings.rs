@@ -12,6 +12,7 @@ use wakeful_core::agent_settings::{
 };
 use wakeful_core::id::AgentId;
 use wakeful_core::message::RunOptions;
+use wakeful_core::policy::check_tool_names;
 use wakeful_core::problem::Problem;
 use wakeful_runtime::api::NewAgent;
 
@@ -47,6 +48,7 @@ async fn create(call: Call, asked: CreateAgent) -> Result<AgentStatus, ApiError>
         ..settings.clone()
     }
     .applied_to(&before);
+    check_last_tool(&call, &settings, &stored)?;
     let new = NewAgent {
         agent_id: agent_id.clone(),
         workspace: stored.workspace,
@@ -75,7 +77,8 @@ async fn change(call: Call, asked: ChangeAgentSettings) -> Result<AgentSettings,
     let settings = checked(&call, asked.settings()).await?;
     let Text(agent) = asked.agent_id;
     let runtime = call.runtime()?;
-    runtime.agents.settings(agent.clone()).await?;
+    let before = runtime.agents.settings(agent.clone()).await?;
+    check_last_tool(&call, &settings, &settings.applied_to(&before))?;
     let workspace = match &settings.workspace {
         Change::Keep => Change::Keep,
         Change::Reset => Change::Set(call.host.workspace(&agent, None).map_err(conflict)?),
@@ -97,6 +100,13 @@ async fn change(call: Call, asked: ChangeAgentSettings) -> Result<AgentSettings,
     view(&call, agent, stored).await
 }
 
+/// Refuses a change that leaves the agent without any tool.
+fn check_last_tool(call: &Call, change: &SettingsChange, after: &StoredSettings) -> Result<(), ApiError> {
+    change
+        .check_last_tool(&after.settings, &call.host.tool_contracts())
+        .map_err(conflict)
+}
+
 /// Validates names against what exists: models, tools and categories. The runtime checks agents.
 async fn checked(call: &Call, settings: SettingsChange) -> Result<SettingsChange, ApiError> {
     settings.check().map_err(conflict)?;
@@ -107,6 +117,13 @@ async fn checked(call: &Call, settings: SettingsChange) -> Result<SettingsChange
         ..RunOptions::default()
     };
     call.host.check_options(options).map_err(conflict)?;
+    if let Some(quotas) = settings.tool_quotas.value() {
+        let named = quotas.keys().cloned().collect();
+        check_tool_names(&call.host.tools(), &named).map_err(|unknown| {
+            let hint = "name the tool exactly as `GET /api/tools` lists it";
+            conflict(bad("tool_quotas", &unknown.to_string(), hint))
+        })?;
+    }
     let model = settings.model.try_map(|name| model(call, "model", name))?;
     let fallbacks = settings.fallbacks.try_map(|names| {
         let names = names.into_iter().map(|name| self::model(call, "fallbacks", name));
@@ -214,6 +231,8 @@ async fn view(call: &Call, agent: AgentId, stored: StoredSettings) -> Result<Age
         workspace: stored.workspace,
         permission_mode: record.permission_mode,
         sandbox: record.sandbox,
+        tool_quotas: record.tool_quotas,
+        capabilities: record.capabilities,
         allowed_category_ids: list(record.allowed_category_ids),
     })
 }

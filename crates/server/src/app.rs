@@ -24,6 +24,7 @@ use wakeful_core::policy::{ActionRules, RuleDefaults};
 use wakeful_core::problem::Problem;
 use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
+use wakeful_core::tool::ToolContract;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::api::{DATABASE_SLOW, JournalApi, RuntimeApi, SubscriptionApi};
@@ -152,6 +153,9 @@ pub trait Host: Send + Sync + 'static {
 
     /// The names of all tools.
     fn tools(&self) -> BTreeSet<String>;
+
+    /// The contracts of all tools.
+    fn tool_contracts(&self) -> Vec<ToolContract>;
 
     /// The agent's own instructions, if it has any. Reads a file.
     fn instructions(&self, agent: &AgentId) -> Result<Option<String>, Problem>;

@@ -92,6 +92,7 @@ pub use crate::sqlite::copy::{
     copy_sqlite, identify_sqlite, reborn_sqlite, sqlite_blob_files,
 };
 pub use crate::sqlite::{BUSY_MS, GROUP_MAX, READERS_MAX, SqliteOptions};
+pub use crate::step::ToolUseQuery;
 pub use crate::stops::{PendingStop, PendingStopStore, drop_from_slot, keep_in_slot, make_slot, read_slot};
 pub use crate::store::Store;
 pub use crate::tx::{ROWS_MAX, Tx, View};

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use wakeful_core::attempt::AttemptRecord;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Usage;
-use wakeful_core::id::PolicyVersion;
+use wakeful_core::id::{AgentId, PolicyVersion, ThreadId};
 use wakeful_core::key::{ActionBase, OperationId, RunKey};
 use wakeful_core::policy::{DenialCategory, GateStage};
 use wakeful_core::step::{EffectClass, PriorActions, StepStatus};
-use wakeful_core::tool::{CallEnd, CallRecord};
+use wakeful_core::time::Millis;
+use wakeful_core::tool::{CallEnd, CallRecord, QuotaUse};
 
 use crate::rows::{SpendSettlement, StepRow, StepSettlement};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
@@ -270,6 +271,48 @@ impl View<'_> {
             count,
             unknown,
             newest_unknown,
+        })
+    }
+}
+
+/// A use is an action whose intent was committed, unless it was withdrawn. Runs are found by the session, and
+/// by whether they were open within the day, so that older ones are not read.
+const TOOL_USE: &str = "
+    SELECT COUNT(*) FILTER (WHERE counted.thread_id = ?3), COUNT(*) FILTER (WHERE step.created_at_ms > ?4)
+    FROM (
+        SELECT run_key, thread_id FROM run WHERE thread_id = ?3
+        UNION SELECT run_key, thread_id FROM run WHERE agent_id = ?1 AND status = 'open'
+        UNION SELECT run_key, thread_id FROM run
+            WHERE ended_at_ms IS NOT NULL AND prune_level < 2 AND ended_at_ms > ?4 AND agent_id = ?1
+    ) AS counted
+    JOIN step ON step.run_key = counted.run_key AND step.name = ?2 AND step.class IS NOT NULL
+    WHERE step.status IN ('intended', 'ok', 'partial', 'outcome_unknown')
+        OR (step.status = 'failed' AND step.stage = 'execute')";
+
+/// The uses of a tool to count.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolUseQuery<'a> {
+    pub agent_id: &'a AgentId,
+    pub tool: &'a str,
+    /// The session to count in. Its count is zero if there is none.
+    pub thread: Option<&'a ThreadId>,
+    /// When the day to count in begins.
+    pub since: Millis,
+}
+
+impl View<'_> {
+    /// Counts how often an agent used a tool in a session and since a time.
+    pub fn tool_use(&mut self, query: ToolUseQuery<'_>) -> Result<QuotaUse> {
+        let params = [
+            query.agent_id.into(),
+            query.tool.into(),
+            query.thread.map_or("", ThreadId::as_str).into(),
+            query.since.into(),
+        ];
+        let mut row = at_most_one(self.sql.query(TOOL_USE, &params)?).ok_or(StoreError::Malformed("step"))?;
+        Ok(QuotaUse {
+            current_session_count: row.count("step")?,
+            current_day_count: row.count("step")?,
         })
     }
 }

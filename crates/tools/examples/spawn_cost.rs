@@ -93,6 +93,7 @@ fn sandboxed_cost(
             at: Millis(0),
             grant: wakeful_ports::tool::CallGrant::default(),
             scope: wakeful_core::sandbox_scope::SandboxScope::default(),
+            hosts: wakeful_ports::tool::HostPolicy::default(),
             access: wakeful_core::tool::AgentAccessScope::everything(),
             is_read_only: false,
             output: OutputSink::default(),

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wakeful_api::SettingsProblem;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::InferencePermissions;
-use wakeful_core::policy::{ActionRules, PolicyFiles, PolicyQuery, PolicyVerdict, RuleDefaults};
+use wakeful_core::policy::{
+    ActionRules, HostDecision, PolicyFiles, PolicyQuery, PolicyVerdict, RuleDefaults, Target,
+};
 use wakeful_policy::{PolicyEngine, PolicyProblem, ToolRegistry};
 use wakeful_ports::policy::Policy;
 
@@ -98,6 +100,10 @@ impl ConfiguredPolicy {
 impl Policy for ConfiguredPolicy {
     fn decide(&self, question: &PolicyQuery<'_>) -> PolicyVerdict {
         self.engine.decide(question)
+    }
+
+    fn decide_host(&self, call: &PolicyQuery<'_>, host: &Target) -> HostDecision {
+        self.engine.decide_host(call, host)
     }
 
     fn version(&self, agent: &AgentId, rules: &ActionRules) -> PolicyVersion {

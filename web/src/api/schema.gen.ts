@@ -1906,6 +1906,11 @@ export interface components {
             /** @description The amount spent today. */
             spent_usd: string;
         };
+        /**
+         * @description A capability in the person's journal.
+         * @enum {string}
+         */
+        AgentCapability: "categoryRead" | "taskRead" | "taskWrite" | "checklistWrite" | "timeWrite" | "dayPlanRead" | "dayPlanWrite" | "ratingRead" | "ratingWrite";
         /** @description Whether an agent works on its queue. A person sets it, independently of the lifecycle. */
         AgentControl: "running" | "paused" | "stopped";
         /** @description An agent's id, chosen by a person or generated for a temporary agent. Validated once, on input. */
@@ -1955,6 +1960,8 @@ export interface components {
             ask_tools: string[];
             /** @description Tools that require approval in the runs of every agent, from the configuration. */
             ask_tools_of_all_agents: string[];
+            /** @description The capabilities that the agent has. Absent if it has all of them. */
+            capabilities?: components["schemas"]["Capability"][];
             /** @description The agent's daily cap in US dollars. Absent if only the cap of all agents applies. */
             daily_usd?: string;
             /** @description Tools that the agent may not use. */
@@ -1977,6 +1984,10 @@ export interface components {
             permission_mode: components["schemas"]["PermissionMode"];
             /** @description What the agent's sandbox allows beyond its workspace. */
             sandbox: components["schemas"]["SandboxScope"];
+            /** @description How often the agent may use a tool, by the tool's name. */
+            tool_quotas: {
+                [key: string]: components["schemas"]["ToolQuota"];
+            };
             /** @description The folder in which the agent's commands run. */
             workspace: string;
         };
@@ -2467,6 +2478,8 @@ export interface components {
         CapOrigin: "set" | "default";
         /** @description Whose spending a cap limits. */
         CapScope: "agent" | "all";
+        /** @description What a tool needs. */
+        Capability: components["schemas"]["AgentCapability"] | components["schemas"]["EnvironmentCapability"];
         /** @description The settings to change. A missing field keeps its value, and null restores the default. */
         ChangeAgentSettings: {
             /** @description The categories of the journal that the agent may use; `*` alone means every category, which is the default. */
@@ -2475,6 +2488,8 @@ export interface components {
             answer_channels?: components["schemas"]["Channel"][] | null;
             /** @description Tools that require a person's approval. */
             ask_tools?: string[] | null;
+            /** @description The capabilities that the agent has. A tool that needs another one is denied and not offered. */
+            capabilities?: components["schemas"]["Capability"][] | null;
             /** @description The agent's daily cap in US dollars, with at most six decimals. */
             daily_usd?: string | null;
             /** @description Tools that the agent may not use. */
@@ -2497,6 +2512,10 @@ export interface components {
             permission_mode?: components["schemas"]["PermissionMode"] | null;
             /** @description What the agent's sandbox allows beyond its workspace. The whole value is replaced. */
             sandbox?: components["schemas"]["SandboxScope"] | null;
+            /** @description How often the agent may use a tool, by the tool's name. The whole value is replaced. */
+            tool_quotas?: {
+                [key: string]: components["schemas"]["ToolQuota"];
+            } | null;
             /** @description The folder in which the agent's commands run; an absolute path. */
             workspace?: string | null;
         };
@@ -2634,6 +2653,8 @@ export interface components {
             answer_channels?: components["schemas"]["Channel"][] | null;
             /** @description Tools that require a person's approval. */
             ask_tools?: string[] | null;
+            /** @description The capabilities that the agent has. A tool that needs another one is denied and not offered. */
+            capabilities?: components["schemas"]["Capability"][] | null;
             /** @description The agent's daily cap in US dollars, with at most six decimals. */
             daily_usd?: string | null;
             /** @description Tools that the agent may not use. */
@@ -2658,6 +2679,10 @@ export interface components {
             permission_mode?: components["schemas"]["PermissionMode"] | null;
             /** @description What the agent's sandbox allows beyond its workspace. The whole value is replaced. */
             sandbox?: components["schemas"]["SandboxScope"] | null;
+            /** @description How often the agent may use a tool, by the tool's name. The whole value is replaced. */
+            tool_quotas?: {
+                [key: string]: components["schemas"]["ToolQuota"];
+            } | null;
             /**
              * @description Whether the agent appears in lists.
              * @default public
@@ -3068,6 +3093,8 @@ export interface components {
         };
         /** @description The kind of an entry, as the payload of a change unit. */
         EntryKind: "file" | "git_ref";
+        /** @description A capability outside the journal. */
+        EnvironmentCapability: "fileRead" | "fileWrite" | "commandRun" | "webRead" | "agentStart";
         /** @description The contents to erase, of a run or of a range of events, and the reason. Runs that are still open cannot be erased. */
         EraseContent: {
             /** @description The sequence number of the first event whose contents are erased. */
@@ -5452,6 +5479,13 @@ export interface components {
         };
         /** @description An output stream of a command. */
         ToolOutputStream: "stdout" | "stderr";
+        /** @description How often an agent may use a tool. A quota has at least one limit. */
+        ToolQuota: {
+            /** @description Maximum uses within the last 24 hours, over all sessions. */
+            max_per_day?: number | null;
+            /** @description Maximum uses in one session of the agent. */
+            max_per_session?: number | null;
+        };
         /** @description A correlation or causation id: a derived key, or an id that the sender gave. */
         TraceId: string;
         /** @description A step of the trail that a call leaves. */

@@ -2,6 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::key::RunKey;
+use crate::step::EffectClass;
+use crate::tool::{EnvironmentCapability, RiskLevel};
 
 fn names(list: &[&str]) -> BTreeSet<String> {
     list.iter().map(|name| (*name).to_owned()).collect()
@@ -159,5 +161,84 @@ proptest! {
         prop_assert_eq!(rules.asked.contains(&tool), is_named(&[&message, &record, &all]));
         prop_assert_eq!(rules.denied.contains(&tool), is_named(&[&message, &record]));
         prop_assert_eq!(rules.external_cause_policy, is_external.then(|| own.unwrap_or(general)));
+    }
+}
+
+/// A tool that needs one capability.
+fn tool(name: &str, capability: Capability) -> ToolContract {
+    ToolContract {
+        capabilities_required: [capability].into(),
+        ..ToolContract::open(name, EffectClass::Plain, RiskLevel::Medium)
+    }
+}
+
+// Conformance: A-51
+#[test]
+fn the_last_tool_of_an_agent_cannot_be_removed() {
+    let run = Capability::Environment(EnvironmentCapability::CommandRun);
+    let read = Capability::Environment(EnvironmentCapability::FileRead);
+    let start = Capability::Environment(EnvironmentCapability::AgentStart);
+    let contracts = [
+        tool("ExecCommand", run),
+        tool("ReadFile", read),
+        tool(START_RUN, start),
+    ];
+    let checked = |change: SettingsChange| {
+        let after = change.applied_to(&stored()).settings;
+        change
+            .check_last_tool(&after, &contracts)
+            .map_err(|problem| problem.message)
+    };
+    let deny = |tools: &[&str]| SettingsChange {
+        deny_tools: Change::Set(names(tools)),
+        ..SettingsChange::default()
+    };
+    let have = |capabilities: &[Capability]| SettingsChange {
+        capabilities: Change::Set(capabilities.iter().copied().collect()),
+        ..SettingsChange::default()
+    };
+    for kept in [
+        deny(&["ExecCommand"]),
+        have(&[read]),
+        have(&[run, read]),
+        deny(&[]),
+    ] {
+        assert_eq!(checked(kept), Ok(()));
+    }
+    let last = deny(&["ExecCommand", "ReadFile"]);
+    assert!(checked(last.clone()).is_err_and(|message| message.starts_with("deny_tools:")));
+    for none in [have(&[]), have(&[start])] {
+        assert!(checked(none).is_err_and(|message| message.starts_with("capabilities:")));
+    }
+    let both = SettingsChange {
+        capabilities: Change::Set([read].into()),
+        ..deny(&["ReadFile"])
+    };
+    assert!(checked(both).is_err());
+    // With agents that it may start, the tool for this is one that is left.
+    let starter = SettingsChange {
+        may_start: Change::Set(names(&["other"])),
+        ..last
+    };
+    assert_eq!(checked(starter), Ok(()));
+}
+
+#[test]
+fn a_quota_without_a_valid_limit_is_refused_by_name() {
+    for quota in [
+        json!({}),
+        json!({"max_per_day": 0}),
+        json!({"max_per_session": 1_000_001}),
+    ] {
+        let quota: ToolQuota = serde_json::from_value(quota).expect("a quota");
+        let change = SettingsChange {
+            tool_quotas: Change::Set([("ExecCommand".to_owned(), quota)].into()),
+            ..SettingsChange::default()
+        };
+        let problem = change.check().expect_err("it limits nothing");
+        assert!(
+            problem.message.starts_with("tool_quotas.ExecCommand:"),
+            "{problem:?}"
+        );
     }
 }

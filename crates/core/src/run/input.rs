@@ -1,5 +1,7 @@
 //! Inputs of a run as the run log stores them: contents by hash, together with the read set.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{AttemptCost, EntryWrite};
@@ -12,7 +14,7 @@ use crate::key::{ActionParts, DecisionId, OperationId, RunKey};
 use crate::policy::{PolicyVerdict, Target};
 use crate::step::{CallReads, ChildRun, StepResult};
 use crate::time::Millis;
-use crate::tool::{CallRisk, GateStop};
+use crate::tool::{CallRisk, GateStop, QuotaReads};
 
 /// An input of the run machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,6 +170,9 @@ pub struct InputReads {
     /// Planned actions for which the rules are stricter now than when they were planned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restricted: Vec<Restriction>,
+    /// The quotas of the tools that the reply or the plan uses, with their use so far.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub quotas: BTreeMap<String, QuotaReads>,
     /// Interjections in order. They join before the next model request; until then they stay queued.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interjected: Vec<Interjection>,

@@ -8,6 +8,7 @@
 mod answer;
 mod approval;
 mod input;
+mod intent;
 mod plan;
 mod refusal;
 pub mod reply;

@@ -7,8 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::approval::{approval_rule, has_approval_expired, undecided};
-use super::refusal::{Refusal, refusal, too_many_starts};
+use super::approval::{approval_rule, undecided};
+use super::intent::QuotaUnits;
+use super::refusal::{Refusal, refusal};
 use super::round::first_unpaid;
 use super::{
     Effect, EntryWrite, InputReads, ModelReply, ReplyCall, RunMachine, RunOutcome, RunPhase, StepWrite,
@@ -25,7 +26,6 @@ use crate::step::{
     Action, ActionStatus, CallReads, EffectClass, StepResult, StepStatus, ToolError, result_blob,
 };
 use crate::sub_run::START_RUN;
-use crate::time::Millis;
 use crate::tool::{CallEnd, CallRecord};
 
 /// A model reply and the actions that it requests.
@@ -86,7 +86,7 @@ impl RunMachine {
         }
         let plan = Plan {
             reply: reply.content,
-            actions: moved.plan(&run, &reply.calls, &reads.calls)?,
+            actions: moved.plan(&run, &reply.calls, reads)?,
         };
         moved.advance(plan, reads)?;
         Ok(moved)
@@ -206,20 +206,20 @@ impl Transition {
         &mut self,
         run: &RunKey,
         calls: &[ReplyCall],
-        reads: &[CallReads],
+        reads: &InputReads,
     ) -> Result<Vec<Action>, UnexpectedInput> {
         // Identical actions are counted over the whole run: the counts of earlier rounds come from the
         // store, the calls earlier in this reply are counted here.
         let mut counts: BTreeMap<ActionBase, u64> = BTreeMap::new();
         let mut actions = Vec::with_capacity(calls.len());
-        let mut starts = 0;
-        for (position, (call, read)) in calls.iter().zip(reads).enumerate() {
+        let (mut starts, mut units) = (0, QuotaUnits::new(reads, self.turn.has_external_cause));
+        for (position, (call, read)) in calls.iter().zip(&reads.calls).enumerate() {
             let base = call.parts.base();
             let count = counts.entry(base).or_insert(read.seen.count);
             let operation_id = OperationId::new(run, &call.parts.stable_id(*count));
             *count = count.saturating_add(1);
             starts += usize::from(call.parts.tool == START_RUN);
-            let refusal = refusal(position, read).or_else(|| too_many_starts(&call.parts.tool, starts));
+            let refusal = refusal(position, read).or_else(|| units.refuse(&call.parts.tool, starts));
             let question = match &refusal {
                 None => self.ask_about(operation_id, call, read),
                 Some(_) => None,
@@ -242,7 +242,7 @@ impl Transition {
                     record.end = Some(refused.end(blob.hash()));
                     let fate = ActionStatus::Settled(blob.hash());
                     self.blobs.push(blob);
-                    (fate, refused.status, refused.fault.kind.clone())
+                    (fate, refused.status, refused.reason(&call.parts.tool))
                 }
             };
             self.show_verdict(operation_id, call, read, refusal.as_ref());
@@ -349,7 +349,8 @@ impl Transition {
             tool_error: result.error.clone(),
             error: Some(fault.envelope().flat()),
         }));
-        self.write_end(action, result, refused.end(content));
+        let code = Some(refused.reason(&action.tool));
+        self.write_end(action, StepResult { code, ..result }, refused.end(content));
         Ok(())
     }
 
@@ -361,7 +362,7 @@ impl Transition {
         let is_idle =
             |action: &Action| !matches!(action.fate, ActionStatus::Intended | ActionStatus::Started(_));
         if !reads.hold && actions.iter().all(is_idle) {
-            intend_next(actions, reads.now);
+            self.intend_within_quotas(actions, reads)?;
             self.effects = intended(actions);
             let begins = actions
                 .iter()
@@ -431,30 +432,6 @@ fn wait_before_again(action: &Action, result: &StepResult) -> Option<u64> {
     let failures = action.failures.saturating_add(1);
     may.then(|| policy.wait_ms(failures, again.after_ms, &action.operation_id.0))
         .flatten()
-}
-
-/// Marks the actions that begin next: consecutive repeatable actions, or a single plain action. A plain
-/// action shares its commit with no action that has to be performed before it, because a crash during that
-/// one would make a plain action unknown that had not begun.
-///
-/// An action that needs approval blocks all later ones, because the model requested them in this order.
-fn intend_next(actions: &mut [Action], now: Option<Millis>) {
-    let open = |action: &&mut Action| {
-        matches!(
-            action.fate,
-            ActionStatus::Waiting | ActionStatus::AwaitingApproval
-        )
-    };
-    let may = |action: &Action| action.fate == ActionStatus::Waiting && !has_approval_expired(action, now);
-    let mut waiting = actions.iter_mut().filter(open);
-    let Some(first) = waiting.next().filter(|first| may(first)) else {
-        return;
-    };
-    first.fate = ActionStatus::Intended;
-    if first.class != EffectClass::Plain {
-        let repeatable = waiting.take_while(|action| action.class != EffectClass::Plain && may(action));
-        repeatable.for_each(|action| action.fate = ActionStatus::Intended);
-    }
 }
 
 /// Returns the effects of the actions whose intent is committed.

@@ -8,6 +8,7 @@ mod generators;
 mod golden;
 mod interject;
 mod properties;
+mod quota;
 mod route;
 mod simulated_run;
 mod start;

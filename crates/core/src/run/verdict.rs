@@ -17,18 +17,20 @@ impl Transition {
         read: &CallReads,
         refusal: Option<&Refusal>,
     ) {
-        let effect = if refusal.is_none() && needs_approval(read) {
-            PolicyEffect::Ask
-        } else {
-            read.verdict.effect
+        let (effect, rule) = match refusal {
+            None if needs_approval(read) => (PolicyEffect::Ask, read.verdict.rule.clone()),
+            Some(refused) if refused.stage == GateStage::Quota => {
+                (PolicyEffect::Deny, refused.reason(&call.parts.tool))
+            }
+            None | Some(_) => (read.verdict.effect, read.verdict.rule.clone()),
         };
         let verdict = PolicyDecided {
             operation_id,
             tool: call.parts.tool.clone(),
             input: call.preview.clone(),
             effect,
-            rule: read.verdict.rule.clone(),
-            reason: reason(&read.verdict.rule, read.constraint.as_ref(), refusal),
+            reason: reason(&rule, read.constraint.as_ref(), refusal),
+            rule,
             targets: read.targets.clone(),
             steps: decision_steps(&read.verdict, effect, refusal.map(|refused| refused.stage)),
             status: refusal.map(|refused| refused.status),

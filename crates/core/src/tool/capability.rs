@@ -77,7 +77,7 @@ impl AgentAccessScope {
     }
 
     /// The first capability that the agent lacks.
-    pub(super) fn missing(&self, required: &BTreeSet<Capability>) -> Option<Capability> {
+    pub(crate) fn missing(&self, required: &BTreeSet<Capability>) -> Option<Capability> {
         let given = self.capabilities.as_ref()?;
         required.difference(given).next().copied()
     }

@@ -59,7 +59,7 @@ impl MessageApi {
         fail_point::fail_point("admit.after_commit");
         match written {
             StartedAdmission::Started(commit) => {
-                (how.started)(start.committed(commit));
+                (how.started)(start.committed(*commit));
                 let is_new = true;
                 Ok(MessageReceipt { run_key, is_new })
             }

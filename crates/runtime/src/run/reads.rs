@@ -61,6 +61,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         if matches!(input, RunInput::Postponed) {
             return Ok(nothing);
         }
+        let nothing = InputReads {
+            quotas: self.quotas(claimed, input).await?,
+            ..nothing
+        };
         let RunInput::Replied(reply) = input else {
             return Ok(InputReads {
                 restricted: self.restrictions(claimed).await?,

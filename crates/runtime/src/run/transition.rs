@@ -1,6 +1,8 @@
 //! What the transaction of one transition writes. States, inputs, events and blobs are encoded and compressed
 //! before the transaction; inside it, the events are linked to the log's head.
 
+use std::collections::BTreeMap;
+
 use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::Usage;
@@ -18,6 +20,7 @@ use wakeful_core::run::{
 };
 use wakeful_core::saga::{Saga, SagaPhase};
 use wakeful_core::time::Millis;
+use wakeful_core::tool::QuotaReads;
 use wakeful_core::wake::{Suspension, Wait};
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::ToolHost;
@@ -27,7 +30,7 @@ use wakeful_store::rows::{
 use wakeful_store::{StoreError, Tx};
 
 use super::step_change::{StepChange, step_change};
-use super::{ClaimedRun, broken};
+use super::{ClaimedRun, broken, quota};
 use crate::interject::{self, InterjectionHint};
 use crate::judgement::Judgement;
 use crate::proof::recorded;
@@ -68,6 +71,9 @@ pub(crate) struct PreparedCommit {
     pub(crate) policy_files: Option<String>,
     /// The policy that must still be in force; none if no action starts with the transition.
     judgement: Option<Judgement>,
+    /// The uses of tools with a quota as they were counted. If an action starts with the transition, they must
+    /// still be the same.
+    quotas: BTreeMap<String, QuotaReads>,
     decisions: Vec<DecisionWrite>,
     /// What the run needs before it can continue afterwards.
     need: Need,
@@ -99,6 +105,8 @@ pub(crate) enum CommitOutcome {
     Reconfigured(Box<AgentSettings>),
     /// Nothing is written, because the policy has another version now.
     PolicyChanged,
+    /// Nothing is written, because a tool with a quota was used since its uses were counted.
+    QuotaUsed,
 }
 
 impl PreparedCommit {
@@ -127,6 +135,9 @@ impl PreparedCommit {
         }
         if self.judgement.as_ref().is_some_and(|used| !used.is_current()) {
             return Ok(CommitOutcome::PolicyChanged);
+        }
+        if self.begins && quota::is_used_since(tx, &self.run, &self.quotas)? {
+            return Ok(CommitOutcome::QuotaUsed);
         }
         if self.listens {
             let words = interject::waiting(tx, &self.run.agent_id, &self.run.thread_id)?;
@@ -324,10 +335,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         let (journal, state) = journal(&before, &applied, now).map_err(|e| broken(run_key, &e))?;
         let Applied {
             input,
+            reads,
             moved,
             mut blobs,
             settings,
-            ..
         } = applied;
         let terms = self.decision_policy(settings);
         let usage = replied_usage(input);
@@ -367,6 +378,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             settings: settings.filter(|_| !moved.effects.is_empty()).cloned(),
             judgement: None,
             policy_files: None,
+            quotas: reads.quotas.clone(),
             decisions: moved.decisions,
             need,
             starts: Vec::new(),

@@ -74,6 +74,19 @@ async fn an_invalid_setting_changes_nothing_and_names_its_field() {
             "allowed_category_ids",
         ),
         (json!({"max_rounds": 0}), 409, "bad_setting", "max_rounds"),
+        (json!({"capabilities": []}), 409, "bad_setting", "capabilities"),
+        (
+            json!({"deny_tools": ["ExecCommand"]}),
+            409,
+            "bad_setting",
+            "deny_tools",
+        ),
+        (
+            json!({"tool_quotas": {"Ghost": {"max_per_day": 1}}}),
+            409,
+            "bad_setting",
+            "tool_quotas",
+        ),
         (
             json!({"answer_channels": []}),
             409,

@@ -26,7 +26,10 @@ use wakeful_core::message::RunOptions;
 use wakeful_core::policy::{ActionRules, PolicyEffect, RuleDefaults};
 use wakeful_core::problem::Problem;
 use wakeful_core::prompt::Guidance;
+use wakeful_core::step::EffectClass;
+use wakeful_core::sub_run::START_RUN;
 use wakeful_core::time::Millis;
+use wakeful_core::tool::{Capability, EnvironmentCapability, RiskLevel, ToolContract};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::rows::Agent;
@@ -351,6 +354,15 @@ impl Host for RecordingHost {
 
     fn tools(&self) -> BTreeSet<String> {
         ["ExecCommand".to_owned()].into()
+    }
+
+    fn tool_contracts(&self) -> Vec<ToolContract> {
+        let contract = ToolContract {
+            capabilities_required: [Capability::Environment(EnvironmentCapability::CommandRun)].into(),
+            ..ToolContract::open("ExecCommand", EffectClass::Plain, RiskLevel::High)
+        };
+        let start = ToolContract::open(START_RUN, EffectClass::Internal, RiskLevel::Medium);
+        vec![contract, start]
     }
 
     fn instructions(&self, _agent: &AgentId) -> Result<Option<String>, Problem> {

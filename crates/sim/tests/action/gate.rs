@@ -81,6 +81,28 @@ async fn a_call_outside_scope_or_reason_is_denied_before_the_policy() {
     }
 }
 
+// Conformance: L-113
+#[tokio::test]
+async fn a_tool_outside_the_capabilities_is_denied_and_not_offered() {
+    for (gate, offered, status) in [
+        (GateCase::None, 1, StepStatus::Ok),
+        (GateCase::NoCapability, 0, StepStatus::Denied),
+    ] {
+        let run = finished(Setting {
+            gate,
+            ..Setting::default()
+        })
+        .await;
+        assert_eq!(run.daemon.offered.lock().expect("a list").len(), offered);
+        assert_eq!(run.statuses, [status]);
+        if status == StepStatus::Denied {
+            assert_eq!(run.reasons, ["missing_capability"]);
+            assert_eq!(run.daemon.begun(), Vec::<u64>::new());
+            assert_eq!(run.invocations[0].stage, GateStage::Scope);
+        }
+    }
+}
+
 #[tokio::test]
 async fn every_call_has_one_record_whether_performed_or_denied() {
     let performed = finished(Setting {

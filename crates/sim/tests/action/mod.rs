@@ -5,12 +5,14 @@ mod fault;
 mod flow;
 mod gate;
 mod judged_again;
+mod quota;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+use wakeful_core::agent_settings::AgentSettings;
 use wakeful_core::conversation::{Block, ToolCall, ToolSpec, Usage};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::id::{AgentId, PolicyVersion, RunnerId, TurnId};
@@ -22,7 +24,9 @@ use wakeful_core::prompt::ModelRequest;
 use wakeful_core::retry::RetryPolicy;
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::step::{EffectClass, RetryAfter, StepStatus, ToolError};
-use wakeful_core::tool::{RiskLevel, ToolContract, ToolRiskClassification, WakeReason};
+use wakeful_core::tool::{
+    Capability, EnvironmentCapability, RiskLevel, ToolContract, ToolQuota, ToolRiskClassification, WakeReason,
+};
 use wakeful_policy::{PolicyEngine, ToolRegistry};
 use wakeful_ports::model::{DeltaSink, Model, ModelResponse};
 use wakeful_ports::policy::Policy;
@@ -42,7 +46,12 @@ const TOOL: &str = "Look";
 const TURNS: u32 = 400;
 
 /// Requests some calls in its first round, and then lets the faults of the store begin.
-struct Caller(usize, Option<Arc<fault::StageFault>>);
+struct Caller {
+    calls: usize,
+    fault: Option<Arc<fault::StageFault>>,
+    /// The names of the tools that the newest request offered.
+    offered: Arc<Mutex<Vec<String>>>,
+}
 
 impl Model for Caller {
     fn profile(&self, _: &str) -> ModelProfile {
@@ -57,12 +66,14 @@ impl Model for Caller {
                 input: json!({ "number": number }),
             })
         };
+        let names = request.tools.iter().map(|tool| tool.name.clone());
+        *self.offered.lock().expect("a list") = names.collect();
         let blocks = match request.request {
             0 => {
-                if let Some(fault) = &self.1 {
+                if let Some(fault) = &self.fault {
                     fault.arm();
                 }
-                (0..self.0).map(call).collect()
+                (0..self.calls).map(call).collect()
             }
             _ => vec![Block::Text { text: "done".into() }],
         };
@@ -119,6 +130,8 @@ enum GateCase {
     None,
     /// The agent may use no category.
     NoCategory,
+    /// The agent lacks the capability that the tool needs.
+    NoCapability,
     /// The tool is only for runs of schedules.
     OtherReason,
     /// The tool has no contract.
@@ -140,7 +153,11 @@ enum DenialMoment {
 
 impl ToolHost for Looks {
     fn specs(&self) -> Vec<ToolSpec> {
-        Vec::new()
+        vec![ToolSpec {
+            name: TOOL.to_owned(),
+            description: String::new(),
+            input_schema: json!({"type": "object"}),
+        }]
     }
 
     fn class(&self, _: &str) -> Option<EffectClass> {
@@ -167,6 +184,10 @@ impl ToolHost for Looks {
             GateCase::NoContract => None,
             GateCase::OtherReason => Some(ToolContract {
                 allowed_wake_reasons: [WakeReason::Timer].into(),
+                ..contract
+            }),
+            GateCase::NoCapability => Some(ToolContract {
+                capabilities_required: [Capability::Environment(EnvironmentCapability::CommandRun)].into(),
                 ..contract
             }),
             GateCase::None | GateCase::NoCategory | GateCase::Unclassified | GateCase::BadArguments => {
@@ -235,6 +256,8 @@ struct ChangingPolicy {
     /// The store on which a brake is set while the first intents are committed.
     brakes: Option<Store>,
     log: Arc<CallLog>,
+    during_verdict: Mutex<Option<fn(&Store)>>,
+    store: Store,
 }
 
 impl ChangingPolicy {
@@ -255,6 +278,9 @@ impl Policy for ChangingPolicy {
             rules: &rules,
             ..question.clone()
         });
+        if let Some(act) = self.during_verdict.lock().expect("a function").take() {
+            act(&self.store);
+        }
         if self.moment == Some(DenialMoment::BeforeCommit) {
             self.denies.store(true, Ordering::SeqCst);
         }
@@ -281,6 +307,7 @@ impl Policy for ChangingPolicy {
 struct Daemon {
     ticks: Arc<Ticks>,
     tools: Arc<Looks>,
+    offered: Arc<Mutex<Vec<String>>>,
     api: RuntimeApi,
     store: Store,
     run: RunKey,
@@ -317,6 +344,9 @@ struct Setting {
     refuses: Option<&'static str>,
     busy: usize,
     brakes: bool,
+    quota: Option<ToolQuota>,
+    /// What another process does while the first verdict is given.
+    during_verdict: Option<fn(&Store)>,
 }
 
 impl Default for Setting {
@@ -333,8 +363,38 @@ impl Default for Setting {
             refuses: None,
             busy: 0,
             brakes: false,
+            quota: None,
+            during_verdict: None,
         }
     }
+}
+
+fn restrict(settings: &mut AgentSettings, setting: &Setting) {
+    settings.permission_mode = setting.mode;
+    let quota = setting.quota.map(|quota| (TOOL.to_owned(), quota));
+    settings.tool_quotas.extend(quota);
+    match setting.gate {
+        GateCase::NoCategory => settings.allowed_category_ids.clear(),
+        GateCase::NoCapability => {
+            let read = Capability::Environment(EnvironmentCapability::FileRead);
+            settings.capabilities = Some([read].into());
+        }
+        GateCase::None | GateCase::OtherReason | GateCase::NoContract | GateCase::Unclassified => {}
+    }
+}
+
+/// Sends the agent a message in a new turn.
+async fn send(api: &RuntimeApi, turn: &str) -> RunKey {
+    let message = IncomingMessage {
+        thread: None,
+        agent: AgentId::parse("main").expect("a name"),
+        turn: TurnId::parse(turn).expect("a turn"),
+        text: "look".into(),
+        attachments: Vec::new(),
+        run_options: RunOptions::default(),
+        priority: wakeful_core::cause::Priority::Normal,
+    };
+    api.messages.send(message).await.expect("sent").run_key
 }
 
 impl Daemon {
@@ -354,7 +414,10 @@ impl Daemon {
             versions: AtomicUsize::new(0),
             brakes: setting.brakes.then(|| store.clone()),
             log,
+            during_verdict: Mutex::new(setting.during_verdict),
+            store: store.clone(),
         });
+        let offered: Arc<Mutex<Vec<String>>> = Arc::default();
         let (switch, halt) = Halt::new();
         let (service, api, _) = Service::new(Options {
             store: store.clone(),
@@ -362,7 +425,11 @@ impl Daemon {
             runner: RunnerId::new("daemon"),
             engine_factory: Arc::new(SameEngineFactory {
                 store: store.clone(),
-                model: Arc::new(Caller(setting.calls, setting.fault.clone())),
+                model: Arc::new(Caller {
+                    calls: setting.calls,
+                    fault: setting.fault.clone(),
+                    offered: Arc::clone(&offered),
+                }),
                 tools: Arc::clone(&tools),
                 policy: Arc::<ChangingPolicy>::clone(&policy),
                 clock: Arc::<Ticks>::clone(&ticks),
@@ -378,15 +445,13 @@ impl Daemon {
         tokio::spawn(service.run());
         let agent = agent();
         let mut new = NewAgent::new(agent.clone(), "/somewhere".into());
-        new.settings.permission_mode = setting.mode;
-        if setting.gate == GateCase::NoCategory {
-            new.settings.allowed_category_ids.clear();
-        }
+        restrict(&mut new.settings, &setting);
         api.agents.create(new).await.expect("an agent");
-        let run = api.messages.send(message("turn-1")).await.expect("sent").run_key;
+        let run = send(&api, "turn-1").await;
         let daemon = Self {
             ticks,
             tools,
+            offered,
             api,
             store,
             run,
@@ -405,7 +470,11 @@ impl Daemon {
 
     /// The status of the run, and of its actions with their codes.
     async fn outcome(&self) -> (String, Vec<(StepStatus, String)>) {
-        let run = self.api.runs.get(self.run).await.expect("a run");
+        self.outcome_of(self.run).await
+    }
+
+    async fn outcome_of(&self, run: RunKey) -> (String, Vec<(StepStatus, String)>) {
+        let run = self.api.runs.get(run).await.expect("a run");
         let steps = run.tool_calls();
         let steps = steps.map(|step| (step.status, step.reason.clone()));
         (run.row.status.to_string(), steps.collect())

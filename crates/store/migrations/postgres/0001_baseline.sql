@@ -172,6 +172,7 @@ CREATE INDEX run_due ON run (wait_until_ms) WHERE status = 'open' AND wait_until
 CREATE INDEX run_suspended ON run (suspended_at_ms) WHERE status = 'open' AND wait_until_ms IS NOT NULL;
 CREATE INDEX run_started ON run (started_at_ms);
 CREATE INDEX run_of_agent ON run (agent_id, started_at_ms);
+CREATE INDEX run_of_thread ON run (thread_id);
 -- Ends other than success are rare, so searching for them must not read the others.
 CREATE INDEX run_unsuccessful ON run (started_at_ms) WHERE status IN ('failed', 'out_of_rounds', 'cancelled', 'abandoned');
 CREATE INDEX run_attention ON run (started_at_ms) WHERE needs_attention = 1;
@@ -235,6 +236,8 @@ CREATE TABLE step (
 );
 -- Equal actions of a run are counted before each plan.
 CREATE INDEX step_action_base ON step (run_key, action_base) WHERE action_base IS NOT NULL;
+-- The uses of a tool are counted if it has a quota.
+CREATE INDEX step_tool ON step (run_key, name) WHERE class IS NOT NULL;
 
 -- The transcript of each thread: who spoke, and the hash of what was said.
 CREATE TABLE transcript_entry (

@@ -1,10 +1,14 @@
 //! Steps from the plan to their end.
 
 use wakeful_core::conversation::Usage;
+use wakeful_core::id::ThreadId;
 use wakeful_core::key::ActionBase;
+use wakeful_core::run::RunStatus;
 use wakeful_core::step::{EffectClass, PriorActions, StepStatus};
-use wakeful_store::rows::{StepRow, StepSettlement};
-use wakeful_store::{Store, StoreError};
+use wakeful_core::time::Millis;
+use wakeful_core::tool::QuotaUse;
+use wakeful_store::rows::{RunRow, StepRow, StepSettlement};
+use wakeful_store::{Store, StoreError, ToolUseQuery};
 
 use crate::fixture::{everywhere, sample};
 
@@ -293,5 +297,80 @@ fn equal_actions_are_counted_within_their_run() {
                 newest_unknown: Some(sample::operation("1")),
             }
         );
+    });
+}
+
+/// Runs of two agents and two sessions, with uses of a tool at several times.
+async fn tool_uses(store: &Store) {
+    let run = |name: &str, agent: &str, thread: &str, ended_at: Option<i64>| RunRow {
+        agent_id: sample::agent_id(agent),
+        thread_id: ThreadId::new(thread),
+        status: ended_at.map_or(RunStatus::Open, |_| RunStatus::Completed),
+        ended_at: ended_at.map(Millis),
+        ..sample::run(name)
+    };
+    let runs = [
+        run("old", "main", "main/main", Some(1_000)),
+        run("ended", "main", "main/main", Some(9_000)),
+        run("open", "main", "main/other", None),
+        run("foreign", "other", "other/main", Some(9_000)),
+    ];
+    let step = |run: &'static str, number: i64, status: StepStatus| StepRow {
+        status,
+        put_at: Millis(number),
+        call: Some(sample::call(
+            (!status.is_open()).then(|| sample::call_end(status)),
+        )),
+        ..sample::step(run, &format!("{run}-{number}"))
+    };
+    let steps = [
+        step("old", 900, StepStatus::Ok),
+        step("ended", 4_000, StepStatus::Ok),
+        step("ended", 6_001, StepStatus::Failed),
+        step("ended", 6_002, StepStatus::Denied),
+        step("ended", 6_003, StepStatus::Planned),
+        step("open", 5_000, StepStatus::Ok),
+        step("open", 6_004, StepStatus::Intended),
+        step("open", 6_005, StepStatus::OutcomeUnknown),
+        step("foreign", 6_006, StepStatus::Ok),
+        StepRow {
+            name: "WebFetch".into(),
+            ..step("open", 6_007, StepStatus::Ok)
+        },
+    ];
+    let written = store.write(move |tx| {
+        runs.iter().try_for_each(|run| tx.create_run(run))?;
+        steps.iter().try_for_each(|step| tx.put_step(step))
+    });
+    written.await.expect("written");
+}
+
+// Conformance: A-163
+#[test]
+fn uses_of_a_tool_are_counted_by_session_and_day() {
+    everywhere(async |store| {
+        tool_uses(&store).await;
+        for (thread, since, session, day) in [
+            (Some("main/main"), 5_000, 3, 3),
+            (Some("main/other"), 5_000, 3, 3),
+            // The day begins after its first millisecond.
+            (Some("main/main"), 4_999, 3, 4),
+            (None, 6_004, 0, 1),
+            (Some("other/main"), 6_005, 1, 0),
+        ] {
+            let count = store.read(move |view| {
+                view.tool_use(ToolUseQuery {
+                    agent_id: &sample::agent_id("main"),
+                    tool: "ExecCommand",
+                    thread: thread.map(ThreadId::new).as_ref(),
+                    since: Millis(since),
+                })
+            });
+            let expected = QuotaUse {
+                current_session_count: session,
+                current_day_count: day,
+            };
+            assert_eq!(count.await.expect("counted"), expected, "{thread:?} {since}");
+        }
     });
 }

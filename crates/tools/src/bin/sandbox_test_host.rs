@@ -78,6 +78,7 @@ fn host([home, workspace]: [&str; 2], level: &str, cmd: &str) -> ExitCode {
         grant: wakeful_ports::tool::CallGrant::default(),
         access: wakeful_core::tool::AgentAccessScope::everything(),
         scope: scope(),
+        hosts: wakeful_ports::tool::HostPolicy::default(),
         is_read_only: false,
         output: OutputSink::default(),
     };

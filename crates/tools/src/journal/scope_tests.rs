@@ -112,6 +112,7 @@ fn request(tool: &str, input: Value) -> ToolRequest {
         at: Millis(0),
         grant: CallGrant::default(),
         scope: wakeful_core::sandbox_scope::SandboxScope::default(),
+        hosts: wakeful_ports::tool::HostPolicy::default(),
         access: AgentAccessScope {
             allowed_category_ids: [WORK.to_owned()].into(),
             capabilities: None,

@@ -1,5 +1,5 @@
-//! From a host to a connection: the agent's rules judge the host, the name is resolved once, the rules judge
-//! its addresses, and the connection goes to an address that was judged.
+//! From a host to a connection: the agent's rules and policies judge the host, the name is resolved once, the
+//! rules judge its addresses, and the connection goes to an address that was judged.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
@@ -10,7 +10,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use wakeful_core::id::AgentId;
 use wakeful_core::network_scope::{Host, HostRules};
-use wakeful_core::policy::HostScope;
+use wakeful_core::policy::{HostDecision, HostScope, Target};
+use wakeful_ports::tool::HostPolicy;
 
 use super::upstream::Upstream;
 
@@ -62,6 +63,7 @@ pub(crate) enum Route {
 #[derive(Clone)]
 pub(crate) struct Connector {
     pub(crate) rules: HostRules,
+    pub(crate) policy: HostPolicy,
     pub(crate) agent_id: AgentId,
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) upstream: Option<Upstream>,
@@ -78,13 +80,7 @@ impl std::fmt::Debug for Connector {
 impl Connector {
     /// Judges a host, resolves it and judges its addresses. Returns the rule that allows it, and the route.
     pub(crate) async fn route(&self, host: &Host, port: u16) -> Result<(String, Route), ConnectError> {
-        let verdict = self.rules.judge(host, port);
-        let rule = match verdict.scope {
-            HostScope::Allowed => verdict.rule.unwrap_or_default().to_owned(),
-            HostScope::Unlisted | HostScope::Private | HostScope::Denied => {
-                return Err(self.refusal(host, port, verdict.rule));
-            }
-        };
+        let rule = self.permitting_rule(host, port)?;
         if let Host::Name(name) = host
             && self
                 .upstream
@@ -112,6 +108,40 @@ impl Connector {
                 hint: self.hint(&Host::of(address), port),
             }),
             (true, None) => Err(ConnectError::Failed(format!("{host} has no address"))),
+        }
+    }
+
+    /// Judges a host as it was requested. Returns the entry of the list or the policy that permits it.
+    fn permitting_rule(&self, host: &Host, port: u16) -> Result<String, ConnectError> {
+        let verdict = self.rules.judge(host, port);
+        let entry = match verdict.scope {
+            HostScope::Allowed => Some(verdict.rule.unwrap_or_default()),
+            HostScope::Unlisted => None,
+            // Safety constraints: no policy overrides them.
+            HostScope::Private | HostScope::Denied => return Err(self.refusal(host, port, verdict.rule)),
+        };
+        let decision = self.policy.decide(&Target::Host {
+            host: host.to_string(),
+            port,
+            scope: verdict.scope,
+        });
+        match (decision, entry) {
+            (HostDecision::AsListed | HostDecision::Permitted { .. }, Some(entry)) => Ok(entry.to_owned()),
+            (HostDecision::Permitted { rule }, None) => Ok(rule),
+            (HostDecision::AsListed, None) => Err(self.refusal(host, port, None)),
+            (HostDecision::Refused { rule }, _) => Err(ConnectError::Refused {
+                reason: format!("{} is excluded by the policy {rule:?}", host.with_port(port)),
+                hint: "use another host; a person can change the policy".to_owned(),
+            }),
+            (HostDecision::Asks { rule }, _) => Err(ConnectError::Refused {
+                reason: format!(
+                    "the policy {rule:?} asks before connections to {}, and a connection of a running call \
+                     cannot wait for a person",
+                    host.with_port(port)
+                ),
+                hint: "use WebFetch, which can ask; a person can write a policy that permits the host"
+                    .to_owned(),
+            }),
         }
     }
 

@@ -9,8 +9,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use wakeful_core::id::AgentId;
 use wakeful_core::network_scope::{Host, HostRules};
+use wakeful_core::policy::HostDecision;
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::tool::ConnectionVerdict as Verdict;
+use wakeful_ports::tool::HostPolicy;
 
 use super::connection_log::ConnectionLog;
 use super::connector::{ConnectError, Connector, Resolver, Route};
@@ -50,6 +52,7 @@ pub(crate) fn connector(allowed: &[String], answers: &[&str]) -> (Connector, Arc
     let resolver = resolver(answers);
     let connector = Connector {
         rules: HostRules::parse(&scope).expect("rules"),
+        policy: HostPolicy::default(),
         agent_id: AgentId::parse("main").expect("an id"),
         resolver: Arc::clone(&resolver) as Arc<dyn Resolver>,
         upstream: None,
@@ -112,6 +115,28 @@ async fn a_name_is_resolved_once_and_its_address_is_judged() {
         matches!(refused, Err(ConnectError::Refused { .. })),
         "{refused:?}"
     );
+}
+
+#[tokio::test]
+async fn a_policy_opens_a_public_host_and_not_its_private_addresses() {
+    let permits = HostPolicy::new(|_| HostDecision::Permitted {
+        rule: "main.cedar#docs".to_owned(),
+    });
+    for (address, is_open) in [("93.184.216.34", true), ("10.0.0.1", false)] {
+        let (mut connector, _) = connector(&[], &[address]);
+        let host = host("docs.example");
+        let refused = connector.route(&host, 443).await;
+        assert!(
+            matches!(refused, Err(ConnectError::Refused { .. })),
+            "{refused:?}"
+        );
+        connector.policy = permits.clone();
+        let found = connector.route(&host, 443).await;
+        assert_eq!(found.is_ok(), is_open, "{found:?}");
+        if let Ok((rule, _)) = found {
+            assert_eq!(rule, "main.cedar#docs");
+        }
+    }
 }
 
 #[tokio::test]

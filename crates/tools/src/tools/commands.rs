@@ -124,6 +124,7 @@ impl Inner {
             .map_err(|problem| ToolError::new(&problem.code, &problem.message, &problem.hint))?;
         Ok(Connector {
             rules: rules.with_granted(&act.grant.targets),
+            policy: act.hosts.clone(),
             agent_id: act.agent_id.clone(),
             resolver: Arc::new(SystemResolver),
             upstream: Upstream::of(&self.options.environment),

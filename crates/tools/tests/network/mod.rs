@@ -7,8 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use wakeful_core::policy::{HostDecision, Target};
 use wakeful_core::sandbox_scope::SandboxScope;
-use wakeful_ports::tool::ToolHost;
+use wakeful_ports::tool::{HostPolicy, ToolHost};
 use wakeful_tools::DisabledFeatures;
 
 use crate::fixture::{CommandResult, NeverStop, ToolFixture, act, attempt, block_on, eventually, scope};
@@ -73,6 +74,42 @@ fn an_allowed_host_is_reached_and_the_connection_is_logged() {
             )
         );
         assert!(entry["received_bytes"].as_u64() > Some(6), "{entry}");
+    }
+}
+
+#[test]
+fn a_policy_stops_a_listed_host_and_opens_no_private_one() {
+    let bed = ToolFixture::new();
+    let port = origin();
+    let [listed, stopped] = ["localhost", "127.0.0.1"].map(|host| format!("{host}:{port}"));
+    let unlisted = format!("127.0.0.2:{port}");
+    let through = |target: &str| {
+        let mut request = act(&json!({"cmd": attempt(&format!("proxy-connect {target}"))}));
+        request.scope = allowed(&[&listed, &stopped]);
+        request.hosts = HostPolicy::new(|target| match target {
+            Target::Host { host, .. } if host == "127.0.0.1" => HostDecision::Refused {
+                rule: "main.cedar#local".to_owned(),
+            },
+            Target::Host { host, .. } if host == "127.0.0.2" => HostDecision::Permitted {
+                rule: "main.cedar#open".to_owned(),
+            },
+            Target::Host { .. } | Target::Path { .. } | Target::Agent { .. } => HostDecision::AsListed,
+        });
+        CommandResult::of(block_on(bed.tools.perform(request, NeverStop))).ok()
+    };
+    assert_eq!(through(&listed).json["connections"][0]["verdict"], "allowed");
+    for (target, words) in [
+        (&stopped, "the policy \"main.cedar#local\""),
+        (&unlisted, "not on the agent's list"),
+    ] {
+        let seen = through(target);
+        assert!(seen.stdout().starts_with("HTTP/1.1 403"), "{}", seen.json);
+        let entry = &seen.json["connections"][0];
+        assert_eq!(entry["verdict"], "refused");
+        assert!(
+            entry["reason"].as_str().expect("a reason").contains(words),
+            "{entry}"
+        );
     }
 }
 

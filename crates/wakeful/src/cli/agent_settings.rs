@@ -1,6 +1,6 @@
 //! The settings flags of `wakeful agent create` and `wakeful agent set`, and how settings are shown.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -12,6 +12,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::policy::{ExternalCausePolicy, PermissionMode};
 use wakeful_core::prompt::GUIDANCE_BYTES_MAX;
 use wakeful_core::sandbox_scope::SandboxScope;
+use wakeful_core::tool::{Capability, ToolQuota};
 
 use super::GlobalArgs;
 use super::agent_sandbox::{self, SandboxArgs};
@@ -74,6 +75,14 @@ pub(crate) struct SettingsArgs {
     /// Category of the journal that the agent may use; may be repeated. `all` or `none` stand alone
     #[arg(long, value_name = "ID")]
     category: Vec<String>,
+    /// Capability that the agent has, such as `fileRead`; may be repeated. A tool that needs another one is
+    /// denied and not offered. `all` stands alone
+    #[arg(long, value_name = "NAME")]
+    capability: Vec<String>,
+    /// How often it may use a tool, as `TOOL=N/day` (24 hours) or `TOOL=N/session`; may be repeated. Replaces
+    /// all quotas; `none` removes them
+    #[arg(long, value_name = "TOOL=N/PERIOD")]
+    tool_quota: Vec<String>,
     #[command(flatten)]
     sandbox: SandboxArgs,
 }
@@ -108,6 +117,8 @@ impl SettingsArgs {
             workspace: Change::Keep,
             permission_mode: resettable(self.permission_mode.as_deref(), DEFAULT).try_map(mode)?,
             sandbox: self.sandbox()?,
+            capabilities: capabilities(&self.capability)?,
+            tool_quotas: quotas(&self.tool_quota)?,
             allowed_category_ids: self.categories(),
         })
     }
@@ -240,6 +251,79 @@ fn rounds(text: &str) -> Result<u32, Failure> {
     })
 }
 
+fn capabilities(given: &[String]) -> Result<Change<BTreeSet<Capability>>, Failure> {
+    match given {
+        [] => Ok(Change::Keep),
+        [word] if word == "all" => Ok(Change::Reset),
+        words => {
+            let parsed = words.iter().map(|word| {
+                Capability::parse(word).ok_or_else(|| {
+                    let message = format!("--capability: unknown capability {word:?}");
+                    let known: Vec<&str> = Capability::words().collect();
+                    let hint = format!("use all, or some of {}", known.join(", "));
+                    Failure::usage("bad_setting", message, hint)
+                })
+            });
+            Ok(Change::Set(parsed.collect::<Result<_, _>>()?))
+        }
+    }
+}
+
+fn quotas(given: &[String]) -> Result<Change<BTreeMap<String, ToolQuota>>, Failure> {
+    match given {
+        [] => return Ok(Change::Keep),
+        [word] if word == NONE => return Ok(Change::Reset),
+        _ => {}
+    }
+    let mut quotas: BTreeMap<String, ToolQuota> = BTreeMap::new();
+    for text in given {
+        let bad = || {
+            let message = format!("--tool-quota: {text:?} is not a quota");
+            let hint = "use TOOL=N/day or TOOL=N/session, such as ExecCommand=50/day, or none";
+            Failure::usage("bad_setting", message, hint)
+        };
+        let (tool, limit) = text.split_once('=').ok_or_else(bad)?;
+        let (count, period) = limit.split_once('/').ok_or_else(bad)?;
+        let max = Some(count.trim().parse::<u32>().map_err(|_| bad())?);
+        let quota = quotas.entry(tool.trim().to_owned()).or_default();
+        match period.trim() {
+            "day" => quota.max_per_day = max,
+            "session" => quota.max_per_session = max,
+            _ => return Err(bad()),
+        }
+    }
+    Ok(Change::Set(quotas))
+}
+
+/// The capabilities and quotas for people, if there are any.
+fn tool_limits(settings: &AgentSettings) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    if let Some(list) = &settings.capabilities {
+        let words: Vec<&str> = list.iter().map(|one| one.as_str()).collect();
+        let text = if words.is_empty() {
+            NONE.to_owned()
+        } else {
+            words.join(", ")
+        };
+        lines.push(("capabilities", text));
+    }
+    let quotas = settings.tool_quotas.iter();
+    let quotas: Vec<String> = quotas.map(|(tool, quota)| quota_text(tool, quota)).collect();
+    if !quotas.is_empty() {
+        lines.push(("tool quotas", quotas.join(", ")));
+    }
+    lines
+}
+
+/// A quota for people.
+fn quota_text(tool: &str, quota: &ToolQuota) -> String {
+    let limits = [(quota.max_per_session, "session"), (quota.max_per_day, "day")];
+    let limits = limits
+        .into_iter()
+        .filter_map(|(max, period)| Some(format!("{}/{period}", max?)));
+    format!("{tool} {}", limits.collect::<Vec<_>>().join(" and "))
+}
+
 fn cap(text: &str) -> Result<wakeful_core::budget::MicroUsd, Failure> {
     parse_cap(text).ok_or_else(|| {
         let message = format!("--daily-usd: {text:?} is not an amount from 0 to {DAILY_CAP_MAX}");
@@ -351,6 +435,7 @@ pub(super) fn text(settings: &AgentSettings) -> String {
         words.join(", ")
     });
     lines.extend(channels.map(|channels| ("answered by", channels)));
+    lines.extend(tool_limits(settings));
     lines.extend(agent_sandbox::lines(&settings.sandbox));
     let lines: Vec<String> = lines
         .into_iter()

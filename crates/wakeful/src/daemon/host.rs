@@ -17,6 +17,7 @@ use wakeful_core::policy::{ActionRules, RuleDefaults, check_tool_names};
 use wakeful_core::problem::{Problem, with_causes};
 use wakeful_core::prompt::Guidance;
 use wakeful_core::run::ROUNDS_MAX;
+use wakeful_core::tool::ToolContract;
 use wakeful_models::Models;
 use wakeful_ports::snapshot::WorkspaceSnapshots;
 use wakeful_runtime::service::{EndingEngine, EngineFactory};
@@ -282,6 +283,14 @@ impl Host for DaemonHost {
 
     fn tools(&self) -> BTreeSet<String> {
         tool_names()
+    }
+
+    fn tool_contracts(&self) -> Vec<ToolContract> {
+        let names = tool_names();
+        let contracts = names
+            .iter()
+            .filter_map(|name| wakeful_tools::contract::contract(name));
+        contracts.cloned().collect()
     }
 
     fn instructions(&self, agent: &AgentId) -> Result<Option<String>, Problem> {

@@ -176,3 +176,54 @@ fn an_unknown_agent_in_the_settings_is_refused_and_found() {
         .expect("a finding");
     assert!(found["message"].to_string().contains("ghost"), "{found}");
 }
+
+// Conformance: A-51, L-113
+#[test]
+fn quotas_and_capabilities_are_set_shown_and_refused_by_name() {
+    let home = TestHome::new();
+    agent_with_script(&home, TWO);
+    let set = |args: &[&str]| home.wakeful(&[&["agent", "set", "main"], args].concat());
+    let settings = || home.wakeful(&["agent", "show", "main", "--json"]).json()["settings"].clone();
+    let done = set(&[
+        "--tool-quota",
+        "ExecCommand=5/day",
+        "--tool-quota",
+        "ExecCommand=2/session",
+        "--capability",
+        "fileRead",
+        "--capability",
+        "commandRun",
+    ]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(
+        done.stdout.contains("ExecCommand 2/session and 5/day"),
+        "{done:?}"
+    );
+    let quota = json!({"ExecCommand": {"max_per_session": 2, "max_per_day": 5}});
+    let shown = settings();
+    assert_eq!(shown["tool_quotas"], quota);
+    assert_eq!(shown["capabilities"], json!(["fileRead", "commandRun"]));
+    for (flag, value, word) in [
+        ("--tool-quota", "Exec=5/day", "tool_quotas:"),
+        ("--tool-quota", "ExecCommand=0/day", "tool_quotas.ExecCommand:"),
+        ("--tool-quota", "ExecCommand=5/week", "--tool-quota:"),
+        ("--capability", "fly", "--capability:"),
+        (
+            "--capability",
+            "agentStart",
+            "capabilities: leaves the agent without any tool",
+        ),
+    ] {
+        let refused = set(&[flag, value]);
+        assert_ne!(refused.code, Some(0), "{refused:?}");
+        assert!(refused.stderr.contains(word), "{refused:?}");
+    }
+    assert_eq!(settings(), shown, "a refused change changes nothing");
+    let reset = set(&["--tool-quota", "none", "--capability", "all"]);
+    assert_eq!(reset.code, Some(0), "{reset:?}");
+    let shown = settings();
+    assert_eq!(
+        (&shown["tool_quotas"], &shown["capabilities"]),
+        (&json!({}), &Value::Null)
+    );
+}

@@ -65,6 +65,47 @@ fn a_typed_policy_applies_to_the_next_call_and_is_explained() {
 }
 
 #[test]
+fn a_written_policy_stops_a_command_at_a_listed_host() {
+    let home = TestHome::new();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a server");
+    let port = server.local_addr().expect("an address").port();
+    let connect = "p=${http_proxy#http://}; exec 3<>/dev/tcp/${p%%:*}/${p##*:}; \
+                   printf \"CONNECT $0 HTTP/1.1\\r\\n\\r\\n\" >&3; head -n 1 <&3";
+    let cmd = format!("for h in localhost 127.0.0.1; do bash -c '{connect}' $h:{port}; done");
+    let script =
+        json!({"rounds": [{"tools": [{"name": "ExecCommand", "input": {"cmd": cmd}}]}, {"text": "done"}]});
+    let model = home.script(&script.to_string());
+    let [a, b] = ["localhost", "127.0.0.1"].map(|host| format!("{host}:{port}"));
+    let made = home.wakeful(&[
+        "agent",
+        "create",
+        "main",
+        "--model",
+        &model,
+        "--allow-host",
+        &a,
+        "--allow-host",
+        &b,
+    ]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    write_policy(
+        &home,
+        "@id(\"no-local\")\nforbid (principal, action, resource is Host) when { resource.host == \"127.0.0.1\" };\n",
+    );
+    let run = home.wakeful(&["run", "--agent", "main", "go", "--json"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let transcript = home.wakeful(&["transcript", "main", "--json"]).stdout;
+    let words = [
+        "200 Connection established",
+        "main.cedar#no-local",
+        "403 Not allowed by Wakeful",
+    ];
+    for word in words {
+        assert!(transcript.contains(word), "{word}: {transcript}");
+    }
+}
+
+#[test]
 fn a_read_only_run_says_so_and_its_journal_writes_are_denied() {
     let home = home_with_agent();
     let model = home.script(

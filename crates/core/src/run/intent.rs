@@ -1,0 +1,111 @@
+//! Which planned actions begin next, and which calls the quotas of their tools deny.
+
+use std::collections::BTreeMap;
+
+use super::approval::has_approval_expired;
+use super::refusal::{Refusal, too_many_starts};
+use super::{InputReads, Transition, UnexpectedInput};
+use crate::policy::GateStage;
+use crate::step::{Action, ActionStatus, EffectClass};
+use crate::time::Millis;
+use crate::tool::QuotaReads;
+use crate::tool::quota::{TOOL_QUOTA_EXCEEDED, quota_reason};
+
+/// The uses that are left while calls are planned or intended one after another.
+pub(super) struct QuotaUnits<'a> {
+    quotas: &'a BTreeMap<String, QuotaReads>,
+    taken: BTreeMap<String, u64>,
+    has_external_cause: bool,
+}
+
+impl<'a> QuotaUnits<'a> {
+    pub(super) const fn new(reads: &'a InputReads, has_external_cause: bool) -> Self {
+        Self {
+            quotas: &reads.quotas,
+            taken: BTreeMap::new(),
+            has_external_cause,
+        }
+    }
+
+    /// Takes one use of a tool for a planned call, or returns why the call may not begin.
+    pub(super) fn refuse(&mut self, tool: &str, starts: usize) -> Option<Refusal> {
+        too_many_starts(tool, starts).or_else(|| self.take(tool))
+    }
+
+    /// Takes one use of a tool, or returns why there is none left.
+    fn take(&mut self, tool: &str) -> Option<Refusal> {
+        let reads = self.quotas.get(tool)?;
+        let taken = self.taken.entry(tool.to_owned()).or_insert(0);
+        if let Some(exceeded) = reads.exceeded(*taken) {
+            let fault = exceeded.fault(tool, self.has_external_cause);
+            return Some(Refusal::denied(GateStage::Quota, fault));
+        }
+        *taken = taken.saturating_add(1);
+        None
+    }
+}
+
+impl Refusal {
+    /// The reason that the step and its audit record have: the code, which for a quota names the tool.
+    pub(super) fn reason(&self, tool: &str) -> String {
+        if self.fault.kind == TOOL_QUOTA_EXCEEDED {
+            quota_reason(tool)
+        } else {
+            self.fault.kind.clone()
+        }
+    }
+}
+
+impl Transition {
+    /// Marks the actions that begin next, and denies those whose quota was used up since they were planned:
+    /// while an approval was open, another run of the agent may have used the tool.
+    pub(super) fn intend_within_quotas(
+        &mut self,
+        actions: &mut [Action],
+        reads: &InputReads,
+    ) -> Result<(), UnexpectedInput> {
+        let mut units = QuotaUnits::new(reads, self.turn.has_external_cause);
+        loop {
+            intend_next(actions, reads.now);
+            let mut has_denied = false;
+            // A retried action took its use with its first intent.
+            let begins = |action: &&mut Action| action.fate == ActionStatus::Intended && action.failures == 0;
+            for action in actions.iter_mut().filter(begins) {
+                if let Some(refused) = units.take(&action.tool) {
+                    // It has not begun.
+                    action.fate = ActionStatus::Waiting;
+                    self.cancel_action(action, &refused)?;
+                    has_denied = true;
+                }
+            }
+            let is_intended = |action: &Action| action.fate == ActionStatus::Intended;
+            if !has_denied || actions.iter().any(is_intended) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Marks the actions that begin next: consecutive repeatable actions, or a single plain action. A plain
+/// action shares its commit with no action that has to be performed before it, because a crash during that
+/// one would make a plain action unknown that had not begun.
+///
+/// An action that needs approval blocks all later ones, because the model requested them in this order.
+fn intend_next(actions: &mut [Action], now: Option<Millis>) {
+    let open = |action: &&mut Action| {
+        matches!(
+            action.fate,
+            ActionStatus::Waiting | ActionStatus::AwaitingApproval
+        )
+    };
+    let may = |action: &Action| action.fate == ActionStatus::Waiting && !has_approval_expired(action, now);
+    let mut waiting = actions.iter_mut().filter(open);
+    let Some(first) = waiting.next().filter(|first| may(first)) else {
+        return;
+    };
+    first.fate = ActionStatus::Intended;
+    if first.class != EffectClass::Plain {
+        let repeatable = waiting.take_while(|action| action.class != EffectClass::Plain && may(action));
+        repeatable.for_each(|action| action.fate = ActionStatus::Intended);
+    }
+}
