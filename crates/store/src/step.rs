@@ -280,7 +280,7 @@ impl View<'_> {
 const TOOL_USE: &str = "
     SELECT COUNT(*) FILTER (WHERE counted.thread_id = ?3), COUNT(*) FILTER (WHERE step.created_at_ms > ?4)
     FROM (
-        SELECT run_key, thread_id FROM run WHERE thread_id = ?3
+        SELECT run_key, thread_id FROM run WHERE thread_id = ?3 AND agent_id = ?1
         UNION SELECT run_key, thread_id FROM run WHERE agent_id = ?1 AND status = 'open'
         UNION SELECT run_key, thread_id FROM run
             WHERE ended_at_ms IS NOT NULL AND prune_level < 2 AND ended_at_ms > ?4 AND agent_id = ?1

@@ -356,7 +356,8 @@ fn uses_of_a_tool_are_counted_by_session_and_day() {
             // The day begins after its first millisecond.
             (Some("main/main"), 4_999, 3, 4),
             (None, 6_004, 0, 1),
-            (Some("other/main"), 6_005, 1, 0),
+            // The session of another agent is none of its own.
+            (Some("other/main"), 6_005, 0, 0),
         ] {
             let count = store.read(move |view| {
                 view.tool_use(ToolUseQuery {
