@@ -56,20 +56,10 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
             backend.call(runs).await?,
         ))
     });
-    // The sandbox is tried while the database is read. A daemon has tried it already.
-    let probe = async {
-        match &who {
-            HomeHolder::Daemon(_) => None,
-            HomeHolder::None | HomeHolder::Other(_) => sandbox_probe::confinement().await,
-        }
-    };
-    let (seen, probed) = tokio::join!(seen, probe);
+    let (seen, probed) = tokio::join!(seen, probed(&who));
     let (daemon, standing, backup, agents, runs) = seen?;
     let driver = driver(daemon.as_ref(), shared)?;
-    let confinement = match &daemon {
-        Some(status) => status.confinement,
-        None => probed,
-    };
+    let confinement = daemon.as_ref().map_or(probed, |status| status.confinement);
     let proof = proof(shared).await?;
     let mut lines = vec![head(&who, daemon.as_ref())];
     lines.extend(needs(&standing, out));
@@ -102,6 +92,14 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &GlobalArgs, out: &Out) -
     );
     out.answer(&answer, &words);
     Ok(0)
+}
+
+/// The confinement of commands, tried while the database is read; none if a daemon has tried it already.
+async fn probed(who: &HomeHolder) -> Option<Confinement> {
+    match who {
+        HomeHolder::Daemon(_) => None,
+        HomeHolder::None | HomeHolder::Other(_) => sandbox_probe::confinement().await,
+    }
 }
 
 /// Why the settings file is not in force, and which changes need a restart.
