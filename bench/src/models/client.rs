@@ -113,6 +113,7 @@ pub(super) fn request() -> Result<ModelRequest> {
     let tool = |number: usize| ToolSpec {
         name: format!("Tool{number}"),
         description: words(5),
+        freeform: None,
         input_schema: json!({
             "type": "object", "additionalProperties": false, "required": ["path"],
             "properties": {

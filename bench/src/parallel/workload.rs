@@ -121,6 +121,7 @@ impl ToolHost for NoOp {
         vec![ToolSpec {
             name: TOOL.to_owned(),
             description: "Does nothing.".to_owned(),
+            freeform: None,
             input_schema: json!({"type": "object", "properties": {"cmd": {"type": "string"}}}),
         }]
     }
@@ -141,6 +142,7 @@ impl ToolHost for NoOp {
             sandbox: None,
             exit_status: Some(0),
             blobs: Vec::new(),
+            images: Vec::new(),
             retry_after: None,
         }
     }

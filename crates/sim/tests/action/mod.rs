@@ -157,6 +157,7 @@ impl ToolHost for Looks {
             name: TOOL.to_owned(),
             description: String::new(),
             input_schema: json!({"type": "object"}),
+            freeform: None,
         }]
     }
 
@@ -379,7 +380,11 @@ fn restrict(settings: &mut AgentSettings, setting: &Setting) {
             let read = Capability::Environment(EnvironmentCapability::FileRead);
             settings.capabilities = Some([read].into());
         }
-        GateCase::None | GateCase::OtherReason | GateCase::NoContract | GateCase::Unclassified => {}
+        GateCase::None
+        | GateCase::OtherReason
+        | GateCase::NoContract
+        | GateCase::Unclassified
+        | GateCase::BadArguments => {}
     }
 }
 
