@@ -44,6 +44,7 @@ pub(crate) fn tools(setting: &Setting, folder: &Path, pretend: DisabledFeatures)
         home,
         workspace,
         environment,
+        secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),

@@ -29,6 +29,7 @@ mod run;
 mod run_change;
 mod runtime;
 mod schedule;
+mod secret;
 mod settings;
 #[cfg(feature = "client")]
 pub mod socket;
@@ -92,6 +93,7 @@ pub use self::run::*;
 pub use self::run_change::*;
 pub use self::runtime::*;
 pub use self::schedule::*;
+pub use self::secret::*;
 pub use self::settings::*;
 pub use self::source::*;
 pub use self::subscription::*;
@@ -119,6 +121,7 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
         run_change::OPERATIONS,
         runtime::OPERATIONS,
         schedule::OPERATIONS,
+        secret::OPERATIONS,
         policy::OPERATIONS,
         settings::OPERATIONS,
         source::OPERATIONS,

@@ -10,6 +10,7 @@ use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd, parse_cap};
 use wakeful_core::id::{AgentId, EventName, RuleId, SessionId, SourceId, TurnId};
 use wakeful_core::journal::{CalendarDay, RecordId};
 use wakeful_core::key::{Digest, OperationId, RunKey};
+use wakeful_core::secret::SecretName;
 use wakeful_core::time::Millis;
 
 /// Maximum number of rows in a list.
@@ -137,6 +138,12 @@ name!(SessionId, "^[a-z0-9][a-z0-9_-]*$");
 name!(RuleId, "^[a-z0-9][a-z0-9_-]*$");
 name!(SourceId, "^[a-z0-9][a-z0-9_-]*$");
 name!(EventName, "^[a-z0-9][a-z0-9._-]*$");
+spelling!(
+    SecretName,
+    { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Z_][A-Z0-9_]*$" },
+    |text: &str| SecretName::parse(text).map_err(|problem| problem.message),
+    ToString::to_string
+);
 hash!(RunKey);
 hash!(OperationId);
 spelling!(

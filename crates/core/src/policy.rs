@@ -19,8 +19,8 @@ pub use self::denial::{
     WRITE_QUOTA_EXCEEDED, refusal_stage,
 };
 pub use self::facts::{
-    COMMAND_CHARS_MAX, CallFacts, CommandFact, HostScope, PathAccess, PathScope, TARGETS_MAX, Target,
-    targets_digest,
+    COMMAND_CHARS_MAX, CallFacts, CommandFact, HostScope, PathAccess, PathScope, SecretScope, TARGETS_MAX,
+    Target, targets_digest,
 };
 pub use self::flow::{DecisionStep, decision_steps};
 pub use self::rule::{DENIED_BY_POLICY, RuleName, denial_category, denial_code, unsafe_target};
@@ -66,6 +66,7 @@ pub fn rule_words(rule: &str) -> Option<&'static str> {
         | RuleName::AskTool
         | RuleName::RegisteredTool => None,
         rule @ (RuleName::UnsafeTarget
+        | RuleName::SecretNotAllowed
         | RuleName::InvalidFact
         | RuleName::PolicyError
         | RuleName::ExternalCause

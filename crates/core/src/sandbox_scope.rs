@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::network_scope::HostRules;
 use crate::problem::Problem;
+use crate::secret::check_name;
 
 /// Maximum number of entries of each list. Every entry costs a mount or a rule for each command.
 pub const SCOPE_ENTRIES_MAX: usize = 64;
@@ -52,6 +53,9 @@ pub struct SandboxScope {
     /// Ports of servers in the sandbox that are published on the loopback address of this machine.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub published_ports: BTreeSet<u16>,
+    /// Names of secrets that commands may receive.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub allowed_secrets: BTreeSet<String>,
 }
 
 impl SandboxScope {
@@ -100,6 +104,20 @@ impl SandboxScope {
                 let shown = entry.escape_default();
                 return bad(field, format!("\"{shown}\" {}", why.message), why.hint);
             }
+        }
+        if self.allowed_secrets.len() > SCOPE_ENTRIES_MAX {
+            let message = format!(
+                "has {} entries, at most {SCOPE_ENTRIES_MAX} are allowed",
+                self.allowed_secrets.len()
+            );
+            return bad("allowed_secrets", message, "use fewer");
+        }
+        if let Some(problem) = self
+            .allowed_secrets
+            .iter()
+            .find_map(|name| check_name(name).err())
+        {
+            return bad("allowed_secrets", problem.message, &problem.hint);
         }
         if self.published_ports.len() > SCOPE_ENTRIES_MAX || self.published_ports.contains(&0) {
             let message = format!("must be at most {SCOPE_ENTRIES_MAX} ports between 1 and 65535");

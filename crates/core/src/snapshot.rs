@@ -37,7 +37,7 @@ pub const UNCOVERED_NAMED_MAX: usize = 20;
 pub fn may_write(class: EffectClass, facts: impl FnOnce() -> CallFacts) -> bool {
     let is_write = |target: &Target| match target {
         Target::Path { access, .. } => *access == PathAccess::Write,
-        Target::Host { .. } | Target::Agent { .. } => false,
+        Target::Host { .. } | Target::Agent { .. } | Target::Secret { .. } => false,
     };
     match class {
         EffectClass::Plain => true,

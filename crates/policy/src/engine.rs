@@ -183,10 +183,7 @@ impl PolicyEngine {
         is_included: &dyn Fn(&EffectivePolicy) -> bool,
     ) -> Result<Vec<TargetJudgement>, String> {
         if let Some(target) = unsafe_target(query.facts) {
-            return Ok(vec![TargetJudgement::built_in(
-                Some(target),
-                RuleName::UnsafeTarget,
-            )]);
+            return Ok(vec![TargetJudgement::built_in(Some(target), target.constraint())]);
         }
         let mut targets = Vec::with_capacity(query.facts.targets.len());
         for target in &query.facts.targets {

@@ -1,7 +1,8 @@
 //! Explains a verdict: what decided it, and which single change would make it less strict.
 
 use wakeful_core::policy::{
-    ActionRules, CallFacts, HostScope, PathScope, PermissionMode, PolicyEffect, PolicyQuery, RuleName, Target,
+    ActionRules, CallFacts, HostScope, PathScope, PermissionMode, PolicyEffect, PolicyQuery, RuleName,
+    SecretScope, Target,
 };
 
 use crate::compiled::EffectivePolicy;
@@ -174,7 +175,13 @@ fn other_facts(facts: &CallFacts) -> Vec<(String, CallFacts)> {
             *scope = HostScope::Allowed;
         }
     });
+    let secrets = granted(&|target| {
+        if let Target::Secret { scope, .. } = target {
+            *scope = SecretScope::Allowed;
+        }
+    });
     let paths = paths.map(|facts| ("the path on the list of the agent's sandbox".to_owned(), facts));
     let hosts = hosts.map(|facts| ("the host on the list of the agent's sandbox".to_owned(), facts));
-    paths.into_iter().chain(hosts).collect()
+    let secrets = secrets.map(|facts| ("the secret on the agent's list of secrets".to_owned(), facts));
+    paths.into_iter().chain(hosts).chain(secrets).collect()
 }

@@ -81,6 +81,8 @@ fn answered(call: &Judgement) -> Vec<String> {
 fn is_same_host(target: &Target, other: &Target) -> bool {
     match (target, other) {
         (Target::Host { host: a, port: b, .. }, Target::Host { host: c, port: d, .. }) => a == c && b == d,
-        (Target::Host { .. } | Target::Path { .. } | Target::Agent { .. }, _) => false,
+        (Target::Host { .. } | Target::Path { .. } | Target::Agent { .. } | Target::Secret { .. }, _) => {
+            false
+        }
     }
 }

@@ -12,6 +12,7 @@ pub(crate) struct EntityNames {
     call: EntityTypeName,
     path: EntityTypeName,
     host: EntityTypeName,
+    secret: EntityTypeName,
 }
 
 /// What a request is about: its resource's type.
@@ -22,10 +23,11 @@ pub(crate) enum ResourceKind {
     Path,
     Host,
     Agent,
+    Secret,
 }
 
 impl ResourceKind {
-    pub(crate) const ALL: [Self; 4] = [Self::Call, Self::Path, Self::Host, Self::Agent];
+    pub(crate) const ALL: [Self; 5] = [Self::Call, Self::Path, Self::Host, Self::Agent, Self::Secret];
 }
 
 impl EntityNames {
@@ -36,6 +38,7 @@ impl EntityNames {
             call: EntityTypeName::from_str("Call")?,
             path: EntityTypeName::from_str("Path")?,
             host: EntityTypeName::from_str("Host")?,
+            secret: EntityTypeName::from_str("Secret")?,
         })
     }
 
@@ -45,6 +48,7 @@ impl EntityNames {
             ResourceKind::Path => &self.path,
             ResourceKind::Host => &self.host,
             ResourceKind::Agent => &self.agent,
+            ResourceKind::Secret => &self.secret,
         }
     }
 

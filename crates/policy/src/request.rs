@@ -34,6 +34,10 @@ pub(crate) fn normalized(target: &Target) -> Result<Target, InvalidFact> {
         Target::Agent { agent_id } => Target::Agent {
             agent_id: agent_id.clone(),
         },
+        Target::Secret { name, scope } => Target::Secret {
+            name: name.clone(),
+            scope: *scope,
+        },
     })
 }
 
@@ -62,7 +66,7 @@ fn normalized_host(host: &str) -> Result<String, InvalidFact> {
     Ok(host)
 }
 
-/// The requests of a call: one per target, or one without a target.
+/// The requests of a call: one per target, and one without a target if it acts on nothing.
 pub(crate) fn requests(
     names: &EntityNames,
     query: &PolicyQuery<'_>,
@@ -90,6 +94,9 @@ pub(crate) fn requests(
                 (ResourceKind::Host, host.clone(), attributes)
             }
             Some(Target::Agent { agent_id }) => (ResourceKind::Agent, agent_id.to_string(), Vec::new()),
+            Some(Target::Secret { name, .. }) => {
+                (ResourceKind::Secret, name.clone(), vec![("name", text(name))])
+            }
         };
         let uid = names.resource(kind, &id);
         let attributes = attributes
@@ -110,10 +117,13 @@ pub(crate) fn requests(
             entities,
         })
     };
-    if targets.is_empty() {
-        return Ok(vec![build(None)?]);
-    }
-    targets.iter().map(|target| build(Some(target))).collect()
+    // A secret is not what a call acts on: policies about calls without targets judge it as well.
+    let acts_on_nothing = targets
+        .iter()
+        .all(|target| matches!(target, Target::Secret { .. }));
+    let call = acts_on_nothing.then(|| build(None));
+    let targets = targets.iter().map(|target| build(Some(target)));
+    targets.chain(call).collect()
 }
 
 fn context(query: &PolicyQuery<'_>, is_registered: bool) -> Result<Context, String> {

@@ -12,6 +12,7 @@ entity Agent;
 entity Call;
 entity Path = { path: String, access: String, scope: String };
 entity Host = { host: String, port: Long, scope: String };
+entity Secret = { name: String };
 type Command = { text: String, program: String, is_simple: Bool };
 type CallContext = {
     tool: String,
@@ -33,7 +34,7 @@ pub(crate) fn schema_text(names: &EntityNames, tools: &BTreeSet<String>) -> Stri
     for tool in tools {
         let _infallible = writeln!(
             text,
-            "action {} appliesTo {{ principal: [Agent], resource: [Call, Path, Host, Agent], context: CallContext }};",
+            "action {} appliesTo {{ principal: [Agent], resource: [Call, Path, Host, Agent, Secret], context: CallContext }};",
             names.quoted(tool)
         );
     }

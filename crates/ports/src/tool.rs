@@ -246,6 +246,11 @@ pub trait ToolHost: Send + Sync + 'static {
         Some(TOOL_MS_MAX)
     }
 
+    /// Returns the bytes without the values of secrets that commands may receive; none if they contain none.
+    fn redact(&self, _bytes: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Checks the arguments of a registered tool without side effects.
     fn check(&self, tool: &str, input: &Value) -> Result<(), ToolError>;
 

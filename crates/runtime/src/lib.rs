@@ -44,6 +44,7 @@ pub mod notice;
 mod offered_tools;
 pub mod problem;
 pub mod proof;
+mod redaction;
 pub mod retention;
 pub mod run;
 pub mod saga;

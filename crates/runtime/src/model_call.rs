@@ -162,7 +162,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         // same.
         let answer = tokio::select! {
             biased;
-            answer = self.model.call(request, &audience) => answer,
+            answer = self.model.call(request, &audience) => answer.map(|read| self.reply_without_keys(read)),
             () = self.clock.sleep(MODEL_MS_MAX) => Err(ModelFailure::timed_out()),
             early = self.wait_for_early_end(claimed) => return ended_early(claimed, early),
         };

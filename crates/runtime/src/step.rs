@@ -296,10 +296,10 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
 }
 
 impl<M: Model, T: ToolHost> Engine<M, T> {
-    /// What a call would change in files, without the keys of this run's providers.
+    /// What a call would change in files, without keys and secrets.
     fn diff(&self, call: &JudgedCall<'_>) -> Option<String> {
         let diff = self.tools.preview(call.tool, call.input, &call.rules.sandbox)?;
-        let redacted = self.model.redact_keys(diff.as_bytes());
+        let redacted = self.redacted(diff.as_bytes());
         Some(
             redacted
                 .and_then(|bytes| String::from_utf8(bytes).ok())

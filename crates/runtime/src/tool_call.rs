@@ -279,29 +279,6 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
         Ok((result, content, done.blobs))
     }
 
-    /// Redacts the keys of this run's providers from a result: a command may read a file that contains one,
-    /// and neither the model nor the database needs it.
-    fn without_keys(&self, mut done: ToolOutcome) -> ToolOutcome {
-        for blob in &mut done.blobs {
-            let Some(bytes) = self.model.redact_keys(blob.bytes()) else {
-                continue;
-            };
-            let cut = Blob::new(bytes);
-            done.content = done
-                .content
-                .replace(&blob.hash().to_string(), &cut.hash().to_string());
-            *blob = cut;
-        }
-        // An image cannot be changed, so one whose metadata contains a key is left out.
-        let has_key = |bytes: Vec<u8>| self.model.redact_keys(&bytes).is_some();
-        done.images.retain(|image| !image.bytes().is_some_and(has_key));
-        let cut = self.model.redact_keys(done.content.as_bytes());
-        if let Some(content) = cut.and_then(|bytes| String::from_utf8(bytes).ok()) {
-            done.content = content;
-        }
-        done
-    }
-
     async fn run_tool(&self, claimed: &ClaimedRun, intent: &Intent) -> Result<ActionOutcome, EngineError> {
         let Intent {
             operation_id,
@@ -327,7 +304,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             hosts: self.host_policy(claimed, call, class),
             access: claimed.settings.access(),
             is_read_only: claimed.machine.is_read_only,
-            output: output.sink(Arc::clone(&self.model)),
+            output: output.sink(Arc::clone(&self.model), Arc::clone(&self.tools)),
         };
         let told = ActionStop {
             wish,

@@ -10,6 +10,7 @@ use wakeful_core::key::OperationId;
 use wakeful_ports::model::Model;
 use wakeful_ports::tool::{OutputSink, OutputStream, ToolHost, ToolOutcome};
 
+use crate::redaction::redacted;
 use crate::run::ClaimedRun;
 use crate::{Engine, ToolOutputDelta};
 
@@ -36,11 +37,11 @@ pub(crate) struct PendingOutput {
 }
 
 impl PendingOutput {
-    /// The sink that an action writes to. Keys of the run's providers are redacted as in its result.
-    pub(crate) fn sink<M: Model>(self: &Arc<Self>, model: Arc<M>) -> OutputSink {
+    /// The sink that an action writes to. Keys and secrets are redacted as in its result.
+    pub(crate) fn sink<M: Model, T: ToolHost>(self: &Arc<Self>, model: Arc<M>, tools: Arc<T>) -> OutputSink {
         let pending = Arc::clone(self);
         OutputSink::new(move |stream, bytes| {
-            let redact = |line: &[u8]| model.redact_keys(line);
+            let redact = |line: &[u8]| redacted(&*model, &*tools, line);
             pending.buffer(stream, |buffer| buffer.push(bytes, &redact));
             pending.grown.notify_one();
         })
@@ -78,9 +79,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             never = typed(forwarding) => match never {},
         };
         for stream in [OutputStream::Stdout, OutputStream::Stderr] {
-            pending.buffer(stream, |buffer| {
-                buffer.end_line(&|line| self.model.redact_keys(line))
-            });
+            pending.buffer(stream, |buffer| buffer.end_line(&|line| self.redacted(line)));
         }
         self.send_output(claimed, operation_id, pending);
         done

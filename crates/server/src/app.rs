@@ -41,10 +41,11 @@ use crate::policy::ExplainedCall;
 use crate::provider::ProviderHost;
 use crate::rate::Rates;
 use crate::route::Routes;
+use crate::secret::SecretHost;
 use crate::{
     agent, agent_settings, attention, brake, budget, decision, descriptor, erasure, event, external_trigger,
     guard, journal, journal_record, login, message, metrics, openapi, page, policy, provider, run,
-    run_change, runtime, schedule, settings, source, subscription, transcript, why,
+    run_change, runtime, schedule, secret, settings, source, subscription, transcript, why,
 };
 
 /// Most concurrent requests. The store has one writer; a longer internal queue would only hide the
@@ -179,6 +180,9 @@ pub trait Host: Send + Sync + 'static {
 
     /// Lists and tests model providers, and stores their keys.
     fn providers(&self) -> Arc<dyn ProviderHost>;
+
+    /// Lists and stores secrets of commands.
+    fn secrets(&self) -> Arc<dyn SecretHost>;
 
     /// The daily backups of the home. It lists one folder.
     fn backup(&self) -> BackupStatus;
@@ -443,6 +447,7 @@ pub(crate) fn endpoints() -> Routes {
         .merge(source::routes())
         .merge(journal_record::routes())
         .merge(provider::routes())
+        .merge(secret::routes())
         .merge(schedule::routes())
         .merge(policy::routes())
         .merge(settings::routes())

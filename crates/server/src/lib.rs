@@ -8,7 +8,7 @@
 //! | `rate` | rate limits |
 //! | `login` | one-time links, and the browser logins that they create |
 //! | `agent`, `message`, `run`, `decision`, `brake`, `budget`, `event`, `transcript`, `runtime` | the routes, one noun each |
-//! | `erasure`, `journal`, `journal_record`, `provider`, `schedule`, `source`, `subscription`, `external_trigger`, `why` | more routes |
+//! | `erasure`, `journal`, `journal_record`, `provider`, `schedule`, `secret`, `source`, `subscription`, `external_trigger`, `why` | more routes |
 //! | `stream` | event streams |
 //! | `metrics` | metrics for Prometheus |
 //! | `page` | the embedded files of the page |
@@ -58,6 +58,7 @@ mod run;
 mod run_change;
 mod runtime;
 mod schedule;
+mod secret;
 mod serve;
 mod settings;
 mod slots;
@@ -79,4 +80,5 @@ pub use openapi::openapi_json;
 pub use peer::{LocalPeer, Peer};
 pub use policy::ExplainedCall;
 pub use provider::{HostFuture, ProviderHost};
+pub use secret::SecretHost;
 pub use serve::{ServerEnd, serve, serve_at_most, serve_local};

@@ -8,9 +8,10 @@ use crate::metadata::{Kind, Package};
 use crate::scan::{Token, closing, is_text, scan};
 use crate::tree::File;
 
-/// The permitted dependencies of the core: data, hashing, signatures, error types, and time-zone tables and
-/// host names as data.
-const ALLOWED: [&str; 10] = [
+/// The permitted dependencies of the core: data, hashing, signatures, error types, the search for texts, and
+/// time-zone tables and host names as data.
+const ALLOWED: [&str; 11] = [
+    "aho-corasick",
     "base64",
     "ed25519-dalek",
     "jiff",

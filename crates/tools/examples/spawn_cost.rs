@@ -75,6 +75,7 @@ fn sandboxed_cost(
         home,
         workspace,
         environment: std::env::vars().collect(),
+        secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),

@@ -1,10 +1,13 @@
 //! The arguments of `ExecCommand`: their types, the schema sent to the model, and the errors for invalid
 //! ones.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use wakeful_core::conversation::ToolSpec;
+use wakeful_core::secret::{COMMAND_SECRETS_MAX, check_name};
 use wakeful_core::step::ToolError;
 
 use crate::schema;
@@ -45,6 +48,10 @@ pub(crate) struct Arguments {
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub(crate) max_output_tokens: Option<u32>,
+    /// Names of secrets that the command receives as environment variables, if a person allowed them.
+    #[serde(default)]
+    #[schemars(length(max = 16))]
+    pub(crate) secrets: Option<BTreeSet<String>>,
 }
 
 impl Arguments {
@@ -93,7 +100,23 @@ impl Arguments {
                 "max_output_tokens must be at least 1",
             ));
         }
-        Ok(())
+        if self
+            .secrets
+            .as_ref()
+            .is_some_and(|secrets| secrets.len() > COMMAND_SECRETS_MAX)
+        {
+            let message = format!("secrets has more than {COMMAND_SECRETS_MAX} names");
+            return Err(invalid(Some("secrets"), &message));
+        }
+        match self
+            .secrets
+            .iter()
+            .flatten()
+            .find_map(|name| check_name(name).err())
+        {
+            Some(problem) => Err(invalid(Some("secrets"), &problem.message)),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn timeout_ms(&self) -> u64 {
@@ -106,7 +129,8 @@ pub(crate) fn spec() -> ToolSpec {
     schema::spec::<Arguments>(TOOL, DESCRIPTION)
 }
 
-const HINT: &str = "the arguments are cmd, workdir, timeout_ms and max_output_tokens; only cmd is required";
+const HINT: &str =
+    "the arguments are cmd, workdir, timeout_ms, max_output_tokens and secrets; only cmd is required";
 
 fn invalid(field: Option<&str>, message: &str) -> ToolError {
     schema::invalid(field, message, HINT)

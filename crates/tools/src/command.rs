@@ -10,10 +10,12 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::process::Pid;
+use wakeful_core::redact::{Redactor, StreamRedactor};
 use wakeful_core::step::ToolError;
 use wakeful_ports::fail_point;
 use wakeful_ports::tool::{OutputSink, OutputStream, ToolOutcome};
@@ -80,6 +82,8 @@ pub(crate) struct Command {
     pub(crate) network: NetworkOptions,
     /// Receives the output while the command runs.
     pub(crate) output: OutputSink,
+    /// Removes secrets from the output.
+    pub(crate) redactor: Arc<Redactor>,
     /// Bytes that the command wrote to disks, known after it ran.
     pub(crate) written_bytes: u64,
 }
@@ -102,7 +106,7 @@ impl Command {
     pub(crate) fn run(&mut self, brake: &CommandStop) -> Result<ToolOutcome, NoNamespaces> {
         let tokens = self.output_tokens;
         Ok(match self.execute(brake)? {
-            Execution::Ran(ran) => ran.done(tokens),
+            Execution::Ran(ran) => ran.done(tokens, &self.redactor),
             Execution::Refused(fault) => refused(&fault),
         })
     }
@@ -160,7 +164,7 @@ impl Command {
         let mut child = self
             .spawn(theirs)
             .map_err(|e| failed("starting the sandbox", &e))?;
-        let mut running = Running::new(StageLink::new(ours), &mut child, &self.output);
+        let mut running = Running::new(StageLink::new(ours), &mut child, self);
         // The record is written first, so that the command can be found again after a crash. If one of
         // these steps fails, `running` is dropped, and closing the socket ends the supervisor.
         let begun = ProcessIdentity::of(Pid::from_child(&child))
@@ -213,6 +217,8 @@ enum Phase {
 struct Stream {
     /// None after the stream has ended.
     pipe: Option<OwnedFd>,
+    /// Secrets are removed before the output is cut, because a part of one would not be found afterwards.
+    redactor: StreamRedactor,
     kept: BoundedOutput,
     kind: OutputStream,
     sink: OutputSink,
@@ -242,12 +248,13 @@ enum StartError {
 }
 
 impl Running {
-    fn new(link: StageLink, child: &mut Child, sink: &OutputSink) -> Self {
+    fn new(link: StageLink, child: &mut Child, command: &Command) -> Self {
         let stream = |kind, pipe| Stream {
             pipe,
+            redactor: command.redactor.stream(),
             kept: BoundedOutput::default(),
             kind,
-            sink: sink.clone(),
+            sink: command.output.clone(),
         };
         let streams = [
             stream(OutputStream::Stdout, child.stdout.take().map(OwnedFd::from)),
@@ -409,7 +416,7 @@ impl Running {
     }
 
     fn finish(self, duration: Duration) -> Result<Execution, NoNamespaces> {
-        let [stdout, stderr] = self.streams.map(|stream| stream.kept);
+        let [stdout, stderr] = self.streams.map(Stream::finish);
         let (ending, end) = self.end.unwrap_or((self.ending.or_killed(), KILLED));
         match (self.unstarted, self.isolation) {
             (Some(StartError::NoNamespaces), _) => Err(NoNamespaces),
@@ -457,14 +464,25 @@ impl Stream {
         match file.read(&mut chunk) {
             Ok(0) => {}
             Ok(count) => {
-                let bytes = chunk.get(..count).unwrap_or_default();
-                self.kept.push(bytes);
-                self.sink.send(self.kind, bytes);
+                let bytes = self.redactor.push(chunk.get(..count).unwrap_or_default());
+                self.pass_on(&bytes);
                 self.pipe = Some(file.into());
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => self.pipe = Some(file.into()),
             Err(_) => {}
         }
+    }
+
+    fn pass_on(&mut self, bytes: &[u8]) {
+        self.kept.push(bytes);
+        self.sink.send(self.kind, bytes);
+    }
+
+    /// The output after the end of the stream.
+    fn finish(mut self) -> BoundedOutput {
+        let rest = self.redactor.finish();
+        self.pass_on(&rest);
+        self.kept
     }
 }
 

@@ -155,7 +155,9 @@ impl ResolvedScope {
         let granted = |wanted: PathAccess| {
             act.grant.targets.iter().filter_map(move |target| match target {
                 Target::Path { path, access, .. } if *access == wanted => Some(path),
-                Target::Path { .. } | Target::Host { .. } | Target::Agent { .. } => None,
+                Target::Path { .. } | Target::Host { .. } | Target::Agent { .. } | Target::Secret { .. } => {
+                    None
+                }
             })
         };
         let writes = || scope.writable_paths.iter().chain(granted(PathAccess::Write));

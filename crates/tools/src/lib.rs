@@ -23,6 +23,7 @@
 //! | `git_identity` | the name and mail address that commands commit with |
 //! | `journal_reading` | the tools that read the person's journal |
 //! | `environment` | the environment variables that a command receives |
+//! | [`secrets`] | the secrets that a command receives, and the port that provides them |
 //! | [`denied_paths`] | paths outside the home that commands cannot read |
 //! | `command` | one command from start to end, on its own thread |
 //! | [`process_ancestry`] | whether a process descends from a tool |
@@ -79,6 +80,7 @@ pub mod registry;
 pub mod remove_tree;
 pub mod sandbox;
 mod schema;
+pub mod secrets;
 mod set_id;
 pub mod snapshot;
 pub mod system_paths;
@@ -93,5 +95,6 @@ mod write_quota;
 pub use denied_paths::DeniedPaths;
 pub use options::{CommandLimits, DisabledFeatures, OutputLimits, ToolsOptions, UnsandboxedPolicy};
 pub use registry::{TOOL_NAMES, specs};
+pub use secrets::{NoSecrets, SecretSource, SecretValue};
 pub use tools::Tools;
 pub use workspace::{Workspace, WorkspaceError};

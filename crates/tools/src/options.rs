@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::denied_paths::DeniedPaths;
 use crate::output::TOKEN_CHARS;
+use crate::secrets::SecretSource;
 
 /// The options of [`crate::Tools`]. The library itself reads no environment and no configuration.
 #[derive(Debug, Clone)]
@@ -25,6 +27,8 @@ pub struct ToolsOptions {
     pub scratch: PathBuf,
     /// The environment of the binary. Commands receive only a few of its variables.
     pub environment: BTreeMap<String, String>,
+    /// The secrets that commands may receive.
+    pub secrets: Arc<dyn SecretSource>,
     /// The paths outside the home that commands cannot read.
     pub closed: DeniedPaths,
     pub limits: CommandLimits,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use wakeful_core::blob::{Blob, BlobHash};
+use wakeful_core::redact::Redactor;
 use wakeful_core::step::ToolError;
 use wakeful_core::tool::Connection;
 use wakeful_ports::tool::{NOT_BEGUN, ToolOutcome};
@@ -95,9 +96,11 @@ struct Artifact {
 impl CommandOutcome {
     /// The result, with previews that share `tokens`, and the full output where a preview does not show it
     /// exactly.
-    pub(crate) fn done(self, tokens: u32) -> ToolOutcome {
+    pub(crate) fn done(self, tokens: u32, redactor: &Redactor) -> ToolOutcome {
         let total = [self.stdout.total_bytes(), self.stderr.total_bytes()];
+        // Encoded secrets that are broken into lines are found only in the whole output.
         let kept = [self.stdout.into_bytes(), self.stderr.into_bytes()];
+        let kept = kept.map(|bytes| redactor.bytes(&bytes).unwrap_or(bytes));
         let [out, err] = &kept;
         let [out_preview, err_preview] = previews([(out, total[0]), (err, total[1])], tokens);
         let (mut artifacts, mut blobs) = (Vec::new(), Vec::new());

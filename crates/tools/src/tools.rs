@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::key::OperationId;
-use wakeful_core::policy::{CallFacts, CommandFact, WRITE_QUOTA_EXCEEDED};
+use wakeful_core::policy::{CallFacts, CommandFact, SecretScope, Target, WRITE_QUOTA_EXCEEDED};
 use wakeful_core::retry::RetryPolicy;
 use wakeful_core::sandbox_scope::SandboxScope;
 use wakeful_core::step::{EffectClass, ToolError};
@@ -241,7 +241,7 @@ impl ToolHost for Tools {
 
     fn facts(&self, tool: &str, input: &Value, scope: &SandboxScope) -> CallFacts {
         match self.entry(tool).map(|entry| entry.group) {
-            Some(ToolGroup::Command) => command_facts(input),
+            Some(ToolGroup::Command) => command_facts(input, scope),
             Some(ToolGroup::Files | ToolGroup::Scan) => self.inner.file_facts(tool, input, scope),
             Some(ToolGroup::Web) => web::facts(input, scope),
             Some(ToolGroup::Journal | ToolGroup::JournalReading | ToolGroup::Engine) | None => {
@@ -256,6 +256,10 @@ impl ToolHost for Tools {
             ToolGroup::Web => web::constraint(input, scope),
             ToolGroup::Command | ToolGroup::Journal | ToolGroup::JournalReading | ToolGroup::Engine => None,
         }
+    }
+
+    fn redact(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.inner.options.secrets.redactor().bytes(bytes)
     }
 
     fn check(&self, tool: &str, input: &Value) -> Result<(), ToolError> {
@@ -367,11 +371,23 @@ fn unknown_tool(tool: &str) -> ToolError {
     ToolError::new("unknown_tool", &message, "use one of the available tools")
 }
 
-/// The facts about a shell command.
-fn command_facts(input: &Value) -> CallFacts {
+/// The facts about a shell command: its text, and the secrets that it receives.
+fn command_facts(input: &Value, scope: &SandboxScope) -> CallFacts {
     let cmd = input.get("cmd").and_then(Value::as_str).unwrap_or_default();
+    let secrets = input
+        .get("secrets")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let target = |name: &str| Target::Secret {
+        name: name.to_owned(),
+        scope: match scope.allowed_secrets.contains(name) {
+            true => SecretScope::Allowed,
+            false => SecretScope::Denied,
+        },
+    };
     CallFacts {
-        targets: Vec::new(),
+        targets: secrets.filter_map(Value::as_str).map(target).collect(),
         command: Some(CommandFact::new(cmd)),
     }
 }

@@ -55,7 +55,10 @@ fn key_files(config: &Settings) -> Vec<PathBuf> {
         .providers
         .values()
         .filter_map(|provider| provider.key.as_deref());
-    let handles = providers.chain(config.notify.webhook_key.as_deref());
+    let secrets = config.secrets.values().filter_map(|secret| secret.key.as_deref());
+    let handles = providers
+        .chain(secrets)
+        .chain(config.notify.webhook_key.as_deref());
     let named = handles.filter_map(|text| match SecretHandle::parse(text) {
         Ok(SecretHandle::File(path)) => Some(path),
         Ok(SecretHandle::Env(_) | SecretHandle::Keyring { .. } | SecretHandle::None) | Err(_) => None,

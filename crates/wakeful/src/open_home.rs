@@ -17,8 +17,8 @@ use wakeful_store::rows::Runner;
 use wakeful_store::{PostgresOptions, SchemaUpgrade, SqliteOptions, Store, StoreError};
 use wakeful_tools::Tools;
 
+use self::tooling::ToolOrigin;
 pub(crate) use self::tooling::tools_for_facts;
-use self::tooling::tools_of;
 use crate::config::{self, LiveSettings, Overrides, Settings};
 use crate::device;
 use crate::failure::Failure;
@@ -27,6 +27,7 @@ use crate::guidance::GuidanceFiles;
 use crate::home::{Home, HomeLock};
 use crate::journal::{Access, HomeJournal, JournalLocation};
 use crate::policy::{ConfiguredPolicy, policy_engine};
+use crate::secret::SecretStore;
 use crate::show::Out;
 use crate::system::{RealClock, RealEntropy, fresh_id, is_dead_here, this_runner};
 use crate::workspace::{WorkspacePath, explain, snapshots};
@@ -51,6 +52,7 @@ pub(crate) struct OpenHome {
     pub(crate) journal: Arc<HomeJournal>,
     // Until settings are given, no model may be called.
     settings: LiveSettings,
+    secrets: SecretStore,
     kind: HomeDatabase,
     lock: Option<HomeLock>,
 }
@@ -190,7 +192,11 @@ impl OpenHome {
 
     /// Sets settings that follow the file.
     pub(crate) fn following(self, settings: LiveSettings) -> Self {
-        Self { settings, ..self }
+        Self {
+            secrets: SecretStore::new(self.home.root().to_owned(), settings.clone()),
+            settings,
+            ..self
+        }
     }
 
     /// The money and privacy defaults of the settings.
@@ -206,6 +212,7 @@ impl OpenHome {
             runner: self.runner.clone(),
             journal: Arc::clone(&self.journal),
             settings: self.settings.clone(),
+            secrets: self.secrets.clone(),
             kind: self.kind,
             lock: None,
         })
@@ -236,9 +243,11 @@ impl OpenHome {
     fn open_sqlite(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
         let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
         let store = store.with_slot(home.brake_slot());
+        let settings = LiveSettings::fixed(&Settings::shut());
         Ok(Self {
             journal: HomeJournal::new(store.clone(), JournalLocation::of(&home, None), Access::Write),
-            settings: LiveSettings::fixed(&Settings::shut()),
+            secrets: SecretStore::new(home.root().to_owned(), settings.clone()),
+            settings,
             home,
             store,
             runner: this_runner(),
@@ -250,13 +259,15 @@ impl OpenHome {
     async fn open_postgres(home: Home, url: &str, connections: usize) -> Result<Self, Failure> {
         let store = Store::open_postgres(&postgres(url, connections), &fresh_id()).await?;
         let store = store.with_slot(home.brake_slot());
+        let settings = LiveSettings::fixed(&Settings::shut());
         let place = Self {
             journal: HomeJournal::new(
                 store.clone(),
                 JournalLocation::of(&home, Some(url)),
                 Access::Write,
             ),
-            settings: LiveSettings::fixed(&Settings::shut()),
+            secrets: SecretStore::new(home.root().to_owned(), settings.clone()),
+            settings,
             home,
             store,
             runner: this_runner(),
@@ -322,12 +333,13 @@ impl OpenHome {
 
     pub(crate) fn engine(&self, tooling: EngineOptions<'_>) -> Result<RealEngine, Failure> {
         let settings = self.settings.current();
-        let tools = tools_of(
-            &self.home,
-            &settings,
-            tooling.workspace.text.as_ref(),
-            tooling.sandboxing,
-        );
+        let tools = ToolOrigin {
+            home: &self.home,
+            settings: &settings,
+            secrets: Arc::new(self.secrets.clone()),
+            sandboxing: tooling.sandboxing,
+        };
+        let tools = tools.tools_of(tooling.workspace.text.as_ref());
         let tools = tools.map_err(|error| explain(&error))?;
         let engine = policy_engine(self.home.root(), tooling.sandboxing)?;
         Ok(Engine {

@@ -102,6 +102,7 @@ async fn command(folder: &Path, unsandboxed: UnsandboxedPolicy) -> Result<ToolOu
         home,
         workspace: folder.join("work"),
         environment: std::collections::BTreeMap::new(),
+        secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),

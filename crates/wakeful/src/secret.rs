@@ -2,12 +2,14 @@
 //! not.
 
 mod keyring;
+mod store;
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Read as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+pub(crate) use self::store::SecretStore;
 use wakeful_core::inference::NO_SECRET;
 use wakeful_models::{CREDENTIAL_BYTES_MAX, Credential};
 

@@ -131,7 +131,7 @@ impl HostRules {
                     kind: EntryKind::Pattern(HostPattern::exact(named, Some(*port))),
                 })
             }
-            Target::Path { .. } | Target::Agent { .. } => None,
+            Target::Path { .. } | Target::Agent { .. } | Target::Secret { .. } => None,
         });
         self.granted.extend(granted);
         self

@@ -6,6 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::rule::RuleName;
 use crate::failure::truncate_chars;
 use crate::id::AgentId;
 use crate::key::{Digest, derived_hash};
@@ -67,6 +68,17 @@ string_enum! {
     }
 }
 
+string_enum! {
+    /// Whether the agent may use a secret.
+    #[derive(PartialOrd, Ord)]
+    pub enum SecretScope {
+        /// It is on the agent's list of secrets.
+        Allowed = "allowed",
+        /// It is not. No policy can permit it.
+        Denied = "denied",
+    }
+}
+
 /// One thing that a call acts on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -85,6 +97,8 @@ pub enum Target {
     },
     /// An agent of which the call starts a run.
     Agent { agent_id: AgentId },
+    /// A secret that the call's process receives, by its name.
+    Secret { name: String, scope: SecretScope },
 }
 
 impl Target {
@@ -94,7 +108,17 @@ impl Target {
         match self {
             Self::Path { scope, .. } => matches!(scope, PathScope::Denied),
             Self::Host { scope, .. } => matches!(scope, HostScope::Denied | HostScope::Private),
+            Self::Secret { scope, .. } => matches!(scope, SecretScope::Denied),
             Self::Agent { .. } => false,
+        }
+    }
+
+    /// The rule of the safety constraint that excludes the target.
+    #[must_use]
+    pub const fn constraint(&self) -> RuleName {
+        match self {
+            Self::Secret { .. } => RuleName::SecretNotAllowed,
+            Self::Path { .. } | Self::Host { .. } | Self::Agent { .. } => RuleName::UnsafeTarget,
         }
     }
 }
@@ -106,6 +130,7 @@ impl fmt::Display for Target {
             Self::Path { path, access, scope } => write!(f, "{access} {path} ({scope})"),
             Self::Host { host, port, scope } => write!(f, "host {host}:{port} ({scope})"),
             Self::Agent { agent_id } => write!(f, "agent {agent_id}"),
+            Self::Secret { name, scope } => write!(f, "secret {name} ({scope})"),
         }
     }
 }

@@ -10,6 +10,8 @@ string_enum! {
     pub enum RuleName {
         /// A safety constraint excludes a target. No permission applies to it.
         UnsafeTarget = "unsafe_target",
+        /// The agent may not use a secret of the call. No permission applies to it.
+        SecretNotAllowed = "secret_not_allowed",
         /// A fact about the call is malformed, so no policy can judge it.
         InvalidFact = "invalid_fact",
         /// A policy could not be evaluated.
@@ -51,6 +53,7 @@ impl RuleName {
     pub const fn category(self) -> DenialCategory {
         match self {
             Self::UnsafeTarget | Self::InvalidFact => DenialCategory::UnsafeTarget,
+            Self::SecretNotAllowed => DenialCategory::SecretUnavailable,
             Self::AskTool
             | Self::RestrictiveMode
             | Self::OutsidePath
@@ -74,6 +77,9 @@ impl RuleName {
     pub const fn words(self) -> &'static str {
         match self {
             Self::UnsafeTarget => "a safety constraint excludes the target; no policy can permit it",
+            Self::SecretNotAllowed => {
+                "the secret is not on the agent's list; a person adds it with --allow-secret"
+            }
             Self::InvalidFact => "a path or host of the call is malformed",
             Self::PolicyError => "a policy could not be evaluated",
             Self::UnknownTool => "there is no such tool",
@@ -123,7 +129,7 @@ pub fn unsafe_target(facts: &CallFacts) -> Option<&Target> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{HostScope, PathAccess, PathScope};
+    use crate::policy::{HostScope, PathAccess, PathScope, SecretScope};
 
     #[test]
     fn each_rule_has_a_category_and_is_its_own_code() {
@@ -165,5 +171,17 @@ mod tests {
             assert_eq!(found(vec![host(scope)]), is_unsafe, "{scope:?}");
         }
         assert!(found(vec![path(PathScope::Workspace), host(HostScope::Private)]));
+    }
+
+    #[test]
+    fn a_secret_that_is_not_allowed_is_unavailable() {
+        for scope in SecretScope::ALL {
+            let target = Target::Secret {
+                name: "A_TOKEN".to_owned(),
+                scope,
+            };
+            assert_eq!(target.is_unsafe(), scope == SecretScope::Denied);
+            assert_eq!(target.constraint().category(), DenialCategory::SecretUnavailable);
+        }
     }
 }

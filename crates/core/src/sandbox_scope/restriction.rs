@@ -35,6 +35,7 @@ impl SandboxScope {
                 .intersection(&parent.published_ports)
                 .copied()
                 .collect(),
+            allowed_secrets: &self.allowed_secrets & &parent.allowed_secrets,
         }
     }
 }
@@ -105,6 +106,7 @@ mod tests {
             unprotected_paths: set(&[".git/hooks", ".vscode"]),
             allowed_hosts: set(&["api.example.com", "evil.test", "packages", "example.com"]),
             published_ports: [3000, 4000].into(),
+            allowed_secrets: set(&["MINE", "OURS"]),
             ..SandboxScope::default()
         };
         let parent = SandboxScope {
@@ -114,6 +116,7 @@ mod tests {
             unprotected_paths: set(&[".git"]),
             allowed_hosts: set(&["*.example.com", "packages"]),
             published_ports: [3000].into(),
+            allowed_secrets: set(&["OURS", "THEIRS"]),
             ..SandboxScope::default()
         };
         let expected = SandboxScope {
@@ -124,6 +127,7 @@ mod tests {
             allowed_hosts: set(&["api.example.com", "packages"]),
             denied_hosts: set(&["bad.test"]),
             published_ports: [3000].into(),
+            allowed_secrets: set(&["OURS"]),
         };
         assert_eq!(child.restricted_by(&parent), expected);
         assert_eq!(
@@ -149,6 +153,7 @@ mod tests {
                     allowed_hosts,
                     denied_hosts,
                     published_ports,
+                    allowed_secrets: BTreeSet::new(),
                 }
             },
         )

@@ -1,7 +1,7 @@
 //! Removes the key from responses, because a server may repeat it and responses are stored and shown.
 
-use serde_json::{Map, Value};
-use wakeful_core::conversation::{Block, ToolCall};
+use wakeful_core::conversation::Block;
+use wakeful_core::redact;
 use wakeful_ports::model::DeltaSink;
 
 use super::credential::Credential;
@@ -22,66 +22,7 @@ impl DeltaSink for RedactingSink<'_> {
     }
 }
 
-/// Removes the key from the blocks of a response. Blocks without the key are not copied.
+/// Removes the key from the blocks of a response.
 pub(super) fn redact(key: &Credential, blocks: &mut [Block]) {
-    for block in blocks {
-        match block {
-            Block::Text { text } => words(key, text),
-            Block::ToolUse(ToolCall { call_id, name, input }) => {
-                words(key, call_id);
-                words(key, name);
-                json(key, input);
-            }
-            Block::ToolResult { call_id, content, .. } => {
-                words(key, call_id);
-                words(key, content);
-            }
-            Block::Thinking { text, opaque, .. } => {
-                words(key, text);
-                // The provider would refuse a modified record; without a record, the thought is not sent
-                // back.
-                if occurs(key, opaque) {
-                    *opaque = Value::Null;
-                }
-            }
-            // Attachments come only from people.
-            Block::Attachment(_) => {}
-        }
-    }
-}
-
-fn words(key: &Credential, text: &mut String) {
-    if key.is_in(text) {
-        *text = key.hide_in(text);
-    }
-}
-
-/// Whether any string contains the key. The recursion is bounded, because the JSON parser stops at 128
-/// levels.
-fn occurs(key: &Credential, value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        Value::String(text) => key.is_in(text),
-        Value::Array(items) => items.iter().any(|item| occurs(key, item)),
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(name, value)| key.is_in(name) || occurs(key, value)),
-    }
-}
-
-fn json(key: &Credential, value: &mut Value) {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        Value::String(text) => words(key, text),
-        Value::Array(items) => items.iter_mut().for_each(|item| json(key, item)),
-        Value::Object(fields) => {
-            fields.values_mut().for_each(|value| json(key, value));
-            if fields.keys().any(|name| key.is_in(name)) {
-                let renamed = std::mem::take(fields).into_iter();
-                *fields = renamed
-                    .map(|(name, value)| (key.hide_in(&name), value))
-                    .collect::<Map<_, _>>();
-            }
-        }
-    }
+    redact::blocks(blocks, &|text| key.is_in(text).then(|| key.hide_in(text)));
 }

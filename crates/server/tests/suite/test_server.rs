@@ -36,10 +36,11 @@ use wakeful_runtime::rows::Agent;
 use wakeful_server::ExplainedCall;
 use wakeful_server::{
     Access, DaemonFacts, DaemonStage, Host, InProcess, LoginHost, MissingKey, Options, Peer, ProviderHost,
-    RateLimits, router,
+    RateLimits, SecretHost, router,
 };
 
 use super::one_provider::OneProvider;
+use super::one_secret::SecretNames;
 use super::services::{InMemoryServices, main};
 
 pub(super) const TOKEN: &str = "a-token-that-nobody-could-guess-0";
@@ -273,6 +274,7 @@ pub(super) struct RecordingHost {
     /// Whether every caller counts as a tool's process.
     pub(super) is_tool: AtomicBool,
     pub(super) instructions: Mutex<Option<String>>,
+    pub(super) secrets: SecretNames,
 }
 
 impl Host for RecordingHost {
@@ -413,6 +415,10 @@ impl Host for RecordingHost {
 
     fn providers(&self) -> Arc<dyn ProviderHost> {
         Arc::new(OneProvider)
+    }
+
+    fn secrets(&self) -> Arc<dyn SecretHost> {
+        Arc::new(self.secrets.clone())
     }
 
     fn backup(&self) -> BackupStatus {

@@ -50,6 +50,7 @@ fn host([home, workspace]: [&str; 2], level: &str, cmd: &str) -> ExitCode {
         workspace: workspace.into(),
         scratch: PathBuf::from(home).join("scratch"),
         environment: std::env::vars().collect(),
+        secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),

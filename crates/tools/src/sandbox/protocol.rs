@@ -24,6 +24,7 @@ use super::isolation::Isolation;
 use super::limits::LimitExceeded;
 use crate::files::scan_task::ScanTask;
 use crate::options::{CommandLimits, DisabledFeatures, UnsandboxedPolicy};
+use crate::secrets::SecretValue;
 
 /// Largest specification. The command has at most 128 KiB, which JSON escapes may expand sixfold, and the
 /// environment variables are small.
@@ -51,6 +52,8 @@ pub(crate) struct Spec {
     pub(crate) workdir: PathBuf,
     /// The complete environment of the command.
     pub(crate) environment: BTreeMap<String, String>,
+    /// Secrets that the command receives beside it.
+    pub(crate) secrets: BTreeMap<String, SecretValue>,
     /// The folder that the command cannot access.
     pub(crate) home: PathBuf,
     /// Other paths that the command cannot read, with symlinks resolved.

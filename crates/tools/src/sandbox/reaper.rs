@@ -276,7 +276,8 @@ fn start_shell(spec: &Spec, containment: Containment) -> Result<Pid, StageError>
         .arg(&spec.cmd)
         .current_dir(&spec.workdir)
         .stdin(Stdio::null());
-    command.env_clear().envs(&spec.environment);
+    let secrets = spec.secrets.iter().map(|(name, value)| (name, value.reveal()));
+    command.env_clear().envs(&spec.environment).envs(secrets);
     if containment == Containment::Subreaper {
         command.process_group(0);
     }

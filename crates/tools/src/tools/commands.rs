@@ -27,6 +27,7 @@ use crate::outcome::{no_room, refused, spawn_failed, unprotected, with_findings}
 use crate::sandbox::cgroup::Group;
 use crate::sandbox::limits::check_room;
 use crate::sandbox::protocol::Spec;
+use crate::secrets;
 use crate::workspace::Workdir;
 use crate::write_quota::WriteQuota;
 
@@ -60,6 +61,8 @@ impl Inner {
         let is_complete = paths.is_protection_complete();
         let aftermath = paths.aftermath(self.workspace.path(), act, agent_folder);
         let no_namespaces = options.pretend.no_namespaces || self.no_namespaces.load(Ordering::Relaxed);
+        let names = arguments.secrets.iter().flatten();
+        let secrets = secrets::values(&*options.secrets, &act.scope, names)?;
         let spec = Spec {
             host: i32::try_from(std::process::id()).unwrap_or(0),
             args_prefix: options.program_args_prefix.clone(),
@@ -67,6 +70,7 @@ impl Inner {
             task: None,
             workdir,
             environment,
+            secrets,
             home: self.workspace.home().to_owned(),
             closed: take(&mut paths.closed),
             covers: temporary.parent().unwrap_or(&temporary).join(COVERS),
@@ -98,6 +102,7 @@ impl Inner {
                 published_ports: act.scope.published_ports.iter().copied().collect(),
             },
             output: act.output.clone(),
+            redactor: options.secrets.redactor(),
             written_bytes: 0,
         };
         Ok((command, aftermath))

@@ -97,6 +97,7 @@ impl Inner {
             workdir: None,
             timeout_ms: None,
             max_output_tokens: None,
+            secrets: None,
         };
         // A walk is confined like a command of a read-only run.
         let act = ToolRequest {

@@ -56,6 +56,7 @@ pub(crate) fn tools(root: &std::path::Path) -> Tools {
         workspace: folder("workspace"),
         scratch: folder("home/scratch"),
         environment: BTreeMap::new(),
+        secrets: std::sync::Arc::new(crate::secrets::NoSecrets),
         closed: crate::DeniedPaths::default(),
         limits: crate::CommandLimits::default(),
         output: crate::options::OutputLimits::default(),

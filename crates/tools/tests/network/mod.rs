@@ -93,7 +93,9 @@ fn a_policy_stops_a_listed_host_and_opens_no_private_one() {
             Target::Host { host, .. } if host == "127.0.0.2" => HostDecision::Permitted {
                 rule: "main.cedar#open".to_owned(),
             },
-            Target::Host { .. } | Target::Path { .. } | Target::Agent { .. } => HostDecision::AsListed,
+            Target::Host { .. } | Target::Path { .. } | Target::Agent { .. } | Target::Secret { .. } => {
+                HostDecision::AsListed
+            }
         });
         CommandResult::of(block_on(bed.tools.perform(request, NeverStop))).ok()
     };

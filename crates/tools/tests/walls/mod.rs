@@ -409,6 +409,7 @@ fn a_scratch_folder_that_commands_can_access_is_refused() {
         workspace: bed.workspace.clone(),
         scratch: bed.workspace.join("scratch"),
         environment: std::collections::BTreeMap::new(),
+        secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: wakeful_tools::DeniedPaths::default(),
         limits: wakeful_tools::CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),

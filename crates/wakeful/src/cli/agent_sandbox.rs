@@ -37,6 +37,9 @@ pub(crate) struct SandboxArgs {
     /// Port of a server in the sandbox to publish on this machine; repeatable, `none` removes all
     #[arg(long, value_name = "PORT")]
     publish_port: Vec<String>,
+    /// Secret that its commands may receive; repeatable, `none` removes all
+    #[arg(long, value_name = "NAME")]
+    allow_secret: Vec<String>,
 }
 
 impl SandboxArgs {
@@ -50,6 +53,7 @@ impl SandboxArgs {
             &self.allow_host,
             &self.deny_host,
             &self.publish_port,
+            &self.allow_secret,
         ];
         lists.iter().any(|list| !list.is_empty())
     }
@@ -69,6 +73,7 @@ impl SandboxArgs {
             allowed_hosts: or(&self.allow_host, scope.allowed_hosts),
             denied_hosts: or(&self.deny_host, scope.denied_hosts),
             published_ports: ports,
+            allowed_secrets: or(&self.allow_secret, scope.allowed_secrets),
         };
         after
             .check_bounds()
@@ -109,6 +114,7 @@ pub(super) fn lines(scope: &SandboxScope) -> Vec<(&'static str, String)> {
         ("may connect to", words(&scope.allowed_hosts)),
         ("denied hosts", words(&scope.denied_hosts)),
         ("published ports", words(&ports)),
+        ("secrets", words(&scope.allowed_secrets)),
     ];
     lines.into_iter().filter(|(_, text)| !text.is_empty()).collect()
 }

@@ -66,6 +66,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "config",
             "policy",
             "models",
+            "secret",
             "schedule",
             "subscribe",
             "unsubscribe",

@@ -33,6 +33,7 @@ mod run;
 mod runs;
 mod saga;
 mod schedule;
+mod secret;
 mod serve;
 mod service;
 mod source;
@@ -144,6 +145,9 @@ enum Verb {
     /// List, test and confirm models and providers
     #[command(subcommand)]
     Models(models::ModelsVerb),
+    /// Store, list and remove secrets that commands receive
+    #[command(subcommand)]
+    Secret(secret::SecretVerb),
     /// Show, change and check settings
     #[command(subcommand)]
     Config(config::ConfigVerb),
@@ -271,6 +275,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Debug(verb) => debug::debug(&verb, &shared, out).await,
             Verb::Doctor(args) => doctor::doctor(&args, &shared, out).await,
             Verb::Models(verb) => models::models(&verb, &shared, out).await,
+            Verb::Secret(verb) => secret::secret(&verb, &shared, out).await,
             Verb::Config(verb) => config::config(&verb, &shared, out).await,
             Verb::Policy(verb) => policy::policy(&verb, &shared, out).await,
             Verb::Service(verb) => service::service(&verb, &shared, out),

@@ -20,6 +20,16 @@ const OUTPUT_TOKENS_MAX: u32 = 1_000_000;
 /// Maximum price per million tokens; a larger number is probably a typing error.
 const USD_PER_MILLION_MAX: f64 = 100_000.0;
 
+/// The place of a secret.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SecretSettings {
+    /// Location of the value, never the value itself: `env:NAME`, `file:/PATH` or
+    /// `keyring:SERVICE/ACCOUNT`.
+    #[schemars(extend("format" = "key-handle"))]
+    pub(crate) key: Option<String>,
+}
+
 /// A model provider: its address, wire format, key and timeouts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -16,6 +16,7 @@ use wakeful_tools::{CommandLimits, OutputLimits};
 use super::backup::Backup;
 use super::inference::{
     AgentSettings, InferenceSettings, ModelSettings, PriceSettings, Privacy, ProviderSettings, Route,
+    SecretSettings,
 };
 use super::value;
 
@@ -60,6 +61,9 @@ pub(crate) struct Settings {
     /// Providers by name. Built-in providers need no section.
     #[schemars(extend("propertyNames" = {"format": "name"}, "maxProperties" = NAMED_MAX))]
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
+    /// Secrets that commands of agents receive, by the name of the environment variable.
+    #[schemars(extend("propertyNames" = {"format": "secret-name"}, "maxProperties" = NAMED_MAX))]
+    pub(crate) secrets: BTreeMap<String, SecretSettings>,
     /// Routes by name, for `route:NAME`.
     #[schemars(extend("propertyNames" = {"format": "name"}, "maxProperties" = NAMED_MAX))]
     pub(crate) routes: BTreeMap<String, Route>,

@@ -10,6 +10,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::inference::{InferenceCategory, RequestField};
 use wakeful_core::policy::ExternalCausePolicy;
 use wakeful_core::run::ROUTE_MAX;
+use wakeful_core::secret::check_name;
 use wakeful_models::{ModelRef, THINKING_TOKENS_MAX, Thinking};
 use wakeful_tools::TOOL_NAMES;
 
@@ -60,6 +61,10 @@ fn check_format(format: &str, text: &str) -> (bool, &'static str) {
             let is_version = text.len() <= VERSION_CHARS_MAX && text.chars().all(fits);
             (is_version, "1 to 64 letters, digits and '.', '_', '-'")
         }
+        "secret-name" => (
+            check_name(text).is_ok(),
+            "a name of A-Z, 0-9 and '_' that no program obeys",
+        ),
         "key-handle" => (
             SecretHandle::parse(text).is_ok(),
             "the location of the key, never the key itself: \"env:NAME\", \"file:/PATH\", \"keyring:SERVICE/ACCOUNT\" or \"none\"",

@@ -23,7 +23,7 @@ use wakeful_ports::snapshot::WorkspaceSnapshots;
 use wakeful_runtime::service::{EndingEngine, EngineFactory};
 use wakeful_runtime::wake::ResolvedOptions;
 use wakeful_runtime::{EngineError, Halt, HaltSwitch, Observer};
-use wakeful_server::{ExplainedCall, Host, LocalPeer, MissingKey, Peer, ProviderHost};
+use wakeful_server::{ExplainedCall, Host, LocalPeer, MissingKey, Peer, ProviderHost, SecretHost};
 use wakeful_store::rows::Agent;
 use wakeful_tools::{Tools, process_ancestry};
 
@@ -39,6 +39,7 @@ use crate::open_home::{
 use crate::policy::{known_engine, policy_problem, view};
 use crate::provider_setup::ProviderSetup;
 use crate::sandbox_probe::KnownConfinement;
+use crate::secret::SecretStore;
 use crate::workspace::{WorkspacePath, snapshots};
 
 /// Creates engines for the service.
@@ -322,6 +323,10 @@ impl Host for DaemonHost {
             home: self.home.clone(),
             models: self.models.clone(),
         })
+    }
+
+    fn secrets(&self) -> Arc<dyn SecretHost> {
+        Arc::new(SecretStore::new(self.home.clone(), self.settings.clone()))
     }
 
     fn backup(&self) -> BackupStatus {

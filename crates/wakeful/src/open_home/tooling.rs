@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
-use wakeful_tools::{DisabledFeatures, Tools, ToolsOptions, UnsandboxedPolicy, WorkspaceError};
+use wakeful_tools::{
+    DisabledFeatures, NoSecrets, SecretSource, Tools, ToolsOptions, UnsandboxedPolicy, WorkspaceError,
+};
 
 use super::{SANDBOX_VERB, SandboxRequirement};
 use crate::config::Settings;
@@ -12,36 +15,53 @@ use crate::failure::Failure;
 use crate::home::Home;
 use crate::workspace::explain;
 
-/// The tools of an engine, without the journal.
-pub(super) fn tools_of(
-    home: &Home,
-    settings: &Settings,
-    workspace: &Path,
-    sandboxing: SandboxRequirement,
-) -> Result<Tools, WorkspaceError> {
-    Tools::new(ToolsOptions {
-        program: "/proc/self/exe".into(),
-        program_args_prefix: vec![SANDBOX_VERB.to_owned()],
-        home: home.root().to_owned(),
-        workspace: workspace.to_owned(),
-        scratch: home.scratch(),
-        environment: environment(),
-        closed: denied_paths::places(settings),
-        limits: settings.tools.limits(),
-        output: settings.tools.output(),
-        unsandboxed: match sandboxing {
-            SandboxRequirement::Required => UnsandboxedPolicy::Refuse,
-            SandboxRequirement::Optional => UnsandboxedPolicy::Allow,
-        },
-        pretend: DisabledFeatures::default(),
-    })
+/// What the tools of this process are made from.
+pub(super) struct ToolOrigin<'a> {
+    pub(super) home: &'a Home,
+    pub(super) settings: &'a Settings,
+    pub(super) secrets: Arc<dyn SecretSource>,
+    pub(super) sandboxing: SandboxRequirement,
+}
+
+impl ToolOrigin<'_> {
+    /// The tools of an engine, without the journal.
+    pub(super) fn tools_of(self, workspace: &Path) -> Result<Tools, WorkspaceError> {
+        let Self {
+            home,
+            settings,
+            secrets,
+            sandboxing,
+        } = self;
+        Tools::new(ToolsOptions {
+            program: "/proc/self/exe".into(),
+            program_args_prefix: vec![SANDBOX_VERB.to_owned()],
+            home: home.root().to_owned(),
+            workspace: workspace.to_owned(),
+            scratch: home.scratch(),
+            environment: environment(),
+            secrets,
+            closed: denied_paths::places(settings),
+            limits: settings.tools.limits(),
+            output: settings.tools.output(),
+            unsandboxed: match sandboxing {
+                SandboxRequirement::Required => UnsandboxedPolicy::Refuse,
+                SandboxRequirement::Optional => UnsandboxedPolicy::Allow,
+            },
+            pretend: DisabledFeatures::default(),
+        })
+    }
 }
 
 /// The tools of an agent, to find out what a call would do. They perform nothing.
 pub(crate) fn tools_for_facts(home: &Path, settings: &Settings, workspace: &Path) -> Result<Tools, Failure> {
     let home = Home::open(home)?;
-    let tools = tools_of(&home, settings, workspace, SandboxRequirement::Required);
-    let tools = tools.map_err(|error| explain(&error))?;
+    let origin = ToolOrigin {
+        home: &home,
+        settings,
+        secrets: Arc::new(NoSecrets),
+        sandboxing: SandboxRequirement::Required,
+    };
+    let tools = origin.tools_of(workspace).map_err(|error| explain(&error))?;
     Ok(tools.for_explanation())
 }
 

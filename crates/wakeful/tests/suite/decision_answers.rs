@@ -419,6 +419,7 @@ pub(super) fn unconfined(world: &TestHome, no_namespaces: bool, command: &str) {
         workspace: world.workspace(),
         scratch: world.home().join("scratch"),
         environment,
+        secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),

@@ -62,6 +62,7 @@ mod saga;
 mod sandbox;
 mod schedule;
 mod schema;
+mod secret;
 mod service;
 mod signal;
 mod socket;

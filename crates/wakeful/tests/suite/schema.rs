@@ -22,6 +22,7 @@ fn built_in() -> Vec<ToolSpec> {
         home,
         workspace,
         environment: [].into(),
+        secrets: std::sync::Arc::new(wakeful_tools::NoSecrets),
         closed: DeniedPaths::default(),
         limits: CommandLimits::default(),
         output: wakeful_tools::OutputLimits::default(),
