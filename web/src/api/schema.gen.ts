@@ -1504,6 +1504,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the stored secrets. Values are never returned, only where they are stored. */
+        get: operations["list_secrets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stores a secret, in the system's keyring or in a file that only the owner can read.
+         * @description An agent's commands receive it only if the agent's settings list it (`sandbox.allowed_secrets`) and the command names it. The value is removed from everything that is stored or shown.
+         */
+        post: operations["set_secret"];
+        /** Removes a secret. A file or keyring entry that Wakeful did not create stays. */
+        delete: operations["remove_secret"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/settings": {
         parameters: {
             query?: never;
@@ -4752,6 +4790,8 @@ export interface components {
         SandboxScope: {
             /** @description Hosts that may be connected to: `HOST`, `HOST:PORT`, `*.DOMAIN` or `packages`. */
             allowed_hosts?: string[];
+            /** @description Names of secrets that commands may receive. */
+            allowed_secrets?: string[];
             /** @description Hosts that may not be connected to, even if a pattern allows them. */
             denied_hosts?: string[];
             /** @description Paths that may not be accessed, even below an allowed one. */
@@ -4957,6 +4997,22 @@ export interface components {
             /** @description What fired the schedule. */
             trigger_source: components["schemas"]["TriggerSource"];
         };
+        /** @description A stored secret, without its value. */
+        Secret: {
+            /**
+             * @description The agents whose commands may receive it.
+             * @default []
+             */
+            agents: string[];
+            /** @description Where the value is stored: `env:NAME`, `file:/PATH` or `keyring:SERVICE/ACCOUNT`. */
+            key_handle: string;
+            /** @description The name of the environment variable under which a command receives it. */
+            name: string;
+            /** @description Why the value is not available now, and what to do. */
+            problem?: string;
+        };
+        /** @description Whether the agent may use a secret. */
+        SecretScope: "allowed" | "denied";
         /** @description A message to an agent. */
         SendMessage: {
             /** @description A JSON Schema that the answer must fit; at most 32 KiB. The supported keywords are those of `wakeful help schema`; another one is refused. The model may correct an answer that does not fit once, then the run fails with `answer_not_valid`. */
@@ -5032,6 +5088,11 @@ export interface components {
              * @default false
              */
             skip_test?: boolean;
+        };
+        /** @description The secret to store. */
+        SetSecret: {
+            /** @description The value: 8 to 8192 bytes. Surrounding white space is removed. */
+            value: string;
         };
         /** @description One setting. */
         Setting: {
@@ -5310,6 +5371,11 @@ export interface components {
             agent_id: components["schemas"]["AgentId"];
             /** @constant */
             kind: "agent";
+        } | {
+            /** @constant */
+            kind: "secret";
+            name: string;
+            scope: components["schemas"]["SecretScope"];
         };
         /** @description A task. */
         Task: {
@@ -9517,6 +9583,138 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_secrets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secrets */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    set_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetSecret"];
+            };
+        };
+        responses: {
+            /** @description The secret is stored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The caller is a process that an agent started */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description The secret could not be stored */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    remove_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret was removed; as it was before */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The caller is a process that an agent started */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The secret does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: components["responses"]["Conflict"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];

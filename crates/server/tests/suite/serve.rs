@@ -71,6 +71,7 @@ async fn a_tool_process_may_brake_but_not_answer_release_or_set() {
     );
     let deny = r#"{"option":"deny"}"#;
     let key = r#"{"key":"sk-1"}"#;
+    let secret = r#"{"value":"s3cret-value"}"#;
     for (is_tool, path, body, status) in [
         (true, "/api/providers/mine/key", key, "HTTP/1.1 403"),
         (true, "/api/providers/mine/test", "{}", "HTTP/1.1 403"),
@@ -90,6 +91,8 @@ async fn a_tool_process_may_brake_but_not_answer_release_or_set() {
             r#"{"ask_tools":[]}"#,
             "HTTP/1.1 403",
         ),
+        (true, "/api/secrets/A_TOKEN", secret, "HTTP/1.1 403"),
+        (false, "/api/secrets/A_TOKEN", secret, "HTTP/1.1 200"),
         (true, "/api/brake", "{}", "HTTP/1.1 200"),
         (false, &answer, deny, "HTTP/1.1 200"),
         (false, "/api/brake/release", "{}", "HTTP/1.1 200"),

@@ -154,12 +154,39 @@ impl Location {
         }
     }
 
-    /// Refuses a path that is neither within the tools' own scope nor granted for this call.
+    /// Refuses a path that is neither within the tools' own scope nor granted for this call. A call whose targets
+    /// were judged may reach only these: a link may have been changed since.
     pub(crate) fn check(&self, field: &str, grant: &CallGrant) -> Result<(), ToolError> {
         let is_granted = grant.targets.contains(&self.target());
         let (kind, message, hint) = match self.scope {
-            PathScope::Workspace | PathScope::Temporary | PathScope::Granted => return Ok(()),
-            PathScope::Protected | PathScope::Outside if is_granted => return Ok(()),
+            PathScope::Denied => (
+                DENIED_PATH,
+                format!(
+                    "{} holds credentials or Wakeful's own data, or is on the deny list",
+                    self.shown
+                ),
+                "do without it; no permission applies to it",
+            ),
+            PathScope::Workspace
+            | PathScope::Temporary
+            | PathScope::Granted
+            | PathScope::Protected
+            | PathScope::Outside
+                if is_granted =>
+            {
+                return Ok(());
+            }
+            PathScope::Workspace | PathScope::Temporary | PathScope::Granted if grant.targets.is_empty() => {
+                return Ok(());
+            }
+            PathScope::Workspace | PathScope::Temporary | PathScope::Granted => (
+                "path_changed",
+                format!(
+                    "{} leads to another place than when the call was judged",
+                    self.shown
+                ),
+                "try again when no other program changes its folders",
+            ),
             PathScope::Protected => (
                 PROTECTED_PATH,
                 format!("{} is run or obeyed by programs outside the sandbox", self.shown),
@@ -169,14 +196,6 @@ impl Location {
                 OUTSIDE_WORKSPACE,
                 format!("{} is outside the workspace", self.shown),
                 "use a path in the workspace, relative to it",
-            ),
-            PathScope::Denied => (
-                DENIED_PATH,
-                format!(
-                    "{} holds credentials or Wakeful's own data, or is on the deny list",
-                    self.shown
-                ),
-                "do without it; no permission applies to it",
             ),
         };
         Err(named(field, fault(kind, &message, hint)))
@@ -228,4 +247,39 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
             .filter(|part| matches!(part, Component::Normal(_))),
     );
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_judged_call_reaches_only_the_judged_places() {
+        let location = |path: &str, scope| Location {
+            root: PathBuf::from("/work"),
+            relative: PathBuf::from(path),
+            absolute: format!("/work/{path}"),
+            shown: path.to_owned(),
+            access: PathAccess::Write,
+            scope,
+        };
+        let judged = CallGrant {
+            targets: vec![location("allowed", PathScope::Workspace).target()],
+        };
+        let refused = |path: &str, scope, grant: &CallGrant| {
+            location(path, scope)
+                .check("path", grant)
+                .err()
+                .map(|error| error.kind)
+        };
+        assert_eq!(refused("allowed", PathScope::Workspace, &judged), None);
+        let elsewhere = refused("private", PathScope::Workspace, &judged);
+        assert_eq!(elsewhere.as_deref(), Some("path_changed"));
+        assert_eq!(
+            refused("private", PathScope::Workspace, &CallGrant::default()),
+            None
+        );
+        let outside = refused("../x", PathScope::Outside, &judged);
+        assert_eq!(outside.as_deref(), Some(OUTSIDE_WORKSPACE));
+    }
 }

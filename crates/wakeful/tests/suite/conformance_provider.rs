@@ -7,7 +7,7 @@ use wakeful_core::conversation::ToolSpec;
 use wakeful_core::schema::{DEPTH_MAX, SchemaMode, check_strict, emit};
 use wakeful_models::Provider;
 
-use super::home_fixture::TestHome;
+use super::home_fixture::{CommandOutput, TestHome, program};
 use super::provider::FakeProvider;
 use super::route::{chat, provider, write};
 use super::schema::sent;
@@ -110,4 +110,55 @@ fn an_unrecoverable_error_reaches_the_caller_with_step_and_causes() {
         [(&json!("model"), &json!("connection_failed")); 3],
         "{shown}"
     );
+}
+
+// Conformance: H-052
+#[test]
+fn an_error_of_a_tool_is_kept_in_three_places() {
+    let (world, environment) = (TestHome::new(), "sk-ant-key-of-a-test");
+    let edit = json!({"path": "a.txt", "old": "absent", "new": "x"});
+    let usage = json!({"input_tokens": 1, "output_tokens": 1});
+    let fake = FakeProvider::new(vec![
+        (
+            200,
+            json!({"content": [{"type": "tool_use", "id": "toolu_1", "name": "EditFile", "input": edit}],
+                "stop_reason": "tool_use", "usage": usage}),
+        ),
+        (
+            200,
+            json!({"content": [{"type": "text", "text": "done"}], "stop_reason": "end_turn", "usage": usage}),
+        ),
+    ]);
+    std::fs::write(world.workspace().join("a.txt"), "present\n").expect("a file");
+    let mut command = world.command(program());
+    command.args(["run", "do it", "--json", "--model", "anthropic/claude-x"]);
+    command.envs([
+        ("ANTHROPIC_API_KEY", environment),
+        ("ANTHROPIC_BASE_URL", &fake.url),
+    ]);
+    let run: CommandOutput = command.output().expect("the program starts").into();
+    let agent = run.json()["agent_id"].as_str().expect("an agent").to_owned();
+    let sent = &fake.asked()[1].1["messages"][2]["content"][0];
+    assert!(
+        sent["content"].is_string() && sent["is_error"] == true,
+        "the provider: {sent}"
+    );
+    let of_lines = |said: &CommandOutput| -> Vec<Value> {
+        let lines = said.stdout.lines().map(serde_json::from_str::<Value>);
+        lines.map(|line| line.expect("JSON")).collect()
+    };
+    let transcript = of_lines(&world.wakeful(&["transcript", &agent, "--json"]));
+    let mut blocks = transcript
+        .iter()
+        .flat_map(|entry| entry["blocks"].as_array().into_iter().flatten());
+    let result = blocks
+        .find(|block| block["type"] == "tool_result")
+        .expect("a result");
+    assert_eq!(result["error"]["kind"], "no_match", "the transcript: {result}");
+    let events = of_lines(&world.wakeful(&["events", &agent, "--json"]));
+    let mut ended = events.iter().filter(|event| event["kind"] == "tool_executed");
+    let audit = &ended.next().expect("an event")["payload"];
+    assert_eq!(audit["tool_error"]["kind"], "no_match", "the audit: {audit}");
+    let flat = audit["error"].as_str().expect("a string");
+    assert!(flat.contains("no_match") && !flat.contains('\n'), "{flat}");
 }

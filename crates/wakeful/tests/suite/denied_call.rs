@@ -159,3 +159,35 @@ fn a_denied_path_stays_denied_in_every_spelling() {
     let old = std::fs::read_to_string(world.workspace().join("locked/old"));
     assert_eq!(old.expect("a file"), "kept");
 }
+
+// Conformance: A-179
+#[test]
+fn a_sub_run_reads_only_what_its_parent_may_read() {
+    let world = TestHome::new();
+    let outside = world.path().join("outside");
+    std::fs::create_dir(&outside).expect("a folder");
+    std::fs::write(outside.join("note"), "seventeen").expect("a file");
+    let outside = outside.display().to_string();
+    let read = ("ExecCommand", json!({"cmd": format!("cat {outside}/note")}));
+    let start = json!({"agent_id": "helper", "initial_message": "read it"});
+    let parent = world.script_named("parent.yaml", &calls(&[("StartRun", start)]));
+    let child = world.script_named("child.yaml", &calls(&[read]));
+    let allowed = ["--allow-read", &outside];
+    ok(
+        &world,
+        &[&["agent", "create", "helper", "--model", &child], &allowed[..]].concat(),
+    );
+    let may_start = ["--may-start", "helper"];
+    ok(
+        &world,
+        &[&["agent", "create", "main", "--model", &parent], &may_start[..]].concat(),
+    );
+    let newest_exit = || {
+        ok(&world, &["run", "go", "--agent", "main", "--json"]);
+        let run = runs(&world, "helper").remove(0);
+        run["tool_calls"][0]["exit_status"].clone()
+    };
+    assert_eq!(newest_exit(), json!(1), "the parent may not read it");
+    ok(&world, &[&["agent", "set", "main"], &allowed[..]].concat());
+    assert_eq!(newest_exit(), json!(0), "both may read it");
+}

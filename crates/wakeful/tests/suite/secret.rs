@@ -89,8 +89,15 @@ fn in_bytes(bytes: &[u8]) -> impl Iterator<Item = usize> {
     (0..CANARIES).filter(move |number| forms(*number).iter().any(has))
 }
 
-fn contents(output: &Value) -> String {
-    output["tool_calls"].to_string()
+/// The first step of a run with its output.
+fn first_step(home: &TestHome, run: &CommandOutput) -> Value {
+    let key = run.json()["run_key"].as_str().expect("a key").to_owned();
+    let shown = home.wakeful(&["runs", "show", &key, "--json"]).json();
+    let mut steps = shown["steps"].as_array().expect("steps").iter();
+    steps
+        .find(|step| step["tool"] == "ExecCommand" || step["name"] == "ExecCommand")
+        .unwrap_or_else(|| panic!("{shown}"))
+        .clone()
 }
 
 #[test]
@@ -113,7 +120,7 @@ fn twenty_secrets_reach_their_commands_and_leave_no_trace() {
         home.wakeful(&["runs", "show", &run_key, "--full"]),
         home.wakeful(&["transcript", "main", "--json"]),
         home.wakeful(&["events", "main", "--json"]),
-        home.wakeful(&["export", &run_key, "--output", &bundle.display().to_string()]),
+        home.wakeful(&["export", &run_key, "--out", &bundle.display().to_string()]),
         home.wakeful(&["backup", &copy.display().to_string()]),
         home.wakeful(&["secret", "list", "--json"]),
         home.wakeful(&["config", "show"]),
@@ -126,10 +133,7 @@ fn twenty_secrets_reach_their_commands_and_leave_no_trace() {
             .collect();
         assert!(found.is_empty(), "{found:?} in {said:?}");
     }
-    assert!(
-        contents(&said[7].json()).contains("[secret CANARY_0]"),
-        "{said:?}"
-    );
+    assert!(said[0].stdout.contains("[secret CANARY_0]"), "{said:?}");
     let mut found = Vec::new();
     traces(&home.home(), &mut found);
     for file in [bundle, copy] {
@@ -151,18 +155,20 @@ fn a_command_receives_only_secrets_that_its_agent_may_use() {
             "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"{cmd}\", secrets: [{names}]}}}}]\n  - text: done\n"
         );
         let run = home.run(&yaml, &["--agent", "main"]);
-        run.json()["tool_calls"][0].clone()
+        first_step(&home, &run)
     };
     let without = home.run(
         "rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"env | grep -c CANARY; true\"}}]\n  - text: done\n",
         &["--agent", "main"],
     );
-    assert!(
-        without.json()["tool_calls"][0].to_string().contains("0\\n"),
-        "{without:?}"
-    );
+    let step = first_step(&home, &without);
+    assert_eq!(step["output"].as_str().map(str::trim), Some("0"), "{step}");
     let one = ask("CANARY_0");
-    assert_eq!(one["status"], "ok", "{one}");
+    assert_eq!(
+        (&one["status"], one["output"].as_str().map(str::trim)),
+        (&json!("ok"), Some("1")),
+        "{one}"
+    );
     for names in ["CANARY_2", "CANARY_0, CANARY_2", "CANARY_9"] {
         let denied = ask(names);
         assert_eq!(denied["status"], "denied", "{denied}");
