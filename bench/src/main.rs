@@ -38,6 +38,7 @@ mod parallel;
 mod plain;
 mod policy;
 mod program;
+mod redaction;
 mod round;
 mod run;
 mod search;
@@ -130,7 +131,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 37] = [
+const PARTS: [Part; 38] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -258,6 +259,10 @@ const PARTS: [Part; 37] = [
     Part {
         names: &[policy::NAME, policy::MEDIAN],
         take: policy::take,
+    },
+    Part {
+        names: &[redaction::NAME],
+        take: redaction::take,
     },
     Part {
         names: &[causal::NAME],

@@ -98,9 +98,7 @@ impl CommandOutcome {
     /// exactly.
     pub(crate) fn done(self, tokens: u32, redactor: &Redactor) -> ToolOutcome {
         let total = [self.stdout.total_bytes(), self.stderr.total_bytes()];
-        // Encoded secrets that are broken into lines are found only in the whole output.
-        let kept = [self.stdout.into_bytes(), self.stderr.into_bytes()];
-        let kept = kept.map(|bytes| redactor.bytes(&bytes).unwrap_or(bytes));
+        let kept = [self.stdout, self.stderr].map(|stream| whole_output(stream, redactor));
         let [out, err] = &kept;
         let [out_preview, err_preview] = previews([(out, total[0]), (err, total[1])], tokens);
         let (mut artifacts, mut blobs) = (Vec::new(), Vec::new());
@@ -167,6 +165,12 @@ impl CommandOutcome {
             )),
         }
     }
+}
+
+/// The kept output. Encoded secrets that are broken into lines are found only in all of it.
+fn whole_output(stream: BoundedOutput, redactor: &Redactor) -> Vec<u8> {
+    let bytes = stream.into_bytes();
+    redactor.bytes(&bytes).unwrap_or(bytes)
 }
 
 impl EndReason {

@@ -173,6 +173,7 @@ mod tests {
     }
 
     proptest! {
+        // Conformance: A-179
         /// For all scopes, a child may do exactly what both may do with files and ports, and no more with hosts.
         #[test]
         fn a_child_is_never_wider_than_its_parent(

@@ -61,8 +61,7 @@ impl Inner {
         let is_complete = paths.is_protection_complete();
         let aftermath = paths.aftermath(self.workspace.path(), act, agent_folder);
         let no_namespaces = options.pretend.no_namespaces || self.no_namespaces.load(Ordering::Relaxed);
-        let names = arguments.secrets.iter().flatten();
-        let secrets = secrets::values(&*options.secrets, &act.scope, names)?;
+        let secrets = secrets::values(&*options.secrets, &act.scope, arguments.secrets.iter().flatten())?;
         let spec = Spec {
             host: i32::try_from(std::process::id()).unwrap_or(0),
             args_prefix: options.program_args_prefix.clone(),
