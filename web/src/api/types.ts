@@ -23,8 +23,7 @@ export type EventCategory = Schemas["EventCategory"];
 export type CreateAgent = Schemas["CreateAgent"];
 export type CreateSubscription = Schemas["CreateSubscription"];
 export type DaySpending = Schemas["DaySpending"];
-/** A decision. The server also lists the resolved targets that an approval holds for. */
-export type Decision = Schemas["Decision"] & { targets?: string[] };
+export type Decision = Schemas["Decision"];
 export type Connection = Schemas["Connection"];
 export type AgentPolicy = Schemas["AgentPolicy"];
 export type PolicyEffect = Schemas["PolicyEffect"];
