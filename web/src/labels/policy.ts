@@ -1,5 +1,5 @@
 // Texts about policies: which are in force, and why a call is permitted, asked about or denied.
-import type { PermissionMode, PolicyEffect } from "../api/types";
+import type { GateStage, PermissionMode, PolicyEffect } from "../api/types";
 import { pluralize } from "../text/number";
 
 export const policy = {
@@ -12,6 +12,8 @@ export const policy = {
   changeWithout: (change: string, verdict: string) => `Without ${change}: ${verdict}.`,
   commandComplex: "Command, which is more than one program with plain words",
   commandSimple: "Command, one program with plain words",
+  differs: (recorded: string, now: string) =>
+    `The verdict has changed since the call was made: ${recorded} then, ${now} now.`,
   effects: {
     permit: "permitted",
     ask: "needs your approval",
@@ -37,9 +39,28 @@ export const policy = {
   policies: "Policies that decided",
   problem: (file: string, line: number) => `${file}, line ${line} is refused; its last valid version stays in force:`,
   recorded: (status: string, rule: string) => `Recorded with the call: ${status}, by ${rule}.`,
+  recordedNone: "The verdict itself is not stored: the call was not judged, or its event was erased or deleted.",
+  recordedReason: "Reason",
+  recordedTargets: "It acted on",
+  recordedTitle: "What was recorded with the call",
+  recordedVerdict: "Verdict",
   rule: "Rule",
   settings: "settings of the agent",
   showText: "Show text",
+  stage: "Where it stops",
+  stages: {
+    validate: "its arguments do not match what the tool accepts",
+    scope: "the agent does not have the tool, or lacks a capability or category that it needs",
+    wake_reason: "the tool may not be used for the reason of this run",
+    policy: "a safety constraint or a policy denies it",
+    quota: "a quota or a budget is used up",
+    hooks: "a hook of the operator rejects it",
+    escalation: "its risk is too high for the control mode and trust of the agent",
+    decision: "a person decided against it",
+    sandbox: "the sandbox does not allow it",
+    execute: "the tool failed",
+    record: "its result could not be stored",
+  } satisfies Record<GateStage, string>,
   target: "Target",
   targets: "Targets of the call",
   version: "Policy version",

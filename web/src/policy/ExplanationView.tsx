@@ -1,4 +1,4 @@
-import type { PolicyExplanation } from "../api/types";
+import type { PolicyExplanation, RecordedVerdict } from "../api/types";
 import { labels } from "../labels";
 import { humanizeCode } from "../run/text";
 import { agentPath, Link } from "../shell/router";
@@ -6,15 +6,25 @@ import { toSentence } from "../text/sentence";
 import { visibleText } from "../text/visible";
 import { Badge } from "../ui/Badge";
 import { InlineText } from "../ui/InlineText";
-import { changeTexts, decidingPolicies, EFFECT_TONES, recordedText, ruleText, verdictNowText } from "./text";
+import {
+  changeTexts,
+  decidingPolicies,
+  differenceText,
+  EFFECT_TONES,
+  recordedText,
+  ruleText,
+  verdictNowText,
+} from "./text";
 
 /** Why a call is permitted, asked about or denied: the policies, the facts, and what would have to differ. */
 export function ExplanationView({ explanation }: { explanation: PolicyExplanation }) {
   const recorded = recordedText(explanation);
+  const difference = differenceText(explanation);
   const changes = changeTexts(explanation);
   return (
     <div className="explanation">
       <p>{labels.policy.because(verdictNowText(explanation.effect), ruleText(explanation.rule, explanation.reason))}</p>
+      {difference && <p role="note">{difference}</p>}
       {recorded && <p className="quiet">{recorded}</p>}
       <h3>{labels.policy.policies}</h3>
       <ul>
@@ -39,6 +49,7 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
           </ul>
         </>
       )}
+      {explanation.recorded && <Recorded recorded={explanation.recorded} />}
       <p>
         <Link to={`${agentPath(explanation.agent_id)}#policies`}>{labels.policy.list}</Link>
       </p>
@@ -47,7 +58,7 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
 }
 
 function Facts({ explanation }: { explanation: PolicyExplanation }) {
-  const { category, command, mode, policy_version: version, targets } = explanation;
+  const { category, command, mode, policy_version: version, stage, targets } = explanation;
   return (
     <dl className="facts stacked">
       <div>
@@ -77,6 +88,12 @@ function Facts({ explanation }: { explanation: PolicyExplanation }) {
           </dd>
         </div>
       ))}
+      {stage && (
+        <div>
+          <dt>{labels.policy.stage}</dt>
+          <dd>{toSentence(labels.policy.stages[stage])}</dd>
+        </div>
+      )}
       {category && (
         <div>
           <dt>{labels.policy.category}</dt>
@@ -90,5 +107,51 @@ function Facts({ explanation }: { explanation: PolicyExplanation }) {
         </dd>
       </div>
     </dl>
+  );
+}
+
+/** The verdict as it was recorded when the call was made. */
+function Recorded({ recorded }: { recorded: RecordedVerdict }) {
+  const { effect, policy_version: version, reason = "", rule, targets = [] } = recorded;
+  const { effects, recordedNone, recordedReason, recordedTargets, recordedTitle, recordedVerdict } = labels.policy;
+  return (
+    <section aria-label={recordedTitle}>
+      <h3>{recordedTitle}</h3>
+      {!effect && <p className="quiet">{recordedNone}</p>}
+      <dl className="facts stacked">
+        {effect && (
+          <div>
+            <dt>{recordedVerdict}</dt>
+            <dd>
+              <Badge tone={EFFECT_TONES[effect]}>{effects[effect]}</Badge>
+            </dd>
+          </div>
+        )}
+        {reason && (
+          <div>
+            <dt>{recordedReason}</dt>
+            <dd>{toSentence(ruleText(rule, reason))}</dd>
+          </div>
+        )}
+        {targets.length > 0 && (
+          <div>
+            <dt>{recordedTargets}</dt>
+            {targets.map((target) => (
+              <dd key={target}>
+                <code>{visibleText(target)}</code>
+              </dd>
+            ))}
+          </div>
+        )}
+        {version && (
+          <div>
+            <dt>{labels.policy.version}</dt>
+            <dd>
+              <code>{version}</code>
+            </dd>
+          </div>
+        )}
+      </dl>
+    </section>
   );
 }

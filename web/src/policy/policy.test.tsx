@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { afterEach, expect, it, vi } from "vitest";
 import type { AgentPolicy, PolicyExplanation } from "../api/types";
 import { AgentPolicies } from "./AgentPolicies";
-import { changeTexts, decidingPolicies, recordedText, verdictNowText } from "./text";
+import { changeTexts, decidingPolicies, differenceText, recordedText, verdictNowText } from "./text";
 import { WhyVerdict } from "./WhyVerdict";
 
 afterEach(cleanup);
@@ -88,6 +88,45 @@ it("says that no single change would permit the call", async () => {
   await open();
   await screen.findByText("No single change makes this verdict less strict.");
   expect(screen.getByText("unsafe target")).toBeTruthy();
+});
+
+it("says how the verdict differs from the recorded one", () => {
+  const permitted = { ...asked, recorded: { status: "ok", rule: "main.cedar#2", effect: "permit" } } as const;
+  expect(differenceText(permitted)).toBeUndefined();
+  expect(differenceText({ ...permitted, note: "the verdict was permit" })).toBe(
+    "The verdict has changed since the call was made: permitted then, needs your approval now.",
+  );
+  expect(differenceText({ ...permitted, effect: "permit", note: "another rule" })).toBe("Another rule.");
+  expect(differenceText({ ...asked, note: "the verdict was permit" })).toBe("The verdict was permit.");
+});
+
+it("shows where a call stops, and the whole recorded verdict", async () => {
+  const recorded = {
+    status: "ok",
+    rule: "main.cedar#2",
+    effect: "permit",
+    reason: "builds may connect",
+    targets: ["host example.com:443\u202e (listed)"],
+    policy_version: "policy-0-old",
+  };
+  const note = "the verdict was permit by main.cedar#2 under policy-0-old";
+  show(<WhyVerdict runKey="r" operationId="o" tool="ExecCommand" />, () =>
+    Response.json({ ...asked, effect: "deny", rule: "tool_quota_exceeded", stage: "quota", note, recorded }),
+  );
+  await open();
+  await screen.findByText("A quota or a budget is used up.");
+  expect(screen.getByRole("note").textContent).toBe(
+    "The verdict has changed since the call was made: permitted then, denied now.",
+  );
+  const section = screen.getByRole("region", { name: "What was recorded with the call" });
+  for (const shown of ["permitted", "Builds may connect.", "policy-0-old", "‹U+202E›"])
+    expect(section.textContent).toContain(shown);
+});
+
+it("says that a recorded verdict is not stored", async () => {
+  show(<WhyVerdict runKey="r" operationId="o" tool="ExecCommand" />, () => Response.json(asked));
+  await open();
+  await screen.findByText(/^The verdict itself is not stored/);
 });
 
 it("shows why a verdict cannot be explained", async () => {

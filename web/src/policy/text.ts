@@ -2,6 +2,7 @@
 import type { PolicyEffect, PolicyExplanation } from "../api/types";
 import { labels } from "../labels";
 import { humanizeCode, type Tone } from "../run/text";
+import { toSentence } from "../text/sentence";
 
 export const EFFECT_TONES: Record<PolicyEffect, Tone> = { permit: "good", ask: "warn", deny: "bad" };
 
@@ -31,7 +32,17 @@ export function decidingPolicies({ rule, targets }: PolicyExplanation): string[]
   return named.length === 0 ? [rule] : [...new Set(named)];
 }
 
-/** The verdict that was recorded when the call was made. */
+/**
+ * How the verdict differs from the recorded one, if the server says that it does. With the same verdict, only the server
+ * knows which rule decided then: the recorded rule is the error of a call that failed.
+ */
+export function differenceText({ effect, note, recorded }: PolicyExplanation): string | undefined {
+  if (note === undefined) return undefined;
+  if (recorded?.effect === undefined || recorded.effect === effect) return toSentence(note);
+  return labels.policy.differs(labels.policy.effects[recorded.effect], labels.policy.effects[effect]);
+}
+
+/** How the call ended when it was made. */
 export function recordedText({ recorded }: PolicyExplanation): string | undefined {
   if (!recorded) return undefined;
   return labels.policy.recorded(labels.step.statuses[recorded.status], recorded.rule || humanizeCode(recorded.status));
