@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { agentsQuery, categoriesQuery, toolsQuery } from "../api/queries";
 import type { AgentSettings } from "../api/types";
 import { labels } from "../labels";
@@ -6,18 +7,26 @@ import { joinList } from "../text/number";
 import { CheckList } from "../ui/CheckList";
 import { SelectField, TextField } from "../ui/Field";
 import type { AgentFieldsProps } from "./AgentFields";
-import { ALL_CATEGORIES, toolNames } from "./draft";
+import { ALL_CATEGORIES, inOrder, toolNames } from "./draft";
+import { QuotaFields } from "./QuotaFields";
 
 const { agentForm } = labels;
 
-/** What an agent may do: its folder, its tools, the agents it may start, and the categories it may use. */
-export function AccessFields({ values, errors, onChange, settings }: AgentFieldsProps & { settings?: AgentSettings }) {
+/** The fields that are shown when a person opens them, or when one has an error. */
+const ADVANCED = ["capabilities", "mayStart", "categories", "externalCauses", "channels"] as const;
+
+/** What an agent may do: its folder, tools and capabilities, the agents it may start, and the categories it may use. */
+export function AccessFields({ settings, ...fields }: AgentFieldsProps & { settings?: AgentSettings }) {
+  const { values, errors, onChange } = fields;
   const agents = useQuery(agentsQuery).data ?? [];
   const categories = useQuery(categoriesQuery).data ?? [];
   const known = useQuery(toolsQuery).data ?? [];
-  const tools = toolNames(values, known).map((name) => [name, name] as const);
+  const names = toolNames(values, known);
+  const tools = names.map((name) => [name, name] as const);
   const askedOfAll = settings?.ask_tools_of_all_agents ?? [];
   const others = agents.filter((agent) => agent.agent_id !== values.name);
+  const [isOpen, setOpen] = useState(false);
+  const hasErrors = ADVANCED.some((field) => errors[field] !== undefined);
   const isAll = values.categories.includes(ALL_CATEGORIES);
   const setCategories = (chosen: readonly string[]) => {
     const isAllNew = chosen.includes(ALL_CATEGORIES) && !isAll;
@@ -52,9 +61,18 @@ export function AccessFields({ values, errors, onChange, settings }: AgentFields
         values={values.denyTools}
         onValues={(denyTools) => onChange({ denyTools })}
       />
-      <details className="more">
+      <QuotaFields {...fields} tools={names} />
+      <details className="more" open={isOpen || hasErrors} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>{agentForm.advanced}</summary>
         <div className="form">
+          <CheckList
+            label={agentForm.capabilities}
+            hint={agentForm.capabilitiesHint}
+            error={errors.capabilities}
+            options={Object.entries(agentForm.capabilityNames)}
+            values={values.capabilities}
+            onValues={(capabilities) => onChange({ capabilities: inOrder(capabilities) })}
+          />
           <CheckList
             label={agentForm.mayStart}
             hint={agentForm.mayStartHint}

@@ -1,5 +1,15 @@
 import { expect, it } from "vitest";
-import { agentErrors, byteCount, createAgentOf, EMPTY_AGENT, setAgentSettingsOf } from "./draft";
+import {
+  agentErrors,
+  byteCount,
+  CAPABILITIES,
+  createAgentOf,
+  EMPTY_AGENT,
+  inOrder,
+  setAgentSettingsOf,
+  toolNames,
+} from "./draft";
+import { quotaDraftsOf, withQuota } from "./quotaDraft";
 import { type SandboxDraft, sandboxDraftOf } from "./sandboxDraft";
 
 it("requires a name and nothing else", () => {
@@ -54,4 +64,48 @@ it("checks paths and ports of the sandbox where they are typed", () => {
     "denied_hosts",
   ]);
   expect(errorsOf({ writable_paths: "/out", published_ports: "8080", unprotected_paths: ".git/hooks" })).toEqual([]);
+});
+
+it("sends the limits of tools that have any, and null without limits", () => {
+  const saved = quotaDraftsOf({
+    WriteFile: { max_per_session: 2 },
+    ExecCommand: { max_per_day: 5, max_per_session: null },
+  });
+  expect(setAgentSettingsOf({ toolQuotas: withQuota(saved, "ExecCommand", { perSession: " 3 " }) })).toEqual({
+    tool_quotas: { ExecCommand: { max_per_day: 5, max_per_session: 3 }, WriteFile: { max_per_session: 2 } },
+  });
+  const none = withQuota(withQuota(saved, "ExecCommand", { perDay: " " }), "WriteFile", { perSession: "" });
+  expect(setAgentSettingsOf({ toolQuotas: none })).toEqual({ tool_quotas: null });
+});
+
+it("sees no change when a limit is undone", () => {
+  const saved = quotaDraftsOf({ WriteFile: { max_per_day: 2 }, ExecCommand: { max_per_day: 5 } });
+  const changed = withQuota(withQuota(saved, "ExecCommand", { perDay: "" }), "ReadFile", { perDay: "1" });
+  const undone = withQuota(withQuota(changed, "ReadFile", { perDay: "" }), "ExecCommand", { perDay: "5" });
+  expect(JSON.stringify(undone)).toBe(JSON.stringify(saved));
+});
+
+it("names the tools with limits that are not valid", () => {
+  const errorOf = (toolQuotas: typeof EMPTY_AGENT.toolQuotas) =>
+    agentErrors({ ...EMPTY_AGENT, name: "a", toolQuotas }).toolQuotas;
+  const valid = { perDay: "1000000", perSession: "" };
+  expect(errorOf({ ReadFile: valid })).toBeUndefined();
+  for (const wrong of ["0", "1000001", "1.5", "-1", "ten"])
+    expect(errorOf({ ReadFile: valid, ExecCommand: { perDay: "", perSession: wrong } })).toBe(
+      "Enter whole numbers from 1 to 1,000,000, or nothing, for ExecCommand.",
+    );
+  const many = Array.from({ length: 65 }, (_, index) => [`Tool${index}`, valid]);
+  expect(errorOf(Object.fromEntries(many))).toBe("Limit at most 64 tools.");
+});
+
+it("offers tools that only a limit names", () => {
+  const values = { ...EMPTY_AGENT, denyTools: ["Gone"], toolQuotas: { Older: { perDay: "1", perSession: "" } } };
+  expect(toolNames(values, ["ReadFile"])).toEqual(["ReadFile", "Gone", "Older"]);
+});
+
+it("sends some capabilities in one order, and null for all", () => {
+  const some = inOrder(["webRead", "fileRead"]);
+  expect(setAgentSettingsOf({ capabilities: some })).toEqual({ capabilities: ["fileRead", "webRead"] });
+  expect(setAgentSettingsOf({ capabilities: inOrder([...CAPABILITIES].reverse()) })).toEqual({ capabilities: null });
+  expect(agentErrors({ ...EMPTY_AGENT, name: "a", capabilities: [] })).toHaveProperty("capabilities");
 });

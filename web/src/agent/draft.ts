@@ -1,7 +1,8 @@
 // The fields of the form for agents.
-import type { AgentSettings, CreateAgent, SetAgentSettings } from "../api/types";
+import type { AgentSettings, Capability, CreateAgent, SetAgentSettings } from "../api/types";
 import { capError } from "../budget/money";
 import { labels } from "../labels";
+import { type QuotaDrafts, quotaDraftsOf, quotaError, toolQuotasOf } from "./quotaDraft";
 import {
   SANDBOX_LISTS,
   type SandboxDraft,
@@ -19,6 +20,9 @@ const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 /** Stands for every category of the journal, including those created later. */
 export const ALL_CATEGORIES = "*";
 
+/** Every capability, in the order of the form. */
+export const CAPABILITIES = Object.keys(labels.agentForm.capabilityNames) as Capability[];
+
 /** An empty text stands for the default. */
 export interface AgentDraft {
   name: string;
@@ -31,7 +35,9 @@ export interface AgentDraft {
   workspace: string;
   askTools: readonly string[];
   denyTools: readonly string[];
+  toolQuotas: QuotaDrafts;
   mayStart: readonly string[];
+  capabilities: readonly string[];
   categories: readonly string[];
   externalCauses: string;
   channels: readonly string[];
@@ -53,7 +59,9 @@ export const FIELD_NAMES = {
   workspace: "workspace",
   ask_tools: "askTools",
   deny_tools: "denyTools",
+  tool_quotas: "toolQuotas",
   may_start: "mayStart",
+  capabilities: "capabilities",
   allowed_category_ids: "categories",
   external_causes: "externalCauses",
   answer_channels: "channels",
@@ -80,7 +88,9 @@ export const EMPTY_AGENT: AgentDraft = {
   workspace: "",
   askTools: [],
   denyTools: [],
+  toolQuotas: {},
   mayStart: [],
+  capabilities: CAPABILITIES,
   categories: [ALL_CATEGORIES],
   externalCauses: "",
   channels: [],
@@ -100,7 +110,9 @@ export function agentDraftOf(settings: AgentSettings): AgentDraft {
     workspace: settings.workspace ?? "",
     askTools: settings.ask_tools ?? [],
     denyTools: settings.deny_tools ?? [],
+    toolQuotas: quotaDraftsOf(settings.tool_quotas),
     mayStart: settings.may_start ?? [],
+    capabilities: inOrder(settings.capabilities ?? CAPABILITIES),
     categories: settings.allowed_category_ids ?? [ALL_CATEGORIES],
     externalCauses: settings.external_causes ?? "",
     channels: settings.answer_channels ?? [],
@@ -115,19 +127,27 @@ export function agentErrors(draft: AgentDraft): AgentErrors {
   const rounds = draft.maxRounds.trim();
   const isRounds = rounds === "" || (/^[1-9]\d*$/.test(rounds) && Number(rounds) <= ROUNDS_MAX);
   const cap = draft.dailyUsd.trim() === "" ? undefined : capError(draft.dailyUsd);
+  const quotas = quotaError(draft.toolQuotas);
   return {
     ...(NAME.test(draft.name) ? {} : { name: errors.name }),
     ...(byteCount(draft.instructions) > INSTRUCTIONS_BYTES_MAX ? { instructions: errors.instructions } : {}),
     ...(isRounds ? {} : { maxRounds: errors.maxRounds }),
     ...(cap === undefined ? {} : { dailyUsd: cap }),
+    ...(quotas === undefined ? {} : { toolQuotas: quotas }),
+    ...(draft.capabilities.length > 0 ? {} : { capabilities: errors.capabilities }),
     ...(draft.categories.length > 0 ? {} : { categories: errors.categories }),
     ...sandboxErrors(draft.sandbox),
   };
 }
 
 /** The names of all tools, also of those that the agent's lists name and this version does not have. */
-export function toolNames({ askTools, denyTools }: AgentDraft, known: readonly string[]): string[] {
-  return [...new Set([...known, ...askTools, ...denyTools])];
+export function toolNames({ askTools, denyTools, toolQuotas }: AgentDraft, known: readonly string[]): string[] {
+  return [...new Set([...known, ...askTools, ...denyTools, ...Object.keys(toolQuotas)])];
+}
+
+/** Capabilities in the order of the form, so that choosing one again undoes the change. */
+export function inOrder(capabilities: readonly string[]): string[] {
+  return CAPABILITIES.filter((capability) => capabilities.includes(capability));
 }
 
 export function byteCount(text: string): number {
@@ -150,6 +170,9 @@ export function createAgentOf(draft: AgentDraft, changes: Partial<AgentDraft>): 
 
 function wireValue(field: keyof AgentDraft, value: AgentDraft[keyof AgentDraft] | undefined): unknown {
   if (field === "sandbox") return sandboxScopeOf(value as SandboxDraft);
+  if (field === "toolQuotas") return toolQuotasOf(value as QuotaDrafts);
+  // All of them also means those that later versions add.
+  if (field === "capabilities" && (value as readonly string[]).length === CAPABILITIES.length) return null;
   if (field === "fallbacks") {
     const models = String(value ?? "").split(/[\s,]+/);
     const named = models.filter((model) => model !== "");

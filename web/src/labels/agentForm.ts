@@ -1,5 +1,6 @@
 // Texts of the form for agents, and of the list of agents in the set-up.
-import { formatInteger } from "../text/number";
+import type { Capability } from "../api/types";
+import { formatInteger, joinList } from "../text/number";
 
 export const agentForm = {
   access: "Workspace and tools",
@@ -12,6 +13,24 @@ export const agentForm = {
   askToolsOfAll: (tools: string) => `By the settings, each use of ${tools} needs approval in the runs of every agent.`,
   basics: "Agent",
   bytes: (count: number, max: number) => `${formatInteger(count)} of ${formatInteger(max)} bytes`,
+  capabilities: "May",
+  capabilitiesHint: "A tool that needs anything else is not offered to it, and calls of it are denied.",
+  capabilityNames: {
+    fileRead: "read files of the workspace",
+    fileWrite: "write files of the workspace",
+    commandRun: "run commands in the sandbox",
+    webRead: "read pages of the web",
+    agentStart: "start runs of other agents",
+    categoryRead: "read journal categories",
+    taskRead: "read tasks",
+    taskWrite: "change tasks",
+    checklistWrite: "change checklists",
+    timeWrite: "record time",
+    dayPlanRead: "read day plans",
+    dayPlanWrite: "change day plans",
+    ratingRead: "read ratings",
+    ratingWrite: "change ratings",
+  } satisfies Record<Capability, string>,
   categories: "Journal categories",
   categoriesHint: "The categories of the journal that it may use.",
   allCategories: "All categories",
@@ -28,10 +47,14 @@ export const agentForm = {
   descriptionHint: "What the agent is for, shown in lists.",
   edit: (agentId: string) => `Edit ${agentId}`,
   errors: {
+    capabilities: "Choose at least one: every agent needs a tool that it can use.",
     categories: "Choose at least one category.",
     instructions: "The instructions are too long.",
     maxRounds: "Enter a whole number from 1 to 100,000.",
     name: "Enter a name: lowercase letters, digits, - and _, at most 64.",
+    toolQuotas: (tools: readonly string[]) =>
+      `Enter whole numbers from 1 to 1,000,000, or nothing, for ${joinList(tools)}.`,
+    toolQuotasMany: (max: number) => `Limit at most ${max} tools.`,
   },
   externalCauses: "Commands in runs with an external cause",
   externalCausesHint: "A trigger, a watched folder or another agent started the run.",
@@ -63,4 +86,13 @@ export const agentForm = {
   wakeAction: (agentId: string) => `add the first wake of ${agentId}, which is created. Correct it and try again`,
   wakes: "First wake",
   wakesHint: "Optional. More can be added later. Without any, it wakes when you send it a message.",
+};
+
+/** How often an agent may use a tool. */
+export const quota = {
+  columns: { tool: "Tool", perDay: "In 24 hours", perSession: "In a conversation" },
+  hint: "The number of uses after which calls of the tool are denied. Without a number, its uses are not limited.",
+  perDay: (tool: string) => `Uses of ${tool} in 24 hours`,
+  perSession: (tool: string) => `Uses of ${tool} in a conversation`,
+  title: "How often it may use a tool",
 };

@@ -1,7 +1,7 @@
 // Every text that people read on the page, grouped by noun. Status words are those of the API.
 import { pluralize } from "../text/number";
 import * as agents from "./agent";
-import { agentForm } from "./agentForm";
+import { agentForm, quota } from "./agentForm";
 import { budget } from "./budget";
 import { decision } from "./decision";
 import { policy } from "./policy";
@@ -97,6 +97,7 @@ export const labels = {
   decision,
   event,
   policy,
+  quota,
   sandboxForm,
   time,
 };
