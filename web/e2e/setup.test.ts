@@ -102,7 +102,7 @@ it("an agent is edited, and an error is shown beside its field", async () => {
   await role("group", { name: "Ask before using" }).getByLabel("ExecCommand").uncheck();
   await field("Description").fill("Waters and weeds");
   await page.getByLabel(/^Restrictive/).check();
-  await text("Files, hosts and ports").click();
+  await text("Files, hosts, ports and secrets").click();
   await page.getByLabel(/^Published ports/).fill("80800");
   await role("button", { name: "Save" }).click();
   await text("Write one port from 1 to 65535 on each line.").waitFor();

@@ -8,6 +8,8 @@ beforeEach(() => {
   vi.stubGlobal("fetch", async (request: Request) => {
     const { pathname } = new URL(request.url);
     if (pathname === "/api/models") return Response.json([sampleModel()]);
+    if (pathname.endsWith("/settings"))
+      return Response.json({ sandbox: { allowed_secrets: ["A_KEY", "DEPLOY_TOKEN"] } });
     return Response.json(pathname === "/api/brake" ? { is_on: false, brakes: [] } : { model: { reference: "demo" } });
   });
   render(
@@ -20,6 +22,11 @@ afterEach(cleanup);
 
 it("links to the settings of the agent", () => {
   expect(screen.getByRole("link", { name: "Settings" }).getAttribute("href")).toBe("/setup/agents/gym-coach");
+});
+
+it("names the secrets that commands of the agent may receive", async () => {
+  const names = await screen.findByText("A_KEY DEPLOY_TOKEN");
+  expect(names.closest("div")?.textContent).toBe("SecretsA_KEY DEPLOY_TOKEN");
 });
 
 it("suggests models when the model is changed", async () => {

@@ -13,6 +13,7 @@ import { Icon } from "../ui/Icon";
 import { Time } from "../ui/Time";
 import { activityView, usageText } from "./activity";
 import { ModelFact } from "./ModelFact";
+import { SecretsFact } from "./SecretsFact";
 
 /** The name and activity of an agent, buttons to pause and brake it, its workspace, model and usage. */
 export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked: boolean }) {
@@ -64,6 +65,7 @@ export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked:
           </dd>
         </div>
         <ModelFact agent={agent} />
+        <SecretsFact agentId={agent.agent_id} />
         <div>
           <dt>{labels.agent.usage}</dt>
           <dd title={labels.agent.usageTitle(agent.token_usage.input_tokens, agent.token_usage.output_tokens)}>

@@ -45,17 +45,19 @@ it("sends what changed, and null for what became empty", () => {
 });
 
 it("replaces the sandbox as a whole, and resets an empty one", () => {
-  const settings = { allowed_hosts: ["a.example"], published_ports: [80] };
+  const settings = { allowed_hosts: ["a.example"], published_ports: [80], allowed_secrets: ["DEPLOY_TOKEN"] };
   const sandbox = sandboxDraftOf(settings);
   expect(setAgentSettingsOf({ sandbox: { ...sandbox, readable_paths: " /a \n\n/b\n/a" } })).toEqual({
     sandbox: { readable_paths: ["/a", "/b"], ...settings },
   });
-  expect(setAgentSettingsOf({ sandbox: { ...sandbox, allowed_hosts: "", published_ports: " " } })).toEqual({
+  expect(
+    setAgentSettingsOf({ sandbox: { ...sandbox, allowed_hosts: "", published_ports: " ", allowed_secrets: "" } }),
+  ).toEqual({
     sandbox: null,
   });
 });
 
-it("checks paths and ports of the sandbox where they are typed", () => {
+it("checks paths, ports and secrets of the sandbox where they are typed", () => {
   const errorsOf = (change: Partial<SandboxDraft>) =>
     Object.keys(agentErrors({ ...EMPTY_AGENT, name: "a", sandbox: { ...EMPTY_AGENT.sandbox, ...change } }));
   expect(errorsOf({ writable_paths: "out" })).toEqual(["writable_paths"]);
@@ -63,6 +65,9 @@ it("checks paths and ports of the sandbox where they are typed", () => {
   expect(errorsOf({ denied_hosts: Array.from({ length: 65 }, (_, index) => `h${index}`).join("\n") })).toEqual([
     "denied_hosts",
   ]);
+  expect(errorsOf({ allowed_secrets: "DEPLOY_TOKEN\n_KEY2" })).toEqual([]);
+  for (const wrong of ["deploy_token", "2FA", "A-B", "A".repeat(65)])
+    expect(errorsOf({ allowed_secrets: `DEPLOY_TOKEN\n${wrong}` })).toEqual(["allowed_secrets"]);
   expect(errorsOf({ writable_paths: "/out", published_ports: "8080", unprotected_paths: ".git/hooks" })).toEqual([]);
 });
 

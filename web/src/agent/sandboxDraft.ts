@@ -11,6 +11,7 @@ export const SANDBOX_LISTS = [
   "allowed_hosts",
   "denied_hosts",
   "published_ports",
+  "allowed_secrets",
 ] as const;
 
 export type SandboxList = (typeof SANDBOX_LISTS)[number];
@@ -19,6 +20,9 @@ export type SandboxDraft = Readonly<Record<SandboxList, string>>;
 /** The limits of the server. */
 const ENTRIES_MAX = 64;
 const PORT_MAX = 65_535;
+
+/** The name of a secret is the name of an environment variable. */
+export const SECRET_NAME = /^[A-Z_][A-Z0-9_]{0,63}$/;
 
 export function sandboxDraftOf(scope: SandboxScope | undefined): SandboxDraft {
   const texts = SANDBOX_LISTS.map((list) => [list, (scope?.[list] ?? []).join("\n")]);
@@ -37,13 +41,15 @@ export function sandboxScopeOf(draft: SandboxDraft): SandboxScope | null {
   ) as SandboxScope;
 }
 
-/** What is wrong with each list; empty when all are valid. The server checks what paths and hosts mean. */
+/** What is wrong with each list; empty when all are valid. The server checks what paths, hosts and names mean. */
 export function sandboxErrors(draft: SandboxDraft): Partial<Record<SandboxList, string>> {
   const { errors } = labels.sandboxForm;
   const found = SANDBOX_LISTS.flatMap((list) => {
     const entries = entriesOf(draft[list]);
     if (entries.length > ENTRIES_MAX) return [[list, errors.tooMany(ENTRIES_MAX)]];
     if (list === "published_ports" && !entries.every(isPort)) return [[list, errors.port]];
+    const unnamed = list === "allowed_secrets" && entries.find((name) => !SECRET_NAME.test(name));
+    if (unnamed) return [[list, errors.secret(unnamed)]];
     const relative =
       list.endsWith("_paths") && list !== "unprotected_paths" && entries.find((path) => !isAbsolute(path));
     return relative ? [[list, errors.path(relative)]] : [];

@@ -47,6 +47,7 @@ export const agent = {
   queued: (count: number) => `${pluralize(count, "message")} queued`,
   resume: "Resume",
   resumeAction: (id: string) => `resume ${id}`,
+  secrets: "Secrets",
   sections: "On this page",
   settings: "Settings",
   status: (id: string, sentence: string) => `${id} ${sentence}.`,

@@ -12,6 +12,8 @@ export const sandboxForm = {
   errors: {
     path: (path: string) => `Write an absolute path: ${path} is relative.`,
     port: "Write one port from 1 to 65535 on each line.",
+    secret: (name: string) =>
+      `${name} is not a name of a secret: use upper-case letters, digits and underscores, at most 64.`,
     tooMany: (max: number) => `Use at most ${max} entries.`,
   },
   lists: {
@@ -50,10 +52,16 @@ export const sandboxForm = {
       hint: "Ports of its servers that programs on this machine can open, one on each line.",
       example: "8080",
     },
+    allowed_secrets: {
+      label: "Secrets that its commands may receive",
+      hint: "Names of stored secrets, one on each line. A command receives those that the model names for it.",
+      example: "DEPLOY_TOKEN",
+    },
   },
   mode: "When it asks",
   modes,
-  scope: "Files, hosts and ports",
-  scopeHint: "Without entries it may write only in its workspace and a temporary folder, and connect to nothing.",
+  scope: "Files, hosts, ports and secrets",
+  scopeHint:
+    "Without entries it may write only in its workspace and a temporary folder, connect to nothing, and receive no secret.",
   title: "Permissions and sandbox",
 };
