@@ -242,6 +242,12 @@ export const removeProviderKey = (name: string) =>
   responseBody(client.DELETE("/api/providers/{provider}/key", { params: provider(name) }));
 export const testProvider = (name: string) =>
   responseBody(client.POST("/api/providers/{provider}/test", { params: provider(name), body: {} }));
+const secret = (name: string) => ({ path: { name } });
+export const getSecrets = () => responseBody(client.GET("/api/secrets"));
+export const setSecret = (name: string, value: string) =>
+  responseBody(client.POST("/api/secrets/{name}", { params: secret(name), body: { value } }));
+export const removeSecret = (name: string) =>
+  responseBody(client.DELETE("/api/secrets/{name}", { params: secret(name) }));
 export const getSettings = () => responseBody(client.GET("/api/settings"));
 /** Sets a setting; without a value the default applies again. */
 export const setSetting = (name: string, value: unknown) =>

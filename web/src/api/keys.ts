@@ -47,6 +47,7 @@ export const keys = {
   tools: () => ["tools"] as const,
   providers: () => ["providers"] as const,
   localProviders: () => ["local-providers"] as const,
+  secrets: () => ["secrets"] as const,
   settings: () => ["settings"] as const,
   logins: () => ["logins"] as const,
   runtime: () => ["runtime"] as const,

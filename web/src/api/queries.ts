@@ -22,6 +22,7 @@ import {
   getRunsSince,
   getRuntimeStatus,
   getSchedules,
+  getSecrets,
   getSettings,
   getSources,
   getSpending,
@@ -142,6 +143,9 @@ export const localProvidersQuery = queryOptions({
   queryFn: findLocalProviders,
   enabled: false,
 });
+
+/** Secrets can change outside the page without an event, and so can the places of their values. */
+export const secretsQuery = queryOptions({ queryKey: keys.secrets(), queryFn: getSecrets, staleTime: 0 });
 
 export const settingsQuery = queryOptions({ queryKey: keys.settings(), queryFn: getSettings, staleTime: 0 });
 

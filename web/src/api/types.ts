@@ -101,5 +101,6 @@ export type ProviderTest = Schemas["ProviderTest"];
 export type RunExplanation = Schemas["RunExplanation"];
 export type StatusCounts = Schemas["StatusCounts"];
 export type AgentSettings = Schemas["AgentSettings"];
+export type Secret = Schemas["Secret"];
 export type SetAgentSettings = Omit<Schemas["ChangeAgentSettings"], "agent_id">;
 export type Setting = Schemas["Setting"];

@@ -9,6 +9,7 @@ import * as providers from "./provider";
 import * as runs from "./run";
 import { sandboxForm } from "./sandboxForm";
 import * as schedules from "./schedule";
+import { secret } from "./secret";
 import * as shell from "./shell";
 import * as sources from "./source";
 import { time } from "./time";
@@ -99,5 +100,6 @@ export const labels = {
   policy,
   quota,
   sandboxForm,
+  secret,
   time,
 };

@@ -41,6 +41,7 @@ export const setup = {
   sections: {
     agents: "Agents",
     providers: "Providers and keys",
+    secrets: "Secrets",
     settings: "Settings",
     triggers: "Triggers",
     sources: "Sources",

@@ -26,6 +26,7 @@ const EditAgentPage = lazy(() => import("../agent/EditAgentPage"));
 const SETUP_PAGES = {
   agents: lazy(() => import("../agent/AgentsPage")),
   providers: lazy(() => import("../provider/ProvidersPage")),
+  secrets: lazy(() => import("../secret/SecretsPage")),
   settings: lazy(() => import("../setting/SettingsPage")),
   triggers: lazy(() => import("../trigger/TriggersPage")),
   sources: lazy(() => import("../source/SourcesPage")),
