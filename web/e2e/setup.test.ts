@@ -45,6 +45,7 @@ it("every page of an empty home says what to do first", async () => {
     ["/setup", "No agents yet"],
     ["/setup/triggers", "No agents yet"],
     ["/setup/sources", "No sources yet"],
+    ["/setup/secrets", "No secrets yet"],
   ] as const) {
     await page.goto(daemon.url + path);
     await text(shown).waitFor();
