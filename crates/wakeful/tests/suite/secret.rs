@@ -123,7 +123,7 @@ fn twenty_secrets_reach_their_commands_and_leave_no_trace() {
         home.wakeful(&["export", &run_key, "--out", &bundle.display().to_string()]),
         home.wakeful(&["backup", &copy.display().to_string()]),
         home.wakeful(&["secret", "list", "--json"]),
-        home.wakeful(&["config", "show"]),
+        home.wakeful(&["config", "get"]),
         run,
     ];
     for said in &said {
@@ -162,10 +162,14 @@ fn a_command_receives_only_secrets_that_its_agent_may_use() {
         &["--agent", "main"],
     );
     let step = first_step(&home, &without);
-    assert_eq!(step["output"].as_str().map(str::trim), Some("0"), "{step}");
+    assert_eq!(
+        step["output"]["text"].as_str().map(str::trim),
+        Some("0"),
+        "{step}"
+    );
     let one = ask("CANARY_0");
     assert_eq!(
-        (&one["status"], one["output"].as_str().map(str::trim)),
+        (&one["status"], one["output"]["text"].as_str().map(str::trim)),
         (&json!("ok"), Some("1")),
         "{one}"
     );
