@@ -225,6 +225,11 @@ mod tests {
                     "type": "integer", "minimum": 1,
                     "description": "Rough size of the output to return, in tokens. Default 8000.",
                 },
+                "secrets": {
+                    "type": "array", "maxItems": 16, "uniqueItems": true, "items": {"type": "string"},
+                    "description":
+                        "Names of secrets that the command receives as environment variables, if a person allowed them.",
+                },
             },
         });
         assert_eq!(spec().input_schema, expected);

@@ -268,12 +268,27 @@ fn only_a_few_variables_are_passed() {
     };
     let known_too = ["GIT_PAGER", "GIT_TERMINAL_PROMPT", "PWD", "OLDPWD", "SHLVL", "_"];
     let is_proxy = |name: &str| name.to_lowercase().ends_with("_proxy");
+    // Names of files that every command may read.
+    let is_certificate = |name: &str| {
+        [
+            "_CERT",
+            "_CERT_FILE",
+            "_CERT_DIR",
+            "_CA_BUNDLE",
+            "_CAINFO",
+            "_CA_CERTS",
+            "_cafile",
+        ]
+        .iter()
+        .any(|end| name.ends_with(end))
+    };
     let is_known = |name: &str| {
         known.contains(&name)
             || known_too.contains(&name)
             || name.starts_with("LC_")
             || is_named(name)
             || is_proxy(name)
+            || is_certificate(name)
     };
     assert!(found.keys().all(|name| is_known(name)), "{found:?}");
 }

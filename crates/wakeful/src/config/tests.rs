@@ -208,6 +208,7 @@ fn every_setting_says_what_it_expects_and_accepts_some_value() {
         "providers.NAME",
         "routes.NAME",
         "agents.NAME",
+        "secrets.A_NAME",
         "models.\"a/b\"",
         "prices.\"a/b\"",
     ];
@@ -227,10 +228,10 @@ fn every_setting_says_what_it_expects_and_accepts_some_value() {
         names.extend(
             fields
                 .keys()
-                .map(|field| format!("{named}.{field}").replace("NAME", "name")),
+                .map(|field| format!("{named}.{field}").replace(".NAME", ".name")),
         );
     }
-    assert_eq!(names.len(), 67);
+    assert_eq!(names.len(), 70);
     for name in names {
         let found = setting(&name);
         let expected = found.node.expected();
