@@ -11,7 +11,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::fixture::{sandbox_program, unique};
+use crate::fixture::{eventually, sandbox_program, unique};
 
 mod attempts;
 mod control;
@@ -300,7 +300,14 @@ fn start_victim(root: &Path, as_ordinary: bool) -> Child {
         .args(["-c", "exec 3< notes; exec sleep 1000"])
         .current_dir(root.join("user"));
     command.env("TOKEN", SECRET).stdin(Stdio::null());
-    command.spawn().expect("a process")
+    let victim = command.spawn().expect("a process");
+    // Before its last program starts, others may not read it.
+    let program = format!("/proc/{}/cmdline", victim.id());
+    eventually("the start of the process", || {
+        let line = fs::read_to_string(&program).ok()?;
+        line.starts_with("sleep").then_some(())
+    });
+    victim
 }
 
 /// Runs every attempt at one level, each in the world that the previous one left.
