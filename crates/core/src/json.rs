@@ -1,9 +1,12 @@
-//! Canonical JSON (RFC 8785) and its hash, equal on every machine.
+//! Canonical JSON (RFC 8785) and its hash, equal on every machine; and whole numbers in every spelling.
 
 mod canonical;
 pub mod strict;
 
-use serde::Serialize;
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Number;
 
 use crate::key::Digest;
 
@@ -44,6 +47,29 @@ pub(crate) fn bytes_of<T: Serialize>(value: &T) -> usize {
     // A value that cannot be serialized counts up to the error.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
+}
+
+/// Deserializes whole numbers that may have a decimal point, because `5` and `5.0` are the same number in JSON.
+pub fn whole_numbers<'de, D: Deserializer<'de>, T: TryFrom<u64> + Ord>(
+    deserializer: D,
+) -> Result<BTreeSet<T>, D::Error> {
+    let numbers = Vec::<Number>::deserialize(deserializer)?;
+    numbers.iter().map(whole).collect()
+}
+
+/// Deserializes an optional whole number that may have a decimal point.
+pub fn whole_number<'de, D: Deserializer<'de>, T: TryFrom<u64>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let number = Option::<Number>::deserialize(deserializer)?;
+    number.as_ref().map(whole).transpose()
+}
+
+fn whole<T: TryFrom<u64>, E: serde::de::Error>(number: &Number) -> Result<T, E> {
+    let spelled = number.as_f64().filter(|number| number.fract() == 0.0);
+    let parsed = spelled.and_then(|number| format!("{number:.0}").parse::<u64>().ok());
+    let fitting = parsed.and_then(|number| T::try_from(number).ok());
+    fitting.ok_or_else(|| E::custom(format!("{number} is not a whole number within the bounds")))
 }
 
 #[cfg(test)]

@@ -51,7 +51,10 @@ pub struct SandboxScope {
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub denied_hosts: BTreeSet<String>,
     /// Ports of servers in the sandbox that are published on the loopback address of this machine.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(
+        skip_serializing_if = "BTreeSet::is_empty",
+        deserialize_with = "crate::json::whole_numbers"
+    )]
     pub published_ports: BTreeSet<u16>,
     /// Names of secrets that commands may receive.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
@@ -134,6 +137,18 @@ fn is_entry(entry: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ports_are_whole_numbers_in_every_spelling() {
+        let read = |ports: &str| {
+            let text = format!("{{\"published_ports\": {ports}}}");
+            serde_json::from_str::<SandboxScope>(&text).map(|scope| scope.published_ports)
+        };
+        assert_eq!(read("[3000.0, 80]").expect("ports"), [80, 3000].into());
+        for wrong in ["[80.5]", "[70000]", "[-1]", "[\"80\"]"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn an_empty_entry_or_a_control_character_is_refused() {

@@ -48,8 +48,9 @@ const RESERVED_SUFFIX: &str = "_PROXY";
 pub struct SecretName(String);
 
 impl SecretName {
+    /// Parses a name. Whether programs obey it as a variable is checked by [`check_name`].
     pub fn parse(text: &str) -> Result<Self, Problem> {
-        check_name(text).map(|()| Self(text.to_owned()))
+        check_form(text).map(|()| Self(text.to_owned()))
     }
 
     #[must_use]
@@ -85,9 +86,11 @@ pub struct SecretRef {
     pub scope: SecretRefScope,
 }
 
-/// Checks the name of a secret.
-pub fn check_name(name: &str) -> Result<(), Problem> {
-    let bad = |message: String, hint: &str| Err(Problem::new("bad_secret_name", message, hint));
+fn bad_name(message: String, hint: &str) -> Result<(), Problem> {
+    Err(Problem::new("bad_secret_name", message, hint))
+}
+
+fn check_form(name: &str) -> Result<(), Problem> {
     let first = name.bytes().next().unwrap_or(b'0');
     let is_letter = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
     let is_name = is_letter(first)
@@ -97,14 +100,20 @@ pub fn check_name(name: &str) -> Result<(), Problem> {
         let shown: String = name.escape_default().take(SECRET_NAME_CHARS_MAX).collect();
         let message = format!("\"{shown}\" is not a name of a secret");
         let hint = "use upper-case letters, digits and underscores, such as DEPLOY_TOKEN; at most 64";
-        return bad(message, hint);
+        return bad_name(message, hint);
     }
+    Ok(())
+}
+
+/// Checks that a name has the form of one, and that no program obeys it.
+pub fn check_name(name: &str) -> Result<(), Problem> {
+    check_form(name)?;
     let is_reserved = RESERVED.contains(&name)
         || RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         || name.ends_with(RESERVED_SUFFIX);
     if is_reserved {
         let message = format!("{name} is a variable that programs obey");
-        return bad(message, "choose another name, such as DEPLOY_TOKEN");
+        return bad_name(message, "choose another name, such as DEPLOY_TOKEN");
     }
     Ok(())
 }

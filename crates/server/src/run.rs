@@ -8,6 +8,7 @@ use wakeful_api::{
     ResumeRun, RetryRun, Run, RunList, Step,
 };
 use wakeful_core::message::{PROMPT_BYTES_MAX, RunOptions};
+use wakeful_core::problem::Problem;
 use wakeful_runtime::api::{CancelAck, RetryRequest, RetryStart, RunQuery};
 
 use crate::app::App;
@@ -147,15 +148,11 @@ async fn retry(call: Call, asked: RetryRun) -> Result<AcceptedMessage, ApiError>
         (Some(step), None, message) => RetryStart::Step(step.0, message),
         (None, _, Some(_)) => {
             let hint = "add `from_step`, or send `text` instead";
-            return Err(ApiError::bad("bad_field", "message: needs `from_step`", hint));
+            return Err(contradiction("message: needs `from_step`", hint));
         }
         (Some(_), Some(_), _) => {
             let hint = "send `message` instead, which is added after the conversation";
-            return Err(ApiError::bad(
-                "bad_field",
-                "text: not together with `from_step`",
-                hint,
-            ));
+            return Err(contradiction("text: not together with `from_step`", hint));
         }
     };
     let model = options.model_ref;
@@ -165,6 +162,11 @@ async fn retry(call: Call, asked: RetryRun) -> Result<AcceptedMessage, ApiError>
     let agent = runs.get(receipt.run_key).await?.row.agent_id;
     call.metrics.message_accepted();
     Ok(crate::message::accepted(receipt, agent.to_string()))
+}
+
+/// Fields that are valid alone and contradict each other.
+fn contradiction(message: &str, hint: &str) -> ApiError {
+    ApiError::of(StatusCode::CONFLICT, Problem::new("bad_field", message, hint))
 }
 
 async fn page(app: &App, query: RunQuery) -> Result<RunList, ApiError> {

@@ -63,7 +63,6 @@ async fn with_agents(call: &Call, mut secrets: Vec<Secret>) -> Result<Vec<Secret
 fn refusal(problem: Problem) -> ApiError {
     let status = match &*problem.code {
         "secret_unknown" => StatusCode::NOT_FOUND,
-        "bad_secret" | "bad_secret_name" => StatusCode::BAD_REQUEST,
         _ => StatusCode::CONFLICT,
     };
     ApiError::of(status, problem)

@@ -21,11 +21,19 @@ pub const QUOTA_MAX: u32 = 1_000_000;
 #[serde(deny_unknown_fields)]
 pub struct ToolQuota {
     /// Maximum uses in one session of the agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::json::whole_number"
+    )]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max_per_session: Option<u32>,
     /// Maximum uses within the last 24 hours, over all sessions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::json::whole_number"
+    )]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max_per_day: Option<u32>,
 }

@@ -175,7 +175,7 @@ async fn a_run_that_has_not_ended_is_not_run_again() {
     let from = format!(r#"{{"from_step":"{step}"}}"#);
     assert_eq!(retry(&done, &from).await.code(), (404, "step_unknown".to_owned()));
     let both = format!(r#"{{"from_step":"{step}","text":"x"}}"#);
-    assert_eq!(retry(&done, &both).await.status, 400);
+    assert_eq!(retry(&done, &both).await.status, 409);
     assert_eq!(
         retry(&"0".repeat(64), "{}").await.code(),
         (404, "run_unknown".to_owned())

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use wakeful_api::{Secret, SetSecret};
 use wakeful_core::problem::Problem;
-use wakeful_core::secret::check_value;
+use wakeful_core::secret::{check_name, check_value};
 use wakeful_server::{HostFuture, SecretHost};
 
 #[derive(Clone, Default)]
@@ -28,7 +28,8 @@ impl SecretHost for SecretNames {
 
     fn set(&self, asked: SetSecret) -> HostFuture<Secret> {
         let name = asked.name.to_string();
-        let stored = check_value(&asked.value).map(|()| {
+        let checked = check_name(&name).and_then(|()| check_value(&asked.value));
+        let stored = checked.map(|()| {
             self.0.lock().expect("not poisoned").insert(name.clone());
             secret(&name)
         });

@@ -37,11 +37,11 @@ async fn a_secret_is_listed_with_its_agents_and_without_its_value() {
 #[tokio::test]
 async fn a_bad_secret_names_what_is_wrong_and_is_not_repeated() {
     let server = TestServer::new();
-    for (name, value, code) in [
-        ("A_TOKEN", "password", "bad_secret"),
-        ("PATH", "s3cret-value", "bad_id"),
-        ("a-token", "s3cret-value", "bad_id"),
-        ("A_TOKEN", "short", "bad_secret"),
+    for (name, value, status, code) in [
+        ("A_TOKEN", "password", 409, "bad_secret"),
+        ("PATH", "s3cret-value", 409, "bad_secret_name"),
+        ("a-token", "s3cret-value", 400, "bad_id"),
+        ("A_TOKEN", "short", 409, "bad_secret"),
     ] {
         let refused = server
             .post(
@@ -51,7 +51,7 @@ async fn a_bad_secret_names_what_is_wrong_and_is_not_repeated() {
             .await;
         assert_eq!(
             (refused.status.as_u16(), &body(&refused)["error"]["code"]),
-            (400, &json!(code)),
+            (status, &json!(code)),
             "{refused:?}"
         );
         assert!(!refused.body.contains(value), "{refused:?}");

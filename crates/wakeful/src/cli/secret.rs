@@ -8,7 +8,7 @@ use wakeful_api::{
 };
 use wakeful_core::agent_settings::{Change, SettingsChange};
 use wakeful_core::id::AgentId;
-use wakeful_core::secret::{SecretName, check_value};
+use wakeful_core::secret::{SecretName, check_name, check_value};
 
 use super::key_input::read_key;
 use crate::backend::{Backend, read, write, write_existing};
@@ -46,6 +46,7 @@ pub(crate) enum SecretVerb {
 pub(super) async fn secret(verb: &SecretVerb, shared: &GlobalArgs, out: &Out) -> Result<u8, Failure> {
     match verb {
         SecretVerb::Set { name, file, agent } => {
+            check_name(name).map_err(usage)?;
             let name = SecretName::parse(name).map_err(usage)?;
             let agents = agent.iter().map(|agent| Ok(AgentId::parse(agent)?));
             let agents = agents.collect::<Result<Vec<_>, Failure>>()?;

@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 use wakeful_api::{Secret, SetSecret};
 use wakeful_core::problem::Problem;
 use wakeful_core::redact::Redactor;
-use wakeful_core::secret::{SECRET_BYTES_MIN, check_value};
+use wakeful_core::secret::{SECRET_BYTES_MIN, check_name, check_value};
 use wakeful_core::suggestion;
 use wakeful_server::{HostFuture, SecretHost};
 use wakeful_tools::{SecretSource, SecretValue};
@@ -84,8 +84,9 @@ impl SecretStore {
     }
 
     fn store(&self, asked: &SetSecret) -> Result<Secret, Failure> {
-        check_value(&asked.value)?;
         let name = asked.name.0.as_str();
+        check_name(name)?;
+        check_value(&asked.value)?;
         let home = Home::open_or_create(&self.home)?;
         let before = self.places().get(name).cloned();
         let before = before.and_then(|place| SecretHandle::parse(&place).ok());
