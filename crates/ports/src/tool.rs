@@ -60,11 +60,25 @@ impl ToolRequest {
     }
 }
 
-/// The targets that a policy or a person permitted for one action.
+/// The targets that a policy or a person permitted for one action. The default is that of a host without a
+/// policy: only the tool's own scope counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallGrant {
-    /// Each was judged; a tool may reach it although it is outside its ordinary scope.
+    /// Whether the targets of the call were judged. Then a file tool may reach only those that are granted.
+    pub is_judged: bool,
+    /// A tool may reach each, although it may be outside its ordinary scope.
     pub targets: Vec<Target>,
+}
+
+impl CallGrant {
+    /// The grant of a call that was judged.
+    #[must_use]
+    pub const fn judged(targets: Vec<Target>) -> Self {
+        Self {
+            is_judged: true,
+            targets,
+        }
+    }
 }
 
 /// Decides on hosts that an action connects to while it runs. It must not block. Without a policy the lists

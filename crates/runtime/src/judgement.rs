@@ -108,7 +108,7 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             .tools
             .facts(&intent.call.name, &intent.call.input, &rules.sandbox);
         if facts.targets.is_empty() {
-            return Some(CallGrant::default());
+            return Some(CallGrant::judged(Vec::new()));
         }
         let verdict = self.policy.decide(&PolicyQuery {
             agent_id: &claimed.row.agent_id,
@@ -119,12 +119,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             risk: self.tools.risk(&intent.call.name),
             sandbox_level: self.tools.sandbox_level(),
         });
-        is_allowed(verdict.effect, claimed, intent.operation_id, &facts.targets).then(|| CallGrant {
-            targets: facts
-                .targets
-                .into_iter()
-                .filter(|target| !target.is_unsafe())
-                .collect(),
+        is_allowed(verdict.effect, claimed, intent.operation_id, &facts.targets).then(|| {
+            let targets = facts.targets.into_iter();
+            CallGrant::judged(targets.filter(|target| !target.is_unsafe()).collect())
         })
     }
 

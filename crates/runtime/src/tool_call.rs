@@ -21,7 +21,7 @@ use wakeful_core::tool::refused_connections;
 use wakeful_ports::fail_point;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted_bugs;
-use wakeful_ports::tool::{NOT_BEGUN, ToolHost, ToolOutcome, ToolRequest};
+use wakeful_ports::tool::{CallGrant, NOT_BEGUN, ToolHost, ToolOutcome, ToolRequest};
 
 use self::stop::{ActionStop, StopLevel};
 use crate::run::{ClaimedRun, broken};
@@ -299,7 +299,9 @@ impl<M: Model, T: ToolHost> Engine<M, T> {
             input: call.input.clone(),
             agent_id: claimed.row.agent_id.clone(),
             at: self.clock.now(),
-            grant: self.grant(claimed, intent).unwrap_or_default(),
+            grant: self
+                .grant(claimed, intent)
+                .unwrap_or_else(|| CallGrant::judged(Vec::new())),
             scope: claimed.settings.sandbox.clone(),
             hosts: self.host_policy(claimed, call, class),
             access: claimed.settings.access(),

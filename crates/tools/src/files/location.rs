@@ -176,7 +176,7 @@ impl Location {
             {
                 return Ok(());
             }
-            PathScope::Workspace | PathScope::Temporary | PathScope::Granted if grant.targets.is_empty() => {
+            PathScope::Workspace | PathScope::Temporary | PathScope::Granted if !grant.is_judged => {
                 return Ok(());
             }
             PathScope::Workspace | PathScope::Temporary | PathScope::Granted => (
@@ -263,9 +263,7 @@ mod tests {
             access: PathAccess::Write,
             scope,
         };
-        let judged = CallGrant {
-            targets: vec![location("allowed", PathScope::Workspace).target()],
-        };
+        let judged = CallGrant::judged(vec![location("allowed", PathScope::Workspace).target()]);
         let refused = |path: &str, scope, grant: &CallGrant| {
             location(path, scope)
                 .check("path", grant)
@@ -275,6 +273,9 @@ mod tests {
         assert_eq!(refused("allowed", PathScope::Workspace, &judged), None);
         let elsewhere = refused("private", PathScope::Workspace, &judged);
         assert_eq!(elsewhere.as_deref(), Some("path_changed"));
+        let nothing = CallGrant::judged(Vec::new());
+        let withdrawn = refused("allowed", PathScope::Workspace, &nothing);
+        assert_eq!(withdrawn.as_deref(), Some("path_changed"));
         assert_eq!(
             refused("private", PathScope::Workspace, &CallGrant::default()),
             None

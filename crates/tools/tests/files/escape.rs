@@ -122,9 +122,7 @@ fn the_home_is_denied_even_if_it_was_granted() {
     };
     let request = ToolRequest {
         tool: "ReadFile".into(),
-        grant: CallGrant {
-            targets: vec![target],
-        },
+        grant: CallGrant::judged(vec![target]),
         ..act(&json!({"path": path}))
     };
     assert_eq!(perform(&fixture, request)["kind"], "denied_path");
@@ -136,13 +134,11 @@ fn a_granted_path_outside_can_be_used_and_a_protected_one() {
     let outside = fixture.root.join("outside/file").display().to_string();
     let request = |tool: &str, input: serde_json::Value, path: &str, access, scope| ToolRequest {
         tool: tool.into(),
-        grant: CallGrant {
-            targets: vec![Target::Path {
-                path: path.to_owned(),
-                access,
-                scope,
-            }],
-        },
+        grant: CallGrant::judged(vec![Target::Path {
+            path: path.to_owned(),
+            access,
+            scope,
+        }]),
         ..act(&input)
     };
     let read = request(

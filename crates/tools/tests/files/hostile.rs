@@ -39,9 +39,7 @@ fn device_nodes_are_not_opened() {
             };
             let request = ToolRequest {
                 tool: tool.to_owned(),
-                grant: CallGrant {
-                    targets: vec![target],
-                },
+                grant: CallGrant::judged(vec![target]),
                 ..act(&input)
             };
             let result = perform(&fixture, request);
