@@ -48,8 +48,8 @@ pub struct Secret {
 pub struct SetSecret {
     /// The name.
     pub name: Text<SecretName>,
-    /// The value: 8 to 8192 bytes. Surrounding white space is removed.
-    #[schemars(length(min = 8, max = 8192), extend("pattern" = crate::text::NO_ZERO))]
+    /// The value: 8 to 8192 bytes that do not look like a word. Surrounding white space is removed.
+    #[schemars(length(min = 1, max = 8192), extend("pattern" = crate::text::NO_ZERO))]
     pub value: String,
 }
 

@@ -5091,7 +5091,7 @@ export interface components {
         };
         /** @description The secret to store. */
         SetSecret: {
-            /** @description The value: 8 to 8192 bytes. Surrounding white space is removed. */
+            /** @description The value: 8 to 8192 bytes that do not look like a word. Surrounding white space is removed. */
             value: string;
         };
         /** @description One setting. */
