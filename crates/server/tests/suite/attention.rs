@@ -164,12 +164,9 @@ async fn a_run_that_has_not_ended_is_not_run_again() {
     let done = run_with(&world, "done", RunStatus::Completed).await;
     let unknown = retry(&done, r#"{"model":"nobody"}"#).await;
     assert_eq!(unknown.code(), (409, "model_unknown".to_owned()));
-    for bad in [r#"{"text":""}"#, r#"{"message":"x"}"#] {
-        assert_eq!(
-            retry(&done, bad).await.code(),
-            (400, "bad_field".to_owned()),
-            "{bad}"
-        );
+    for (bad, status) in [(r#"{"text":""}"#, 400), (r#"{"message":"x"}"#, 409)] {
+        let found = retry(&done, bad).await.code();
+        assert_eq!(found, (status, "bad_field".to_owned()), "{bad}");
     }
     let step = "0".repeat(64);
     let from = format!(r#"{{"from_step":"{step}"}}"#);
