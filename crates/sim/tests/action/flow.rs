@@ -70,7 +70,7 @@ async fn a_call_is_checked_then_judged_then_performed() {
     assert_eq!(order, ["check", "facts", "contract", "decide", "perform"]);
 }
 
-// Conformance: L-114
+// Conformance: L-114, A-162
 #[tokio::test]
 async fn bad_arguments_never_reach_the_handler() {
     let daemon = Daemon::begin(Setting {
